@@ -24,9 +24,9 @@ import { openPriceBook } from "../src/prices/prices.ts";
 import { BATCH_BYTES_MAX, INT8_AS_BIGINT, recordCreated } from "./baseline-rows.ts";
 
 /**
- * The yardstick: the handler that one would write without thinking of batches. The same checks,
- * the same decision, encryption and rendering as the service, on the same rows; but each request
- * has a transaction of its own whose statements are awaited one after the other.
+ * The baseline: the handler that one would write without batching. The same checks, decision,
+ * encryption, rendering and rows as the service, but each request has its own transaction, and its
+ * statements run one after another.
  */
 const config = readConfig(process.env);
 const core = await openCore(config, config.database_url!);

@@ -6,13 +6,13 @@ import { assertCounted } from "./same-rows.ts";
 import type { Program, Stage } from "./stage.ts";
 
 const BATCH_ITEMS = 100;
-/** One request at a time is what a request costs; at several, single ones share transactions. */
+/** At one connection the cost of a request is measured; at several, requests share transactions. */
 const BATCH_CONNECTIONS = [1, 8] as const;
 
 export type Bench = {
   stage: Stage;
   pgbench: Pgbench | null;
-  /** The first is the one account of the scenarios that use one. */
+  /** Scenarios with one account use the first. */
   accounts: Account[];
   seconds: number;
 };
@@ -32,7 +32,7 @@ export async function hot64Over16(bench: Bench): Promise<Scenario> {
   return hotScenario("hot-64-16-accounts", bench, payers, { baseline: 2 });
 }
 
-/** Single offramps, one connection per payer; a bar for each contender that has one. */
+/** Single offramps, one connection per payer; with the bar of each contender that has one. */
 function hotScenario(
   name: string,
   bench: Bench,
@@ -82,7 +82,7 @@ function creator({ stage, seconds }: Bench, program: Program, payers: readonly P
   };
 }
 
-/** What a hundred offramps in one request cost, against one. */
+/** The cost of a hundred offramps in one request, compared to one. */
 export async function batch100(bench: Bench): Promise<Scenario> {
   const { stage, accounts } = bench;
   const most = Math.max(...BATCH_CONNECTIONS);

@@ -10,12 +10,12 @@ const MANY = 1_000_000;
 const PAGE = 25;
 const CONNECTIONS = 8;
 const OFFRAMPS_PER_QUOTE = 5_000;
-/** As many rows around a page as must open: those shown, and some to spare. */
+/** The number of rows that must decrypt: those shown, and some to spare. */
 const OPENED = 100;
 
 type Listed = { rows: number; user_id: string; api_key: string; middle_id: string };
 
-/** A page of a user with a thousand offramps against one of a user with a million. */
+/** A page for a user with a thousand offramps, compared to one with a million. */
 export async function listOfframpPages(bench: Bench): Promise<Scenario> {
   const { stage, accounts } = bench;
   const payers = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
@@ -25,7 +25,7 @@ export async function listOfframpPages(bench: Bench): Promise<Scenario> {
   return comparePages(bench, "offramps", lists);
 }
 
-/** The same of onramps. */
+/** The same for onramps. */
 export async function listOnrampPages(bench: Bench): Promise<Scenario> {
   const { stage, accounts } = bench;
   const [few, many] = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
@@ -97,9 +97,9 @@ async function assertPage(
 }
 
 /**
- * Makes the user's offramps by SQL, one a millisecond until now, as copies of one made through the
- * API. Only the rows that will be shown are sealed with the user's key, the others hold filler of
- * the same length: a list never reads them.
+ * Creates the user's offramps with SQL, one per millisecond until now, as copies of one created
+ * through the API. Only the rows to be shown are sealed with the user's key; the others have filler
+ * of the same length, which a list never reads.
  */
 async function fill(bench: Bench, target: Target, rows: number): Promise<Listed> {
   const { stage } = bench;
@@ -107,7 +107,7 @@ async function fill(bench: Bench, target: Target, rows: number): Promise<Listed>
   await runLoad(stage.service.url, [creation(target, 1)], 0);
   const first_ms = Date.now() - rows;
   await database.transaction(async (tx) => {
-    // The rows refer to quotes that are there; checking a million references would take minutes.
+    // The referenced quotes exist; checking a million references would take minutes.
     await tx.query("set local session_replication_role = replica");
     const from = [target.account_id, target.quote_id, first_ms];
     await tx.query(COPY_QUOTES, [...from, Math.ceil(rows / OFFRAMPS_PER_QUOTE) - 1]);
@@ -184,7 +184,7 @@ async function sealBelow(
   );
 }
 
-/** Ids as the program makes them: the time in milliseconds, then what keeps them apart. */
+/** Ids in the program's format: the time in milliseconds, then a unique number. */
 const idOf = (ms: string, number: string) =>
   `(lpad(to_hex(${ms}), 12, '0') || '70008000' || lpad(to_hex(${number}), 12, '0'))::uuid`;
 

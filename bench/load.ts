@@ -1,16 +1,16 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A request that is sent again and again; only its Idempotency-Key differs. */
+/** A request that is sent repeatedly; only its Idempotency-Key differs. */
 export type Shot = { method: "GET" | "POST"; path: string; api_key: string; body?: string };
 
 export type LoadResult = {
   /** Answered within the time. */
   requests: number;
-  /** Answered at all: those under way at the end are waited for. */
+  /** All answered requests: those in flight at the end are awaited. */
   answered: number;
   per_second: number;
-  /** Mean time from sending a request to the end of its answer. */
+  /** Mean time from sending a request to the end of its response. */
   mean_ms: number;
   p50_ms: number;
   p95_ms: number;
@@ -26,9 +26,9 @@ const LENGTH = /\r\ncontent-length: *(\d+)/i;
 let keys_used = Math.floor(Math.random() * 0xffff_ffff) * 0x1_0000;
 
 /**
- * One connection per shot, kept alive, one request in flight on each. Raw sockets and requests
- * made beforehand: the load shares the processors with what it measures. Any answer but 200 ends
- * the run.
+ * One keep-alive connection per shot, with one request in flight on each. Uses raw sockets and
+ * prebuilt requests, because the load shares the processors with what it measures. Any response
+ * other than 200 ends the run.
  */
 export async function runLoad(url: string, shots: Shot[], seconds: number): Promise<LoadResult> {
   const { hostname, port } = new URL(url);
@@ -82,7 +82,7 @@ function repeat(
   return new Promise((resolve, reject) => {
     let sent_ms = 0;
     const send = () => {
-      // The answer to the last request has come, so its bytes are no longer needed.
+      // The last request was answered, so its bytes can be overwritten.
       if (key_at !== null) bytes.write(nextKey(), key_at, "latin1");
       sent_ms = performance.now();
       socket.write(bytes);
@@ -130,7 +130,7 @@ function toRequest(host: string, shot: Shot): { bytes: Buffer; key_at: number | 
   return { bytes: Buffer.from(head + (shot.body ?? "")), key_at };
 }
 
-/** Takes chunks and calls back at the end of each answer. */
+/** Reads chunks and calls back at the end of each response. */
 function answerReader(onEnd: () => void): (chunk: Buffer) => void {
   let head: Buffer | null = null;
   let body_missing = 0;

@@ -16,7 +16,7 @@ const ACCOUNTS = 16;
 const MEMORY_MAX_MB = 300;
 const RESULTS = fileURLToPath(import.meta.resolve("./results.json"));
 
-/** In this order: the lists come last, since their million rows weigh on whatever is written after. */
+/** In this order: the lists are last, because their million rows slow down later writes. */
 const SCENARIOS = {
   "hot-64": hot64,
   "hot-64-16-accounts": hot64Over16,
@@ -43,7 +43,7 @@ function readOptions() {
       only: { type: "string", multiple: true },
       samples: { type: "string", default: "5" },
       seconds: { type: "string", default: "3" },
-      /** Directory for a processor profile of the service. */
+      /** Directory for a CPU profile of the service. */
       profile: { type: "string" },
     },
   });
@@ -86,7 +86,7 @@ async function runAll(stage: Stage): Promise<boolean> {
     (one) => one !== null,
   );
   print(results, judged, pgbench !== null);
-  // Part of the figures must not pass for the whole.
+  // Partial figures must not replace the complete ones.
   if (options.is_whole) await write(stage, results, judged, pgbench !== null);
   return judged.every((one) => one.ok);
 }
@@ -123,7 +123,7 @@ function describe(bar: Bar): string {
   return "at_least" in bar ? `>= ${bar.at_least}` : `<= ${bar.at_most}`;
 }
 
-/** Nothing that names the machine: figures of two machines are not to be compared anyway. */
+/** Nothing that identifies the machine: figures of two machines are not comparable anyway. */
 async function write(
   { core }: Stage,
   scenarios: readonly ScenarioResult[],

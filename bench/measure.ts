@@ -1,4 +1,4 @@
-/** One thing to be compared: a figure for each sample. */
+/** One thing to compare: a figure for each sample. */
 export type Contender = { name: string; unit: "per second" | "ms a request"; run: Sample };
 
 export type Sample = () => Promise<{ value: number; latency_ms?: Latency }>;
@@ -14,7 +14,7 @@ export type Measured = {
   latency_ms?: Latency;
 };
 
-/** `top` over `bottom`, sample by sample. */
+/** `top` divided by `bottom`, sample by sample. */
 export type Ratio = { name: string; top: string; bottom: string; bar?: Bar };
 
 export type Bar = { at_least: number } | { at_most: number };
@@ -30,7 +30,7 @@ export type Judged = {
 
 export type Scenario = {
   name: string;
-  /** How many times more often than others it is measured: where one run is short, and differs. */
+  /** How many times as many samples it gets, when single runs are short and vary. */
   times?: number;
   contenders: Contender[];
   ratios: Ratio[];
@@ -39,8 +39,8 @@ export type Scenario = {
 export type ScenarioResult = { name: string; measured: Measured[]; ratios: Judged[] };
 
 /**
- * Takes turns (A, B, C, A, B, C …), so that whatever else the machine does hits all alike; each
- * contender first runs once for nothing, until its code is compiled and its caches are full.
+ * Runs the contenders in turn (A, B, C, A, B, C …), so that other load on the machine affects all
+ * equally; each one first runs once without being measured, to compile code and fill caches.
  */
 export async function measure(
   { name, times = 1, contenders, ratios }: Scenario,
@@ -75,7 +75,7 @@ export async function measure(
   };
 }
 
-/** Against a bar stands the median; without a bar nothing can be missed. */
+/** Compares the median with the bar; without a bar the result always passes. */
 export function judge(name: string, values: readonly number[], bar?: Bar): Judged {
   const { median, min, max } = spread(values);
   const ok = !bar || ("at_least" in bar ? median >= bar.at_least : median <= bar.at_most);

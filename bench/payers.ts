@@ -56,7 +56,7 @@ export function addPayers(url: string, accounts: Account[], count: number): Prom
   });
 }
 
-/** New quotes for every sample: one holds at most 5 000 offramps. */
+/** New quotes for every sample, because a quote has at most 5 000 offramps. */
 export function addTargets(url: string, payers: readonly Payer[]): Promise<Target[]> {
   return inParallel(payers.length, async (at) => {
     const payer = payers[at]!;
@@ -67,7 +67,7 @@ export function addTargets(url: string, payers: readonly Payer[]): Promise<Targe
   });
 }
 
-/** The request that creates so many offramps at once. */
+/** The request that creates this many offramps at once. */
 export function creation(target: Target, items: number): Shot {
   const offramp = {
     payment_detail_id: target.payment_detail_id,
@@ -91,7 +91,7 @@ export async function post(
   path: string,
   body: unknown,
   method = "POST",
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of a response depends on the route.
 ): Promise<any> {
   const answer = await fetch(`${url}${path}`, {
     method,

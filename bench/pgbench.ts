@@ -8,17 +8,17 @@ import type { Target } from "./payers.ts";
 
 /** Writes the rows of single offramps, one transaction each, as fast as a client in C can. */
 export type Pgbench = {
-  /** Offramps a second. */
+  /** Offramps per second. */
   runFor(targets: readonly Target[], seconds: number): Promise<number>;
-  /** So many offramps for each target. */
+  /** This many offramps for each target. */
   runTimes(targets: readonly Target[], transactions: number): Promise<void>;
 };
 
-/** Of what is sealed in a single offramp's rows, in bytes. */
+/** The lengths in bytes of the sealed values in a single offramp's rows. */
 export type Lengths = { answer: number; details: number; body: number };
 
 const THREADS = 2;
-/** On a slow day. */
+/** A conservative estimate. */
 const CONNECTED_PER_SECOND = 64;
 const DEBIAN = "/usr/lib/postgresql";
 const run = promisify(execFile);
@@ -80,7 +80,7 @@ async function findBinary(): Promise<string | null> {
   return null;
 }
 
-/** A user whose password is checked quickly: 256 connections would take seconds to sign in. */
+/** A database user whose password is checked quickly: 256 logins would otherwise take seconds. */
 async function addUser(database: Database, database_url: string): Promise<string> {
   const url = new URL(database_url);
   url.username = "bench";
@@ -92,7 +92,7 @@ async function addUser(database: Database, database_url: string): Promise<string
   return url.href;
 }
 
-/** Which quote each of pgbench's clients adds to; read once by each, then kept in variables. */
+/** Which quote each pgbench client adds to; each reads it once and keeps it in variables. */
 async function placeTargets(database: Database, targets: readonly Target[]): Promise<void> {
   await database.query("drop table if exists bench_targets");
   await database.query(
@@ -111,12 +111,12 @@ async function placeTargets(database: Database, targets: readonly Target[]): Pro
   );
 }
 
-/** In the place of ciphertext and hashes: as long, without the work of making them. */
+/** Stands in for ciphertext and hashes: the same length, without the cost of computing them. */
 const bytes = (length: number) => `decode(repeat('5a', ${length}), 'hex')`;
 
 /**
- * The statements of the baseline's transaction. Ids are made by uuidv7(), so that the indexes grow
- * at their end as they do under the service.
+ * The statements of the baseline's transaction. Ids come from uuidv7(), so that the indexes grow at
+ * their end as they do under the service.
  */
 const scriptOf = (lengths: Lengths) => `
 \\if :is_placed

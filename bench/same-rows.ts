@@ -7,12 +7,12 @@ import type { Stage } from "./stage.ts";
 const TARGETS = 4;
 const SECONDS = 0.2;
 
-/** What one offramp leaves behind: rows by table, and the shape of each. */
+/** What one offramp writes: rows by table, and the shape of each. */
 type Traces = Record<string, string[]>;
 
 /**
- * Before anything is measured: the service, the baseline and pgbench must write the same rows, or
- * their figures must not be compared.
+ * Runs before any measurement: the service, the baseline and pgbench must write the same rows, or
+ * their figures are not comparable.
  */
 export async function assertSameRows(
   { core, service, baseline }: Stage,
@@ -39,7 +39,7 @@ export async function assertSameRows(
   assertEqual("pgbench", expected, await tracesOf(core.database, targets));
 }
 
-/** How long the sealed values are that the service writes for a single offramp. */
+/** The lengths of the sealed values that the service writes for a single offramp. */
 export async function readLengths({ core, service }: Stage, account: Account): Promise<Lengths> {
   const targets = await addTargets(service.url, await addPayers(service.url, [account], 1));
   await runLoad(service.url, [creation(targets[0]!, 1)], 0);
@@ -54,7 +54,7 @@ export async function readLengths({ core, service }: Stage, account: Account): P
   return row!;
 }
 
-/** Every answer that was counted stands for offramps that are there. */
+/** Every counted response must have its offramps in the database. */
 export async function assertCounted(
   database: Database,
   targets: readonly Target[],
@@ -74,7 +74,7 @@ export async function assertCounted(
   }
 }
 
-/** Rows for each offramp, in every table that creation writes to or might. */
+/** Rows per offramp, in every table that creation may write to. */
 async function tracesOf(database: Database, targets: readonly Target[]): Promise<Traces> {
   const user_ids = targets.map((target) => target.user_id);
   const rows = await database.query<{ table: string; row: Record<string, unknown> }>(

@@ -9,7 +9,7 @@ import { type Core, openCore } from "../src/app/open-app.ts";
 import { readConfig } from "../src/platform/config/config.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded.ts";
 
-/** One database, and on it the service and the baseline, each a process of its own. */
+/** One database, with the service and the baseline, each in its own process. */
 export type Stage = {
   database_url: string;
   core: Core;
@@ -26,10 +26,10 @@ const READY_MAX_MS = 60_000;
 const SERVICE = fileURLToPath(import.meta.resolve("../bin/sliproad"));
 const BASELINE = fileURLToPath(import.meta.resolve("./baseline-server.ts"));
 
-/** `profile_dir` makes the service write a profile of its processor use there when it ends. */
+/** With `profile_dir`, the service writes a CPU profile there when it ends. */
 export async function openStage(profile_dir: string | null): Promise<Stage> {
   const data_dir = await mkdtemp(join(tmpdir(), "sliproad-bench-"));
-  // Under root PostgreSQL runs as another user, and would put its files where nobody clears up.
+  // As root, PostgreSQL runs as another user and would put its files where they are not cleaned up.
   await chmod(data_dir, 0o755);
   const closing: (() => Promise<unknown>)[] = [() => rm(data_dir, { recursive: true })];
   const close = async () => {
@@ -59,7 +59,7 @@ export async function openStage(profile_dir: string | null): Promise<Stage> {
   }
 }
 
-/** As `sliproad start` would run it, but for the number of connections. */
+/** Like `sliproad start`, except for the number of connections. */
 async function startPostgres(data_dir: string) {
   const first = await startEmbeddedPostgres({ data_dir });
   const core = await openCore(readConfig({ SLIPROAD_DATA_DIR: data_dir }), first.url);
@@ -119,14 +119,14 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** The most memory the process has held since the last reset, in megabytes; null off Linux. */
+/** The process's peak memory since the last reset, in megabytes; null outside Linux. */
 export async function peakMemory({ pid }: Program): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) / 1024;
 }
 
-/** Forgets the peak so far (Linux: see proc(5), clear_refs). */
+/** Resets the peak (Linux: see proc(5), clear_refs). */
 export async function resetPeakMemory({ pid }: Program): Promise<void> {
   await writeFile(`/proc/${pid}/clear_refs`, "5").catch(() => {});
 }

@@ -6,13 +6,13 @@ import { peakMemory, resetPeakMemory } from "./stage.ts";
 
 const UPLOADS = 100;
 const FILE_BYTES = 5 * 1024 * 1024;
-/** Both spellings are looked for: the scenario runs once one of them is a route. */
+/** Both spellings are tried: the scenario runs once one of them is a route. */
 const PATHS = [
   ({ user_id }: Target, id: string) => `/users/${user_id}/offramps/${id}/supporting-documents`,
   (_: Target, id: string) => `/offramps/${id}/supporting-documents`,
 ];
 
-/** By how much memory grows under 100 uploads of 5 MB at once; null while there is no such route. */
+/** How much memory grows during 100 concurrent uploads of 5 MB; null if there is no such route. */
 export async function uploads({ stage, accounts }: Bench): Promise<Judged | null> {
   const { service } = stage;
   const payers = await addPayers(service.url, accounts.slice(0, 1), 1);

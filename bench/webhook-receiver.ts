@@ -1,5 +1,5 @@
-// A receiver of webhooks in a process of its own: answers 200 at once, counts, and notes how long
-// after its event each request came. What is sent to /dead is never answered.
+// A webhook receiver in its own process: answers 200 at once, counts, and records each request's
+// delay after its event. Requests to /dead are never answered.
 import { createServer } from "node:http";
 
 export type Receipts = { count: number; delays_ms: number[] };
@@ -32,7 +32,7 @@ const server = createServer((request, response) => {
   });
 });
 
-/** Told once, when it is reached: asking again and again would take time from what is measured. */
+/** Sent once, when the count is reached: polling would take time from what is measured. */
 function tellCount(): void {
   if (!onCount || receipts.count < onCount.count) return;
   onCount.tell();

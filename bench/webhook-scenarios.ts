@@ -24,7 +24,7 @@ const READY_MAX_MS = 120_000;
 
 type Receiver = { url: string; get(path: string): Promise<string> };
 
-/** Signed, from the database, with the attempt recorded: against the same requests and no more. */
+/** Deliveries (signed, read from the database, recorded) compared to the bare requests. */
 export async function deliveries(bench: Bench): Promise<Scenario> {
   const receiver = await startReceiver();
   const account = await enabledAccount(bench);
@@ -71,7 +71,7 @@ export async function deliveries(bench: Bench): Promise<Scenario> {
   };
 }
 
-/** A hundred good endpoints, alone and beside one that takes requests and never answers. */
+/** A hundred working endpoints, alone and next to one that never answers. */
 export async function deadEndpoint(bench: Bench): Promise<Scenario> {
   const receiver = await startReceiver();
   const account = await enabledAccount(bench);
@@ -111,7 +111,7 @@ export async function deadEndpoint(bench: Bench): Promise<Scenario> {
 async function startReceiver(): Promise<Receiver> {
   const child = fork(RECEIVER, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];
-  // It ends with this process, and does not keep it from ending.
+  // Must not keep this process alive.
   child.unref();
   child.channel?.unref();
   const url = `http://127.0.0.1:${port}`;
@@ -136,7 +136,7 @@ function change(bench: Bench, account: Account, app_id: string, how: "pause" | "
   return post(bench, account, `/apps/${app_id}/${how}`, {});
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+// biome-ignore lint/suspicious/noExplicitAny: the shape of a response depends on the route.
 async function post({ stage }: Bench, account: Account, path: string, body: unknown): Promise<any> {
   const answer = await fetch(`${stage.service.url}${path}`, {
     method: "POST",
@@ -198,7 +198,7 @@ async function untilWaiting({ stage }: Bench, account: Account, count: number): 
   }, 250);
 }
 
-/** The outcome of the last delivery, too. */
+/** Waits until the outcome of the last delivery is written, too. */
 function untilWritten({ stage }: Bench, account: Account): Promise<void> {
   return until(async () => {
     const rows = await stage.core.database.query(
@@ -223,7 +223,7 @@ async function until(isSo: () => Promise<boolean>, ask_ms: number): Promise<void
 
 type PostAll = (origin: string, path: string, body: string, count: number) => Promise<void>;
 
-/** Nothing but the requests: Node's own client over kept connections. */
+/** Only the requests: Node's own client with keep-alive connections. */
 const postAll: PostAll = async (origin, path, body, count) => {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   const options = { method: "POST", agent, headers: { "content-type": "application/json" } };
@@ -238,7 +238,7 @@ const postAll: PostAll = async (origin, path, body, count) => {
   agent.destroy();
 };
 
-/** The same by a client that does without Node's own. */
+/** The same with undici instead of Node's own client. */
 const postAllByUndici: PostAll = async (origin, path, body, count) => {
   const pool = new Pool(origin, { connections: CONCURRENCY, pipelining: 1 });
   const options = { method: "POST", path, headers: { "content-type": "application/json" }, body };

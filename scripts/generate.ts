@@ -1,4 +1,4 @@
-// Writes the files that follow from the code: npm run generate.
+// Writes the generated files: npm run generate.
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { generatedFiles } from "./generated-files.ts";
 
 const root = join(import.meta.dirname, "..");
 const data_dir = await mkdtemp(join(tmpdir(), "sliproad-generate-"));
-// Started by root the server runs as another user, who must get in.
+// Started by root, the server runs as another user, who needs access.
 await chmod(data_dir, 0o755);
 try {
   const server = await startEmbeddedPostgres({ data_dir });
@@ -23,7 +23,7 @@ try {
 }
 
 async function generate(database_url: string): Promise<void> {
-  // No variable of the environment: what is written must not depend on who writes it.
+  // No environment variables: the output must not depend on who generates it.
   const environment = { SLIPROAD_DATA_DIR: data_dir, SLIPROAD_LOG_LEVEL: "error" };
   const core = await openCore(readConfig(environment), database_url);
   const app = await openApp(core, () => "http://127.0.0.1:4000");

@@ -100,7 +100,7 @@ function paymentDetailsPage(catalogue: Catalogue): string {
   ]);
 }
 
-/** The fields that every row has, in the form of the first row. */
+/** The fields that all rows have, as in the first row. */
 function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
   const [first, ...others] = rows;
   return first!.fields.filter((field) =>
@@ -108,9 +108,9 @@ function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
   );
 }
 
-/** Fields that differ from the shared ones, which have a section of their own. */
+/** Fields that differ from the shared ones, which have their own section. */
 function without(fields: readonly RequirementField[], shared: readonly RequirementField[]) {
-  // The examples of currency and rails are the row's own.
+  // The examples of currency and rails differ by row.
   const form = ({ example: _, ...rest }: RequirementField) => JSON.stringify(rest);
   const told = new Set(shared.map(form));
   return fields.filter((field) => !told.has(form(field)));

@@ -1,5 +1,5 @@
-// One installation at a time in this clone, however many programs begin one.
-// Plain JavaScript for Node >= 20 without packages.
+// Allows one installation at a time in this clone. Plain JavaScript for Node >= 20 without
+// packages.
 import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,9 +10,10 @@ const lockDirectory = join(root, ".bootstrap-lock");
 const WAIT_LIMIT_MS = 10 * 60_000;
 
 /**
- * Lays down a claim first and looks for others' afterwards: of two that begin at once at least one
- * sees the other, steps back and tries again after a random pause. The holder's claim stays, so
- * the others wait. Claims are named after their process, so a dead one's can be removed safely.
+ * Writes a claim first and looks for other claims afterwards: of two processes that start at once
+ * at least one sees the other, withdraws and tries again after a random pause. The owner's claim
+ * stays, so the others wait. Claims are named after their process, so that those of ended processes
+ * can be removed safely.
  */
 export async function lockInstallation() {
   const own = claimName(process.pid);
@@ -22,7 +23,7 @@ export async function lockInstallation() {
     try {
       rmdirSync(lockDirectory);
     } catch {
-      // Others have their claims in it, or it is gone already.
+      // Others have claims in it, or it is already removed.
     }
   };
   const deadline = Date.now() + WAIT_LIMIT_MS;
@@ -50,7 +51,7 @@ function layClaim(claim) {
     writeFileSync(claim, "");
     return true;
   } catch (error) {
-    // Another removed the directory between our two steps.
+    // Another process removed the directory between our two steps.
     if (error.code === "ENOENT") return false;
     throw new BuildError(
       `the dependencies are not installed and ${root} is not writable (${error.code}); run ` +
@@ -80,8 +81,8 @@ function exists(pid) {
 }
 
 /**
- * When a process began, in ticks since the boot: its number may belong to another process by now,
- * above all in a container. "0" where the system does not tell.
+ * When a process started, in ticks since boot: its pid may belong to another process by now, above
+ * all in a container. "0" where the system does not provide it.
  */
 function startOf(pid) {
   const text = readText(`/proc/${pid}/stat`);
@@ -90,7 +91,7 @@ function startOf(pid) {
   return fields[0] === "Z" ? "ended" : fields[19];
 }
 
-/** Holds the lock for a child too: should we be killed, npm goes on until it is done. */
+/** Keeps the lock for a child too: if this process is killed, npm still runs to its end. */
 export function holdLockFor(pid) {
   const claim = join(lockDirectory, claimName(pid));
   layClaim(claim);

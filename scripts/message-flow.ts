@@ -6,7 +6,7 @@ import { parseSync } from "vite";
 export type Node = any;
 export type SourceFile = { path: string; program: Node; imports: Map<string, [string, string]> };
 
-/** Where a value comes from: an expression of the source, or a parameter that callers fill. */
+/** Where a value comes from: an expression of the source, or a parameter set by callers. */
 export type Origin = { node: Node; file: SourceFile } | { parameter: Parameter };
 export type Parameter = { owner: Node; index: number; file: SourceFile };
 
@@ -20,7 +20,7 @@ export function readSourceFile(root: string, path: string): SourceFile {
   return { path, program, imports: importsOf(path, program) };
 }
 
-/** Every node below this one; notes each one's parent on the way. */
+/** Visits every node below this one and records each one's parent. */
 export function visit(node: Node, see: (node: Node) => void): void {
   see(node);
   for (const value of Object.values<Node>(node)) {
@@ -83,7 +83,7 @@ export class Flow {
     }
   }
 
-  /** The function, class or variable that a name stands for, in whichever file it is. */
+  /** The declaration of the function, class or variable with this name, in any file. */
   findDeclaration(
     name: string,
     from: Node,
@@ -98,7 +98,7 @@ export class Flow {
     return source ? this.findDeclaration(imported!, source.program, source) : null;
   }
 
-  /** What `pair[0]` and `pair[1]`, or the two names of `const [code, message] = pair`, are of. */
+  /** The pair behind `pair[0]` and `pair[1]`, or behind `const [code, message] = pair`. */
   pairOf(first: Node, second: Node, file: SourceFile): { node: Node; file: SourceFile } | null {
     const is_indexed = first.computed && second.computed && first.object.name;
     if (is_indexed && first.object.name === second.object.name) return { node: first.object, file };
@@ -156,14 +156,14 @@ export class Flow {
   }
 }
 
-/** The function that a declaration declares, if it is one. */
+/** The function that a declaration declares, if any. */
 export function functionOf(declared: Node): Node | null {
   if (declared.type === "FunctionDeclaration") return declared;
   const init = declared.type === "VariableDeclarator" ? declared.init : null;
   return isFunction(init) ? init : null;
 }
 
-/** The name that a function is called by. */
+/** The name of a function. */
 export function functionName(owner: Node): string {
   return owner.id?.name ?? PARENTS.get(owner)?.id?.name ?? "";
 }

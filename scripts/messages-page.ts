@@ -17,7 +17,7 @@ import {
 const ROOT = join(import.meta.dirname, "..");
 /** The command line and the documentation answer no requests. */
 const LEFT_OUT = /^src\/(cli|docs)\//;
-/** How the collector is called; where the code is not among the arguments, it is this one. */
+/** The methods of the collector; the code is used when it is not among the arguments. */
 const COLLECTOR = new Map<string, ErrorCode | null>([
   ["report", null],
   ["missing", "parameter_missing"],
@@ -27,7 +27,7 @@ const COLLECTOR = new Map<string, ErrorCode | null>([
 export type Message = { code: ErrorCode | null; text: string };
 type Sink = { message: Node; code: Node | ErrorCode | null; file: SourceFile };
 
-/** Every message that an answer can carry, from the source, with `{names}` for what is filled in. */
+/** Every message that a response can contain, from the source, with `{names}` for values. */
 export function messagesPage(): string[] {
   const messages = collectMessages();
   const sections = [...ERROR_CODES, null].flatMap((code) => {
@@ -45,7 +45,7 @@ export function messagesPage(): string[] {
   ];
 }
 
-/** Signs that Markdown would take for its own. */
+/** Escapes Markdown characters. */
 function plain(text: string): string {
   return text.replace(/[\\`*[\]<>]/g, "\\$&");
 }
@@ -81,13 +81,13 @@ export function collectMessages(): Message[] {
   return [...found.values()].sort((one, other) => (one.text < other.text ? -1 : 1));
 }
 
-/** Where a message is given: to a refusal, to the collector, or in a problem. */
+/** Where a message is passed: to a refusal, to the collector, or in a problem. */
 function sinksOf(flow: Flow, file: SourceFile): Sink[] {
   const sinks: Sink[] = [];
   const add = (message: Node, code: Sink["code"]) => {
     if (message) sinks.push({ message, code, file });
   };
-  /** Code and message stand side by side, in either order. */
+  /** Code and message are adjacent arguments, in either order. */
   const addReport = (given: Node[]) => {
     const code_at = given.findIndex(
       (node) => node.name === "code" || knownCodes(flow, node, file).length > 0,
@@ -117,7 +117,7 @@ function propertiesOf(node: Node): Record<string, Node> {
   return Object.fromEntries(named.map(({ key, value }: Node) => [key.name ?? key.value, value]));
 }
 
-/** `null` where the code is not to be seen from here. */
+/** `null` where the code cannot be determined here. */
 function codesOf(flow: Flow, { code, file }: Sink): (ErrorCode | null)[] {
   if (code === null || typeof code === "string") return [code];
   const known = knownCodes(flow, code, file);
@@ -142,7 +142,7 @@ function listCalls(file: SourceFile): Call[] {
   return calls;
 }
 
-/** The calls that fill a parameter, each a place where a message is given. */
+/** The calls that set a parameter, each a place where a message is passed. */
 function callsOf(
   flow: Flow,
   calls: ReadonlyMap<string, readonly Call[]>,
@@ -154,7 +154,7 @@ function callsOf(
   const key = [to.file.path, to.owner.start, to.index, ...codes].join(" ");
   if (seen.has(key)) return [];
   seen.add(key);
-  // The code may be filled by the same call.
+  // The same call may set the code.
   const code_at = parameterAt(flow, sink, to.owner);
   return (calls.get(functionName(to.owner)) ?? [])
     .filter(({ node, file }) => node.arguments[to.index] && isCallOf(flow, node, file, to.owner))
@@ -166,7 +166,7 @@ function callsOf(
     .flatMap((given) => splitPairs(flow, given));
 }
 
-/** Code and message that come from one pair `[code, message]` stay together. */
+/** Keeps code and message together that come from one pair `[code, message]`. */
 function splitPairs(flow: Flow, sink: Sink): Sink[] {
   const { message, code, file } = sink;
   const pair = typeof code === "object" && code ? flow.pairOf(code, message, file) : null;
@@ -192,7 +192,7 @@ function isCallOf(flow: Flow, call: Node, file: SourceFile, owner: Node): boolea
   return found !== null && functionOf(found.node) === owner && isFunction(owner);
 }
 
-/** As people read it; null for what is no text. */
+/** The text as shown to users; null when it is not text. */
 function textOf(flow: Flow, node: Node, file: SourceFile): string | null {
   if (node.type === "Literal") return typeof node.value === "string" ? node.value : null;
   if (node.type === "BinaryExpression" && node.operator === "+") {
@@ -207,7 +207,7 @@ function textOf(flow: Flow, node: Node, file: SourceFile): string | null {
     .join("");
 }
 
-/** A constant as it stands, anything else by its name. */
+/** The value of a constant; anything else by its name. */
 function partOf(flow: Flow, node: Node, file: SourceFile): string {
   const own = textOf(flow, node, file);
   if (own !== null) return own;

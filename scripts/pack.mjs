@@ -1,7 +1,7 @@
-// Packs the service and the SDK as they are published: node scripts/pack.mjs [directory].
-// The service is compiled to JavaScript first, because Node strips no types below node_modules, and
-// brings its pages, migrations and documents. The clone itself is private, so that npm publish in it
-// fails; what is published are the two files that this writes. Needs npm run bootstrap -- --dev.
+// Packs the service and the SDK for publishing: node scripts/pack.mjs [directory]. The service is
+// compiled to JavaScript first, because Node strips no types in node_modules, and includes its
+// pages, migrations and documents. The clone itself is private, so that npm publish in it fails;
+// only the two files written here are published. Needs npm run bootstrap -- --dev.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,12 +11,12 @@ import { buildPages } from "./build-pages.mjs";
 import { buildSdk } from "./build-sdk.mjs";
 import { BuildError, filesIn, isProgram, root, runBuild } from "./stale-build.mjs";
 
-/** What the service reads while it runs, and what a person expects in a package. */
+/** What the service reads at run time, and what users expect in a package. */
 const COPIED = [
   ...["bin", "migrations", "docs", "deploy", "dashboard/dist", "sdk/README.md"],
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "openapi.json"],
 ];
-/** Only for building the pages, which the package brings built. */
+/** Needed only to build the pages, which the package contains already built. */
 const BUILD_DEPENDENCIES = ["esbuild"];
 
 /** Returns the paths of the two files. */

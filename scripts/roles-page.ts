@@ -3,7 +3,7 @@ import { may, PERMISSIONS, type PermissionName, ROLE_NAMES } from "../src/accoun
 
 type Table = (head: string[], rows: string[][]) => string;
 
-/** Which role may do what, from the table that the pages ask. */
+/** Which role may do what, from the table that the pages check. */
 export function rolesPage(table: Table): string[] {
   const names = Object.keys(PERMISSIONS) as PermissionName[];
   return [

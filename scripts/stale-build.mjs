@@ -1,6 +1,6 @@
-// What the builds of pages and SDK share: a build runs only when its sources have changed, and its
-// files are swapped in one by one, so that whoever reads the output never finds half a build.
-// Plain JavaScript for Node >= 20 without packages: it is read before anything is installed.
+// Shared by the builds of pages and SDK: a build runs only when its sources have changed, and its
+// files are replaced one by one, so that readers of the output never see half a build. Plain
+// JavaScript for Node >= 20 without packages: it runs before anything is installed.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -17,13 +17,13 @@ import { fileURLToPath } from "node:url";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** A build that failed for a reason the reader can repair: one sentence, no stack. */
+/** A build failure that the user can fix: a message without a stack. */
 export class BuildError extends Error {}
 
 /**
  * `name` for messages, `inputs` (paths whose content decides whether to build again), `variant` (a
- * word that also decides), `output` (a directory), `entry` (the file that names the others: it is
- * swapped in last), `build(scratch)`.
+ * string that also decides), `output` (a directory), `entry` (the file that refers to the others:
+ * replaced last), `build(scratch)`.
  */
 export async function buildWhenStale({ name, inputs, variant = "", output, entry, build }) {
   const stamp = hashOf(inputs, variant);
@@ -43,7 +43,7 @@ export async function buildWhenStale({ name, inputs, variant = "", output, entry
   }
 }
 
-/** esbuild, with its errors as one sentence and the places they stand at. */
+/** Runs esbuild and reports its errors in one message with their positions. */
 export async function runEsbuild(name, options) {
   const esbuild = loadEsbuild();
   try {
@@ -83,12 +83,12 @@ export function filesIn(directory) {
     .sort();
 }
 
-/** True when this file is the program and not imported by another. */
+/** True when this file was started as a program, not imported. */
 export function isProgram(url) {
   return resolve(process.argv[1] ?? "") === fileURLToPath(url);
 }
 
-/** Runs a build as a program of its own: a failure is a sentence and exit code 1. */
+/** Runs a build as a program: a failure prints a message and exits with code 1. */
 export async function runBuild(build) {
   try {
     await build();
@@ -111,8 +111,8 @@ function hashOf(inputs, variant) {
 }
 
 /**
- * File by file and the entry last: it never names a file that is not there. Two builds of the same
- * sources produce the same names, so it does not matter which of them ends second.
+ * File by file with the entry last, so that it never refers to a missing file. Two builds of the
+ * same sources produce the same names, so it does not matter which one ends last.
  */
 function putInPlace(scratch, output, entry) {
   const built = filesIn(scratch);
@@ -129,7 +129,7 @@ function firstLine(text) {
   return text.split("\n", 1)[0];
 }
 
-/** Null when there is no such file. */
+/** Null when the file does not exist. */
 export function readText(path) {
   try {
     return readFileSync(path, "utf8");

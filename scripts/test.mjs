@@ -1,5 +1,5 @@
-// What `npm test` runs: types (of the service and of its pages), lint and tests, each to its end even
-// when one before it failed. `npm test -- test/users` runs only the tests named. Plain JavaScript for
+// Runs types (of the service and its pages), lint and tests for `npm test`, each to its end even if
+// an earlier one failed. `npm test -- test/users` runs only the named tests. Plain JavaScript for
 // Node >= 20.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { findBrowser, NO_BROWSER } from "./find-browser.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const programs = join(root, "node_modules", ".bin");
-// The Node that comes with the dependencies stands first: all stages run on the same version.
+// The Node of the dependencies is first, so that all stages use the same version.
 const env = { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH}` };
 const scratch = mkdtempSync(join(tmpdir(), "sliproad-npm-test-"));
 const reportFile = join(scratch, "report.json");
@@ -18,7 +18,7 @@ const reportFile = join(scratch, "report.json");
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
 const given = process.argv.slice(2);
 const hasBrowser = findBrowser() !== null;
-// Whatever opens a browser is named so (test/tidy.test.ts checks it).
+// Tests that open a browser have this name (test/tidy.test.ts checks it).
 const BROWSER_TESTS = "**/*.browser.test.ts";
 const without = hasBrowser ? [] : ["--exclude", BROWSER_TESTS];
 const tests = {
@@ -64,7 +64,7 @@ async function run({ name, program, args }) {
   return { name, ok, seconds: (performance.now() - begun) / 1000 };
 }
 
-/** A stage counts as one, that of the tests as its tests. */
+/** A stage counts as one, except that the test stage counts its tests. */
 function countsOf({ name, ok }) {
   if (name !== "tests") return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
   const report = readReport();
@@ -72,11 +72,11 @@ function countsOf({ name, ok }) {
     (file) => file.status === "failed" && file.assertionResults.every(hasNotFailed),
   );
   const failed = report.numFailedTests + unstarted.length;
-  // Whatever made vitest fail beside its tests (an unhandled error, no test found) is a failure.
+  // Any other failure of vitest (an unhandled error, no test found) counts as one.
   return { passed: report.numPassedTests, failed: !ok && failed === 0 ? 1 : failed };
 }
 
-/** Read from their files and not run; tests named on the command line are the only ones counted. */
+/** Counted from the files without running them; limited to tests named on the command line. */
 function countBrowserTests() {
   const listFile = join(scratch, "browser-tests.json");
   const args = ["list", "browser.test", ...given, `--json=${listFile}`];

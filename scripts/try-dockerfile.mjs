@@ -4,9 +4,9 @@
 //   node scripts/try-dockerfile.mjs /var/tmp/base /var/tmp/image
 //
 // Each stage starts as a copy of the base (a stage from a node image gets this machine's Node and
-// npm), COPY and RUN are done as they stand, and the last line printed is the command that starts the
-// result, as the image's user, in a chroot. It builds no image: layers, metadata and the network of
-// containers are not tried. Understands only the instructions that the Dockerfile uses.
+// npm), COPY and RUN are executed literally, and the last line printed is the command that starts
+// the result in a chroot, as the image's user. It builds no image: layers, metadata and container
+// networks are not tested. It supports only the instructions that the Dockerfile uses.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -87,7 +87,7 @@ function copy(stage, rest) {
     return;
   }
   if (rest !== ". .") throw new Error(`COPY ${rest} is a form that this script does not know`);
-  // What git has, of what .dockerignore lets in.
+  // The files in git that .dockerignore does not exclude.
   const patterns = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
   const allowed = patterns.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
   const listed = execFileSync("git", ["ls-files", "-z", ...allowed], { cwd: root });
@@ -96,14 +96,14 @@ function copy(stage, rest) {
   }
 }
 
-/** With /proc, in a name space of mounts that ends with the step. */
+/** With /proc, in a mount namespace that ends with the step. */
 function runStep(stage, line) {
   const mounted = 'mount -t proc proc "$0/proc" && exec chroot "$@"';
   const args = ["--mount", "/bin/sh", "-ec", mounted, stage.root, ...runArguments(stage, line)];
   execFileSync("unshare", args, { stdio: "inherit" });
 }
 
-/** Settings of npm on this machine go along, as a build's network settings would. */
+/** Passes on this machine's npm settings, like a build's network settings. */
 function runArguments(stage, line) {
   const env = { ...stage.env, HOME: "/root" };
   for (const [name, value] of Object.entries(process.env)) {

@@ -1,5 +1,5 @@
-// Generates clients from openapi.json with two foreign generators and type-checks what they write.
-// Needs the network; installs into a folder of its own and removes it. Run: node scripts/try-generators.mjs
+// Generates clients from openapi.json with two third-party generators and type-checks the result.
+// Needs the network; installs into a temporary folder. Run: node scripts/try-generators.mjs
 import { spawnSync } from "node:child_process";
 import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -12,7 +12,7 @@ import {
   RETRY_DELAYS_MS,
 } from "../src/webhooks/model.ts";
 
-/** The page about webhooks; its tables come from the code that uses them. */
+/** The webhooks page; its tables come from the code that uses them. */
 export function webhooksPage(table: (head: string[], rows: string[][]) => string): string[] {
   return [
     "Sliproad sends events to an application when webhooks are enabled for its account (`sliproad " +

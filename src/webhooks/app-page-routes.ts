@@ -24,7 +24,7 @@ type AppPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
 
 const HIDDEN = { hide: true };
 
-/** Settings › Developer › Apps, and the applications that a person has let in. */
+/** Settings › Developer › Apps, and the applications that a person has authorised. */
 export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
   const signed_in = { schema: HIDDEN, onRequest: requireSession() };
   const makes_apps = { schema: HIDDEN, onRequest: requireSession(...rolesThatMay("manage_apps")) };
@@ -92,7 +92,7 @@ async function create(
 ): Promise<Secrets> {
   const { database, keyring, index_key, clock } = deps;
   const { account_id, person_id } = request.member!;
-  // An address without a secret would be sent nothing.
+  // An endpoint URL without a secret would receive nothing.
   const is_made = checked.webhook_url !== null && checked.webhook_secret === null;
   const webhook_secret = is_made ? makeWebhookSecret() : checked.webhook_secret;
   return database.transaction(async (tx) => {
@@ -117,7 +117,7 @@ async function rotate(deps: AppPageDeps, request: FastifyRequest): Promise<Secre
   return { app_name: endpoint.name, client_id: endpoint.id, client_secret, webhook_secret: null };
 }
 
-/** A change of one of the account's applications that needs nothing but its name. */
+/** A change of one of the account's applications that takes no other input. */
 async function change(
   deps: AppPageDeps,
   request: FastifyRequest,

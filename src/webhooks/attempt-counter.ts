@@ -1,7 +1,7 @@
 import { Counter } from "prom-client";
 
 const RESULTS = ["delivered", "retried", "failed"] as const;
-/** What came of one webhook request. */
+/** The result of one webhook request. */
 export type AttemptResult = (typeof RESULTS)[number];
 
 export function createAttemptCounter() {

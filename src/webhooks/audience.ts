@@ -2,13 +2,13 @@ import type { App } from "../apps/model.ts";
 import type { EventRow } from "../events/store.ts";
 import type { Problem } from "../platform/errors.ts";
 
-/** An application with what decides whether anything is sent to it. */
+/** An application with the account setting that decides whether anything is sent to it. */
 export type Endpoint = App & { webhooks_enabled_at: Date | null };
 
 /** An account's consent to an application. */
 export type AudienceConsent = { account_id: string; app_id: string };
 
-/** Why nothing is sent to an application that could otherwise be told; null when all is set. */
+/** Why nothing is sent to this application; null when it is set up completely. */
 export function missingSetup(endpoint: Endpoint): string | null {
   if (endpoint.webhooks_enabled_at === null) {
     return "Webhooks are not enabled for this account; ask the operator to enable them.";
@@ -20,7 +20,7 @@ export function missingSetup(endpoint: Endpoint): string | null {
   return endpoint.webhook_secret === null ? "Set a webhook secret." : null;
 }
 
-/** Why an application cannot be sent events again; for one that is paused they are kept. */
+/** Why events cannot be sent to an application again; for a paused one they are kept. */
 export function refuseAgain(endpoint: Endpoint): Problem | null {
   const is_disabled = endpoint.webhook_state === "disabled";
   const message =
@@ -29,15 +29,15 @@ export function refuseAgain(endpoint: Endpoint): Problem | null {
 }
 
 /**
- * Who is told of an event. Invoice events, by the interface's rules:
+ * Decides which applications are notified of an event. Invoice events, by the interface's rules:
  *
- * 1. an application not yet used is told of every invoice of its own account;
- * 2. one that reads users' data (authorization code), of every invoice of the accounts whose
- *    members authorised it;
- * 3. one that sends invoices (client credentials), of those it created.
+ * 1. an application not yet used: every invoice of its own account;
+ * 2. one that reads users' data (authorization code): every invoice of the accounts whose members
+ *    authorised it;
+ * 3. one that sends invoices (client credentials): the invoices it created.
  *
- * Ramp events go to the applications of the account that chose them. Nobody is told of what
- * happened before the application was made.
+ * Ramp events are sent to the account's applications that subscribed to them. Events from before
+ * an application was created are not sent to it.
  */
 export function isTold(
   app: App,
@@ -63,6 +63,6 @@ export function isTold(
   const consented = (account_id: string | null) =>
     consents.some((one) => one.account_id === account_id && one.app_id === app.id);
   if (!consented(event.account_id)) return false;
-  // On both sides of the invoice: told once, as the seller.
+  // Authorised on both sides of the invoice: notified once, as the seller.
   return event.role === "seller" || !consented(event.counterpart_account_id);
 }

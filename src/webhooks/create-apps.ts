@@ -14,7 +14,7 @@ type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
 type Loaded = { keys: AccountKeys; enabled: Map<string, Date | null> };
 type Created = { endpoint: Endpoint; app: App; header_names: string[]; revealed: Revealed };
 
-/** New applications; their secrets are in the answer and nowhere else. */
+/** Creates applications; the response is the only place where their secrets appear. */
 export function createApps(
   keyring: Keyring,
   index_key: Buffer,
@@ -58,7 +58,7 @@ export function createApps(
   };
 }
 
-/** An endpoint without a secret could not be used: one is made up where none was chosen. */
+/** An endpoint needs a secret: one is generated if none was given. */
 export function withDefaults(account_id: string, fields: CheckedApp): NewApp {
   const webhook_url = fields.webhook_url ?? null;
   return {

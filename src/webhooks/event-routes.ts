@@ -237,8 +237,8 @@ async function find(
 type Found = { event: StoredEvent | undefined; deliveries: Delivery[] };
 
 /**
- * An event of this account, or one that an application of this account was told of, for as long
- * as the account that it is of consents.
+ * An event of this account, or one sent to an application of this account, as long as the event's
+ * account consents.
  */
 async function look({ database }: EventRouteDeps, account_id: string, id: string): Promise<Found> {
   const [own, all] = await Promise.all([

@@ -24,11 +24,11 @@ type FanOutDeps = {
   database: Database;
   signing_key: KeyObject;
   log: TaskLog;
-  /** Wakes the worker that delivers. */
+  /** Wakes the delivery worker. */
   wakeDeliveries: () => void;
 };
 
-/** Gives new events their place, and hands each to the applications that are told of it. */
+/** Gives new events their position, and creates a delivery for each application to notify. */
 export function fanOutTask(deps: FanOutDeps): TaskHandler {
   const { database } = deps;
   return {
@@ -45,9 +45,9 @@ export function fanOutTask(deps: FanOutDeps): TaskHandler {
 }
 
 /**
- * The place of an event is its place in the sealed log: one sealer at a time takes what is
- * committed, so a transaction that commits late gets a later place. Blocks are handed over one
- * after the other; if this stops half-way, the next one goes on at the cursor.
+ * An event's position is its position in the sealed log: one sealer at a time takes what is
+ * committed, so a transaction that commits late gets a later position. Blocks are processed one
+ * after the other; after an interruption, the next run continues at the cursor.
  */
 async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
   const { database, signing_key, log } = deps;
@@ -58,8 +58,8 @@ async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<
     if (!block) return;
     const events = inRecordOrder(block.events);
     const deliveries = await chooseDeliveries(database, account_id, events, now);
-    // Another account's rows in a transaction of their own; should the one below not come to its
-    // commit, they are found there and not written twice.
+    // Another account's rows are written in their own transaction; if the one below does not
+    // commit, they are found on the next run and not written twice.
     const foreign = deliveries.filter((delivery) => delivery.account_id !== account_id);
     for (const [, theirs] of Map.groupBy(foreign, (delivery) => delivery.account_id)) {
       await database.transaction(async (tx) => handOver(tx, theirs, now));
@@ -122,7 +122,7 @@ export function newDelivery(endpoint: Endpoint, event: EventRow, now: Date): New
   };
 }
 
-/** Writes the deliveries and wakes whoever sends them, all for one account. */
+/** Writes the deliveries of one account and wakes their senders. */
 export function handOver(tx: Transaction, deliveries: readonly NewDelivery[], now: Date): void {
   const pending = deliveries.filter((delivery) => delivery.status === "pending");
   const apps = new Map(

@@ -3,7 +3,7 @@ import { COUNT_MAX } from "../platform/metrics/model.ts";
 
 const ENDPOINTS_MAX = 1_000;
 
-/** How many deliveries wait for their next attempt; stops counting at COUNT_MAX. */
+/** The number of deliveries that wait for an attempt; stops counting at COUNT_MAX. */
 export async function findPendingDeliveryCount(session: Session): Promise<number> {
   const [row] = await session.query<{ deliveries: number }>(
     `select count(*)::integer as deliveries
@@ -12,7 +12,7 @@ export async function findPendingDeliveryCount(session: Session): Promise<number
   return row!.deliveries;
 }
 
-/** When the delivery that has been due for longest was due, of the first thousand endpoints. */
+/** The due time of the most overdue delivery, among the first thousand endpoints. */
 export async function findOldestDueDelivery(session: Session, now: Date): Promise<Date | null> {
   const first = "select account_id, app_id, due_at from webhook_queue w";
   const order = "order by account_id, app_id, due_at limit 1";
@@ -32,7 +32,7 @@ export async function findOldestDueDelivery(session: Session, now: Date): Promis
   return row!.due_at;
 }
 
-/** How many deliveries ran out of attempts since then; stops counting at COUNT_MAX. */
+/** The number of deliveries that ran out of attempts since then; stops counting at COUNT_MAX. */
 export async function findFailedCount(session: Session, since: Date): Promise<number> {
   const [row] = await session.query<{ deliveries: number }>(
     `select count(*)::integer as deliveries from (

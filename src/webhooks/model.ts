@@ -9,7 +9,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** What is waited after the first failure, the second, and so on; then it has failed. */
+/** The wait after the first failure, the second, and so on; then the delivery has failed. */
 export const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -21,24 +21,24 @@ export const RETRY_DELAYS_MS = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ] as const;
-/** Only added, so that no attempt comes earlier than promised. */
+/** Only added, so that no attempt is earlier than documented. */
 export const JITTER_MAX = 0.1;
-/** However long a receiver asks to be left alone. */
+/** The limit for a receiver's Retry-After. */
 export const RETRY_AFTER_MAX_MS = 24 * HOUR_MS;
-/** An endpoint that did nothing but fail for so long is disabled. */
+/** An endpoint that only failed for this long is disabled. */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 
-/** So many failures in a row, and an endpoint is left alone for a while. */
+/** After this many failures in a row, the circuit opens. */
 export const CIRCUIT_FAILURES = 5;
 const CIRCUIT_FIRST_MS = 30 * SECOND_MS;
 const CIRCUIT_MAX_MS = 30 * MINUTE_MS;
 
-/** How much of an answer is kept. */
+/** How much of a response is stored. */
 export const ANSWER_BYTES_MAX = 16 * 1024;
 
 /**
- * When to try again after `failures` in a row; null when the schedule has ended. `random` is from
- * 0 to 1. What the receiver asks for can only lengthen the wait.
+ * When to try again after `failures` in a row; null when the schedule has ended. `random` is from 0
+ * to 1. The receiver's Retry-After can only lengthen the wait.
  */
 export function nextAttemptAt(
   failures: number,
@@ -52,17 +52,17 @@ export function nextAttemptAt(
   return new Date(now.getTime() + Math.max(planned_ms, capped(retry_after_ms)));
 }
 
-/** How long an endpoint is left alone: longer each time a single try fails again. */
+/** How long the circuit stays open: longer each time the single test request fails again. */
 export function circuitOpenMs(openings: number): number {
   return Math.min(CIRCUIT_FIRST_MS * 2 ** (openings - 1), CIRCUIT_MAX_MS);
 }
 
-/** An HTTP date begins with the day; `Date.parse` alone would find a date in almost any text. */
+/** An HTTP date begins with the day; `Date.parse` alone finds a date in almost any text. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
 /**
- * `Retry-After` of a 429 or 503, in seconds or as a date, at most the cap; 0 when there is none to
- * heed. Where the header came more than once, the longest of its seconds.
+ * `Retry-After` of a 429 or 503, in seconds or as a date, at most the limit; 0 when there is none.
+ * If the header was sent several times in seconds, the longest.
  */
 export function readRetryAfter(status: number, header: string | undefined, real_now: Date): number {
   if ((status !== 429 && status !== 503) || header === undefined) return 0;

@@ -14,7 +14,7 @@ import { TRIM_EVENTS_TASK } from "./model.ts";
 import { replayTask } from "./replay-task.ts";
 import { trimEventsTask } from "./trim-events.ts";
 
-/** Deliveries have a worker of their own. */
+/** Deliveries have their own worker. */
 type WebhooksModule = Module & { deliveries: Worker };
 
 export function openWebhooksModule(

@@ -16,7 +16,7 @@ type Redelivery = {
   endpoints: readonly Endpoint[];
 };
 
-/** The applications that it can be sent to; refuses, with the reason, where there would be none. */
+/** The applications that the event can be sent to; refuses, with the reason, if there are none. */
 export function chooseAgain(
   { event, deliveries, endpoints }: Redelivery,
   consents: readonly AudienceConsent[],

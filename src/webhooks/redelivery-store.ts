@@ -2,25 +2,25 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { ATTEMPT_COLUMNS } from "./delivery/outcome-store.ts";
 import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delivery/store.ts";
 
-// Sent again from the beginning of the schedule; the attempts so far stay in the log.
+// Restarts the schedule; earlier attempts stay in the log.
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
   attempts_before = d.attempts, failed_at = null, answered = null, latency_ms = null,
   answer = null`;
 const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`;
-// The attempt that delivered gets a row of its own.
+// The delivering attempt gets its own row.
 const LOG_DELIVERED = `insert into webhook_attempts (${ATTEMPT_COLUMNS})
   select account_id, id, attempts, delivered_at, answered, null, latency_ms, answer from before
   where status = 'delivered'
   on conflict do nothing`;
 
-/** Puts the delivery of one event to one application back, also where it is pending. */
+/** Requeues the delivery of one event to one application, even if it is pending. */
 export function updateEventAgain(
   tx: Transaction,
   key: { account_id: string; event_id: string; app_id: string },
   now: Date,
 ): void {
   const { account_id, event_id, app_id } = key;
-  // A statement of its own: within one, the order of its parts would not be certain.
+  // A separate statement: within one, the order of its parts is not defined.
   tx.write(
     `delete from webhook_queue w using webhook_deliveries d
      where d.account_id = $1 and d.event_id = $2 and d.app_id = $3 and w.account_id = $1
@@ -41,7 +41,7 @@ export function updateEventAgain(
   );
 }
 
-/** Puts back what was missed of the events in a range of ids; returns the events' ids. */
+/** Requeues the missed deliveries of events in a range of ids; returns the events' ids. */
 export async function updateMissedAgain(
   tx: Session,
   app: { account_id: string; id: string },
@@ -64,7 +64,7 @@ export async function updateMissedAgain(
   return rows.map((row) => row.event_id);
 }
 
-/** Puts the deliveries of these events back that the replay has not sent again already. */
+/** Requeues the deliveries of these events that the replay has not requeued yet. */
 export async function updateEventsAgain(
   tx: Session,
   app: { account_id: string; id: string },
@@ -100,7 +100,7 @@ export async function listDeliveriesOfEvent(
   );
 }
 
-/** Which of these events this application has a delivery of. */
+/** Which of these events have a delivery to this application. */
 export async function listDeliveredEvents(
   session: Session,
   app: { account_id: string; id: string },
@@ -148,8 +148,8 @@ export function listAttempts(
 }
 
 /**
- * Deletes deliveries made before this id with their attempts, unless they still wait for an
- * application that is there; true when more are left.
+ * Deletes deliveries created before this id with their attempts, except those pending for an
+ * existing application; true when more are left.
  */
 export async function deleteOldDeliveries(
   session: Session,
@@ -177,7 +177,7 @@ export async function deleteOldDeliveries(
   return row!.count === limit;
 }
 
-/** A receiver may have repeated what it was told of a person; that goes with the person. */
+/** A receiver may have repeated personal data in its response; it is deleted with the person. */
 export function updateAnswersErased(tx: Transaction, account_id: string, subject_id: string): void {
   tx.write(
     `update webhook_deliveries set answer = null

@@ -34,7 +34,7 @@ export function renderApp(endpoint: Endpoint, header_names: string[], revealed?:
   return revealed ? writeAppSecret({ app, ...toSecrets(revealed) }) : writeApp({ app });
 }
 
-/** A secret in the form it was given and in that of Standard Webhooks' libraries. */
+/** A secret as given and in the form of Standard Webhooks libraries. */
 export function toSecrets({ client_secret, webhook_secret }: Revealed) {
   return {
     ...(client_secret ? { client_secret } : {}),
@@ -53,7 +53,7 @@ export function renderApps(
   return writeApps({ apps, has_more });
 }
 
-/** A rotation whose time has come is over, though it is written down only with the next change. */
+/** Applies a rotation whose time has come, which is stored only with the next change. */
 export function asOf(endpoint: Endpoint, now: Date): Endpoint {
   const switch_at = endpoint.webhook_secret_switch_at;
   return switch_at && switch_at <= now ? { ...endpoint, webhook_secret_switch_at: null } : endpoint;
@@ -105,7 +105,7 @@ export function renderReplay(replay: Replay): string {
   });
 }
 
-/** An event with its body opened; null where it can no longer be. */
+/** An event with its body decrypted; null if it can no longer be. */
 export type ReadableEvent = {
   id: string;
   name: string;
@@ -135,7 +135,7 @@ function toEventRecord(event: ReadableEvent): Static<typeof WebhookEventRecord> 
   };
 }
 
-/** An attempt with the answer opened. */
+/** An attempt with the response decrypted. */
 type ReadableAttempt = Omit<DeliveryAttemptRow, "answer"> & { answer: string | null };
 
 /** With the attempts that are shown of it, oldest first. */

@@ -15,7 +15,7 @@ type ReplayDeps = { database: Database; wakeDeliveries: () => void };
 
 const CHUNK = 500;
 
-/** Sends a range of events again, in chunks: it may be long. */
+/** Sends a range of events again, in chunks, because it may be long. */
 export function replayTask({ database, wakeDeliveries }: ReplayDeps): TaskHandler {
   return {
     kind: REPLAY_TASK,
@@ -35,8 +35,8 @@ export function replayTask({ database, wakeDeliveries }: ReplayDeps): TaskHandle
 }
 
 /**
- * Puts deliveries back, and makes those that are missing, such as of the time before the account
- * was enabled. If it stops half-way it starts over: what it already put back is left alone.
+ * Requeues deliveries, and creates missing ones, such as those from before webhooks were enabled.
+ * After an interruption it starts over: what it already requeued is left unchanged.
  */
 async function replayApp(database: Database, replay: Replay, now: Date): Promise<number> {
   const key = { account_id: replay.account_id, id: replay.app_id };

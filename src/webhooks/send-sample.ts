@@ -9,8 +9,8 @@ import { missingSetup } from "./audience.ts";
 import { handOver } from "./fan-out.ts";
 
 /**
- * Sends a made-up event to every application of the account that chose it (events of invoices
- * need not be chosen). It is no event of a record, so it stands in no log but that of deliveries.
+ * Sends a sample event to every application of the account that subscribed to it (invoice events
+ * need no subscription). It belongs to no record, so it appears only among the deliveries.
  */
 export async function sendSample(
   { database, keyring }: { database: Database; keyring: Keyring },

@@ -2,7 +2,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { Endpoint } from "./audience.ts";
 
-/** Since when these accounts may be sent webhooks. */
+/** Since when webhooks are enabled for these accounts. */
 export async function findEnabled(
   session: Session,
   account_ids: readonly string[],
@@ -14,7 +14,7 @@ export async function findEnabled(
   return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
 }
 
-/** How many people were erased so far, of all accounts. */
+/** The number of people erased so far, in all accounts. */
 export async function findErasures(session: Session): Promise<bigint> {
   const [row] = await session.query<{ erasures: bigint }>("select erasures from installation");
   return row!.erasures;
@@ -43,7 +43,7 @@ type AilingEndpoint = {
   failing_since: Date | null;
 };
 
-/** Endpoints of all accounts that fail or were disabled for it: for the operator. */
+/** The failing and disabled endpoints of all accounts, for the operator. */
 export function listAilingEndpoints(session: Session, limit: number): Promise<AilingEndpoint[]> {
   return session.query<AilingEndpoint>(
     `select apps.id, apps.name, accounts.name as account_name, apps.webhook_state,
@@ -103,7 +103,7 @@ export function updateReplayDone(tx: Transaction, replay: Replay, deliveries: nu
   ]);
 }
 
-/** For good; an account that is enabled stays as it is. */
+/** Permanent; an account that is already enabled stays unchanged. */
 export function updateAccountEnabled(tx: Transaction, account_id: string, now: Date): void {
   tx.write(
     "update accounts set webhooks_enabled_at = $2 where id = $1 and webhooks_enabled_at is null",

@@ -8,7 +8,7 @@ import { deleteOldDeliveries } from "./redelivery-store.ts";
 
 type Retention = {
   database: Database;
-  /** 0 keeps for ever. */
+  /** 0 keeps them forever. */
   event_retention_days: number;
   delivery_retention_days: number;
 };
@@ -18,7 +18,7 @@ const EVERY_MS = 60 * 60 * 1000;
 const CHUNK = 1_000;
 const DAYS_MIN = 7;
 
-/** Deletes what has been kept long enough: bodies of events, deliveries with their attempts. */
+/** Deletes data past its retention: bodies of events, deliveries with their attempts. */
 export function trimEventsTask(retention: Retention): TaskHandler {
   return {
     kind: TRIM_EVENTS_TASK,
@@ -32,10 +32,12 @@ export function trimEventsTask(retention: Retention): TaskHandler {
   };
 }
 
-/** Small statements, so that nobody waits for one. The events themselves stay: they are sealed. */
+/**
+ * Uses small statements, to hold locks briefly. The events themselves are kept: they are sealed.
+ */
 export async function trimEvents(retention: Retention, now: Date): Promise<void> {
   const { database, event_retention_days, delivery_retention_days } = retention;
-  // What is still being retried must be there to be sent.
+  // What is still being retried must be kept.
   const before = (days: number) =>
     firstIdAt(new Date(now.getTime() - Math.max(days, DAYS_MIN) * DAY_MS));
   for (const { id } of await listAccounts(database)) {

@@ -26,7 +26,7 @@ export type ChangedApp = {
   change: AppChange;
 };
 
-/** Every change that an owner makes; what waits is sent at once where it can be. */
+/** Every change by an owner; pending deliveries that can now be sent are sent at once. */
 export function updateApps(
   keyring: Keyring,
   index_key: Buffer,
@@ -72,7 +72,7 @@ export function updateApps(
   };
 }
 
-/** Of one application, by a member or on the command line; undefined where there is none. */
+/** Changes one application, for a member or the command line; undefined if it does not exist. */
 export async function changeOneApp(
   deps: { database: Database; keyring: Keyring; index_key: Buffer; clock: Clock },
   key: { account_id: string; id: string },
@@ -103,20 +103,20 @@ function changeEndpoint(before: Endpoint, change: AppChange, keys: AppKeys, now:
   return { endpoint, header_names: headerNamesOf(keys.account_key, app), revealed, change };
 }
 
-/** Until the commit nobody else changes these applications, nor writes what was sent to them. */
+/** Locks these applications against changes and against recording of outcomes until the commit. */
 async function lockForChange(
   tx: Session,
   keys: readonly { account_id: string; id: string }[],
 ): Promise<App[]> {
   const [, apps] = await Promise.all([
-    // As the deliverer does: first the task, then the application.
+    // In the delivery worker's order: first the task, then the application.
     lockWakened(tx, DELIVER_TASK, keys),
     lockApps(tx, keys),
   ]);
   return apps;
 }
 
-/** Writes a changed application, with its audit entry, and wakes what waits for it. */
+/** Writes a changed application with its audit entry, and wakes its sender. */
 function recordAppChange(
   tx: Transaction,
   { endpoint, change }: ChangedApp,

@@ -1,10 +1,10 @@
 import type { FileSlotName, KycState } from "./state.ts";
 
-/** A refusal by the server: it was reached and it said no. */
+/** The server refused the request. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
-  /** What is wrong with which field or file, by its bare name (`postcode`, `document_front`). */
+  /** The problem of each field or file, by its bare name (`postcode`, `document_front`). */
   readonly problems: Readonly<Record<string, Problem>>;
 
   constructor(status: number, body: RefusalBody) {
@@ -16,13 +16,13 @@ export class Refusal extends Error {
     );
   }
 
-  /** The link is over, or nothing can be changed any more: no field is at fault. */
+  /** The link has ended, or nothing can be changed any more; no field is at fault. */
   get is_final(): boolean {
     return this.status === 410 || this.code === "invalid_transition";
   }
 }
 
-/** No answer came, or one that says "later": the same request may be sent again. */
+/** No response, or one that says "later": the same request may be sent again. */
 export class ConnectionLost extends Error {}
 
 export type Problem = { code: string; message: string };
@@ -35,16 +35,16 @@ type RefusalBody = {
 
 const ANSWER_WITHIN_MS = 30_000;
 const UPLOAD_WITHIN_MS = 5 * 60_000;
-/** The server is being restarted, or a proxy does not reach it. */
+/** The server is restarting, or a proxy cannot reach it. */
 const TRY_LATER = [502, 503, 504];
-/** Another site's form cannot send this header, so it cannot act in the person's name. */
+/** Another site's form cannot send this header, so it cannot act for the user. */
 const OWN_HEADER = { "X-Kyc-Page": "1" };
 
 const token = location.pathname.split("/")[2] ?? "";
-/** Which link this page is of: another may be open beside it, in the same browser. */
+/** The link of this page: another may be open in the same browser. */
 let link_id = "";
 
-/** Exchanges the link's token for a session; the cookie that comes with it opens all the rest. */
+/** Exchanges the link's token for a session cookie, which all other requests need. */
 export async function openSession(): Promise<KycState> {
   const state = await send("POST", `/kyc/${encodeURIComponent(token)}/session`);
   link_id = state.link_id;
@@ -71,13 +71,13 @@ export function submit(): Promise<KycState> {
   return inSession("POST", "/kyc/session/submit");
 }
 
-/** The time of the upload is part of the address: a replaced file is another picture. */
+/** The upload time is part of the URL, so that a replaced file is not taken from the cache. */
 export function fileUrl(slot: FileSlotName, uploaded_at: string): string {
   const query = new URLSearchParams({ link: link_id, sent: uploaded_at });
   return `/kyc/session/files/${slot}?${query}`;
 }
 
-/** By XMLHttpRequest, since fetch does not tell how much has been sent. */
+/** With XMLHttpRequest, because fetch does not report upload progress. */
 export function uploadFile(
   slot: FileSlotName,
   file: Blob,
@@ -131,7 +131,7 @@ function inSession(method: string, path: string, body?: unknown): Promise<KycSta
   return attempt().catch((error) => reopenAndRetry(error, attempt));
 }
 
-/** A browser may drop the cookie of a page that stays open for long; the link gives a new one. */
+/** A browser may drop the cookie of a page that stays open; the link gets a new one. */
 async function reopenAndRetry(error: unknown, attempt: () => Promise<KycState>) {
   if (!(error instanceof Refusal && error.status === 401)) throw error;
   await openSession();
@@ -139,7 +139,7 @@ async function reopenAndRetry(error: unknown, attempt: () => Promise<KycState>) 
 }
 
 async function send(method: string, path: string, body?: unknown): Promise<KycState> {
-  // By hand: browsers of 2022 have no AbortSignal.timeout.
+  // Manually: browsers of 2022 have no AbortSignal.timeout.
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), ANSWER_WITHIN_MS);
   let answer: Response;
@@ -172,7 +172,7 @@ function read(status: number, text: string): KycState {
   try {
     body = JSON.parse(text);
   } catch {
-    // Something between us and the server answered in its place, such as a hotel's sign-in page.
+    // Something other than the server answered, such as a hotel's sign-in page.
     if (status < 400) throw new ConnectionLost();
   }
   if (status >= 400) throw new Refusal(status, (body ?? {}) as RefusalBody);

@@ -3,14 +3,14 @@ import { ConnectionLost } from "./api.ts";
 
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 15_000;
-/** About an hour; by then the person has gone, or comes back and reloads. */
+/** About an hour; by then the user has left, or will reload the page. */
 const ATTEMPTS_MAX = 240;
 
 export type Run = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /**
- * Carries out what needs the server, again and again while there is no connection: after a pause,
- * when the browser says that it is back, and when the person asks for it.
+ * Runs work that needs the server and repeats it while there is no connection: after a pause, when
+ * the browser is online again, and when the user asks for it.
  */
 export function useConnection(): { is_lost: boolean; run: Run; retryNow: () => void } {
   const [waiting, setWaiting] = useState(0);

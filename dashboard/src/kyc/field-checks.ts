@@ -2,7 +2,7 @@ import { type Field, findCountry, type KycState } from "./state.ts";
 import { mustBeGiven } from "./step-list.ts";
 import { fill, texts } from "./texts.ts";
 
-/** Looked for before sending, so that a person sees it at once; the server checks again. */
+/** Checked before sending, so that the user sees the problem at once; the server checks again. */
 export function findProblem(
   state: KycState,
   field: Field,
@@ -29,7 +29,7 @@ function missing(kind: Field["kind"], label: string): string {
   return fill(text, { label: label.toLocaleLowerCase() });
 }
 
-/** A date that is not one yet is kept as it is typed: "1988--7". */
+/** An incomplete date is kept as typed: "1988--7". */
 function findDateProblem(value: string): string | null {
   const [year = "", month = "", day = ""] = value.split("-");
   if (!year || !month || !day) return texts.problems.date_incomplete;

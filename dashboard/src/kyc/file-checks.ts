@@ -1,4 +1,4 @@
-/** The same limit as the server's: what it would refuse is not sent. */
+/** The same limit as the server's, so that a file it would refuse is not sent. */
 export const FILE_BYTES_MAX = 10 * 1024 * 1024;
 
 const SIGNATURES: [type: string, bytes: number[]][] = [
@@ -6,7 +6,7 @@ const SIGNATURES: [type: string, bytes: number[]][] = [
   ["image/png", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
   ["application/pdf", [0x25, 0x50, 0x44, 0x46, 0x2d]],
 ];
-/** Phones keep photos in this format; at byte 4, after the length of the first part. */
+/** The formats of phone photos; at byte 4, after the length of the first box. */
 const PHONE_PHOTO = /^ftyp(hei[cfmsx]|hev[cx]|mif1|msf1|avif)/;
 
 const NAMES = /\.(jpe?g|png|pdf)$/i;
@@ -19,7 +19,7 @@ export type FileFault =
   | "wrong_name"
   | "unreadable";
 
-/** What is wrong with a file, by what is in it: its name and its claimed type prove nothing. */
+/** The problem of a file, judged by its content: its name and declared type prove nothing. */
 export async function findFault(file: Blob, accepts: string[]): Promise<FileFault | null> {
   if (file.size === 0) return "empty";
   if (file.size > FILE_BYTES_MAX) return "too_large";
@@ -33,13 +33,13 @@ export async function findFault(file: Blob, accepts: string[]): Promise<FileFaul
   return claims_more ? "wrong_name" : "wrong_type";
 }
 
-/** A browser shows pictures in a page, and a PDF only on its own. */
+/** A browser can show images within a page, but a PDF only separately. */
 export async function isPicture(file: Blob): Promise<boolean> {
   const head = await readHead(file);
   return head !== null && typeOf(head)?.startsWith("image/") === true;
 }
 
-/** Null for a file of a cloud folder that is not there right now, or that was deleted meanwhile. */
+/** Null for a file that cannot be read, such as one in an offline cloud folder. */
 async function readHead(file: Blob): Promise<Uint8Array | null> {
   try {
     return new Uint8Array(await file.slice(0, 16).arrayBuffer());

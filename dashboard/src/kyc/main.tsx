@@ -4,7 +4,7 @@ import { Page } from "./page.tsx";
 import { locale } from "./texts.ts";
 
 document.documentElement.lang = locale;
-// A file that is dropped beside its place must not take the page's place.
+// A file dropped outside a drop zone must not replace the page.
 for (const name of ["dragover", "drop"]) {
   window.addEventListener(name, (event) => event.preventDefault());
 }

@@ -15,7 +15,7 @@ import { Review } from "./steps/review.tsx";
 import { Welcome } from "./steps/welcome.tsx";
 import { texts } from "./texts.ts";
 
-/** Opens the session, keeps what the server last said, and shows the step that the URL names. */
+/** Opens the session, stores the server's last state, and shows the step named in the URL. */
 export function Page() {
   const { state, is_lost, retryNow, change, save } = useServerState();
   const [error, setError] = useState<unknown>(null);
@@ -29,7 +29,7 @@ export function Page() {
   }, [change]);
   useEffect(open, [open]);
 
-  /** Where nothing can be changed any more, the state tells why; else the error itself is shown. */
+  /** If nothing can be changed any more, the state shows why; otherwise the error is shown. */
   const fail = useCallback(
     (reason: unknown) => {
       if (reason instanceof Refusal && reason.code === "invalid_transition") open();
@@ -102,7 +102,7 @@ function Place({ state, place }: { state: KycState; place: PlaceName }) {
   }
 }
 
-/** The place is kept in the address, so that a reload stays and the browser's way back works. */
+/** The place is in the URL, so that reloading and the browser's back button work. */
 function usePlace(state: KycState | null): [PlaceName, (place: PlaceName) => void] {
   const [hash, setHash] = useState(location.hash);
 

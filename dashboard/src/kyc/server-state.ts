@@ -3,12 +3,12 @@ import { loadState, saveIdentity } from "./api.ts";
 import { useConnection } from "./connection.ts";
 import type { KycState } from "./state.ts";
 
-/** Asks the server for something and takes over the state that it answers. */
+/** Sends a request and stores the state that it returns. */
 export type Change = (work: () => Promise<KycState>, signal?: AbortSignal) => Promise<void>;
 
 /**
- * The state as the server last told it. Two requests that are on their way at once (a photo and a
- * field) may each answer without what the other did: once both are there, it is asked for anew.
+ * The server's last state. The responses of two concurrent requests (a photo and a field) may each
+ * lack the other's change: once both have arrived, the state is loaded again.
  */
 export function useServerState() {
   const { is_lost, run, retryNow } = useConnection();
@@ -27,7 +27,7 @@ export function useServerState() {
         on_their_way.current -= 1;
         if (on_their_way.current === 0 && have_crossed.current) {
           have_crossed.current = false;
-          // Should it fail, the next request tells.
+          // If this fails, the next request reports it.
           change(loadState).catch(() => {});
         }
       }
@@ -35,7 +35,7 @@ export function useServerState() {
     [run],
   );
 
-  /** Saves one after the other, in the order in which they were asked for. */
+  /** Saves run one after another, in the order of the calls. */
   const save = useCallback(
     (identity: Record<string, string | null>) => {
       const saved = saves.current.then(() => change(() => saveIdentity(identity)));

@@ -5,20 +5,20 @@ import type { KycState } from "./state.ts";
 import type { PlaceName } from "./step-list.ts";
 import { texts } from "./texts.ts";
 
-/** What every step works with. */
+/** What every step uses. */
 export type Session = {
   state: KycState;
   change: Change;
   is_lost: boolean;
   go: (place: PlaceName) => void;
-  /** Saves one after the other, in the order in which they were asked for. */
+  /** Saves run one after another, in the order of the calls. */
   save: (identity: Record<string, string | null>) => Promise<void>;
-  /** What the server found wrong when all was sent, by field or file, until it is changed. */
+  /** The server's problems after submitting, by field or file, until the value changes. */
   problems: Record<string, string>;
   setProblems: (problems: Record<string, string>) => void;
   /** Ends the session on the page: the link has expired or was replaced. */
   fail: (error: unknown) => void;
-  /** Says something to those who listen to the page. */
+  /** Announces a text to screen readers. */
   announce: (text: string) => void;
 };
 
@@ -30,7 +30,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** The server's words, except where the page has plainer ones. */
+/** The server's message, unless the page has a simpler one. */
 export function wordsFor({ code, message }: Problem): string {
   if (code === "too_many_requests") return texts.problems.busy;
   return message || texts.problems.unknown;

@@ -1,8 +1,8 @@
 import { isPicture } from "./file-checks.ts";
 
-/** Newer phones take photos beyond the server's limit, and nobody needs all their dots. */
+/** Newer phones take photos above the server's limit, with more pixels than needed. */
 const SHRUNK_ABOVE_BYTES = 4 * 1024 * 1024;
-/** A larger one is hardly a photo; opening it could stop a phone. */
+/** A larger file is hardly a photo; decoding it could crash a phone. */
 const OPENED_BYTES_MAX = 100 * 1024 * 1024;
 const SIDE_MAX_PIXELS = 3000;
 const JPEG_QUALITY = 0.85;
@@ -13,13 +13,13 @@ export async function isLargePhoto(file: Blob): Promise<boolean> {
 }
 
 /**
- * The photo with fewer dots, as a JPEG that says nothing of where it was taken; the file as it is
- * where the browser cannot open it, or would not make it smaller.
+ * The photo with fewer pixels, as a JPEG without its location; the original file if the browser
+ * cannot decode it, or the result would not be smaller.
  */
 export async function shrinkPhoto(file: Blob): Promise<Blob> {
   const url = URL.createObjectURL(file);
   try {
-    // An element and not createImageBitmap, which in older browsers forgets which side is up.
+    // An element, not createImageBitmap, which ignores the orientation in older browsers.
     const image = new Image();
     image.src = url;
     await image.decode();
@@ -40,7 +40,7 @@ function draw(image: HTMLImageElement): Promise<Blob | null> {
   canvas.height = Math.max(1, Math.round(naturalHeight * scale));
   const context = canvas.getContext("2d");
   if (!context) return Promise.resolve(null);
-  // A JPEG has no transparency; without this it would turn black.
+  // A JPEG has no transparency; transparent areas would turn black.
   context.fillStyle = "#fff";
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.imageSmoothingQuality = "high";

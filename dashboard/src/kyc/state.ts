@@ -1,6 +1,6 @@
-/** What the server tells about this session; the page holds nothing that is not made of it. */
+/** The server's state of this session; everything on the page is derived from it. */
 export type KycState = {
-  /** In the sandbox nobody is really checked. */
+  /** In the sandbox no real checks are made. */
   mode: "sandbox" | "live";
   link_id: string;
   status: KycStatus;
@@ -44,7 +44,7 @@ export type Field = {
 export type Country = {
   code: string;
   name: string;
-  /** Whether people who live there are served. */
+  /** Whether residents of this country are served. */
   is_served: boolean;
   states: [code: string, name: string][] | null;
   has_postcode: boolean;
@@ -63,7 +63,7 @@ export type UploadedFile = {
   can_preview: boolean;
 };
 
-/** The value in clear, or empty: what a form begins with. */
+/** The value in clear, or empty: the initial value of a form field. */
 export function clearValue(state: KycState, name: string): string {
   const known = state.identity[name];
   return known && !known.is_masked ? (known.value ?? "") : "";

@@ -18,7 +18,7 @@ export type StepName =
   | "selfie"
   | "review";
 
-/** Steps that are not counted: they ask for nothing that is sent. */
+/** Includes the places that are not counted as steps: they ask for nothing that is sent. */
 export type PlaceName = StepName | "welcome" | "confirm";
 
 type Step = { name: StepName; fields: string[]; files: FileSlotName[] };
@@ -76,15 +76,15 @@ export function fieldsOf(state: KycState, step: StepName): Field[] {
   const steps = stepsOf(state);
   const wanted = steps.find(({ name }) => name === step)?.fields ?? [];
   const placed = steps.flatMap(({ fields }) => fields);
-  // A field that the server has learned to ask for and this page has no place for: on the first.
+  // A field that the server asks for and this page does not place is asked on the first step.
   const homeless = state.fields.filter(({ name }) => !placed.includes(name));
   const listed = wanted.flatMap((name) => state.fields.filter((field) => field.name === name));
   return step === steps[0]?.name ? [...listed, ...homeless] : listed;
 }
 
 /**
- * Whether a country has such a field. While the country is hidden nobody knows; then what was
- * given before is shown, and what the server misses it will name.
+ * Whether a country has such a field. While the country is hidden this is unknown; then earlier
+ * values are shown, and the server reports what is missing.
  */
 export function existsIn(state: KycState, country_code: string, field: string): boolean {
   const country = findCountry(state, country_code);
@@ -98,7 +98,7 @@ export function filesOf(state: KycState, step: StepName): FileSlotName[] {
   return slots.filter((slot) => state.files[slot]?.required || state.files[slot]?.uploaded);
 }
 
-/** What is still to be given on a step: names of fields and of files. */
+/** The names of fields and files that are missing on a step. */
 export function missingOn(state: KycState, step: StepName): string[] {
   const country = clearValue(state, "country");
   const fields = fieldsOf(state, step)
@@ -112,7 +112,7 @@ export function missingOn(state: KycState, step: StepName): string[] {
   return [...fields.map(({ name }) => name), ...files];
 }
 
-/** Where a country has states or postcodes, an address without them is not complete. */
+/** If a country has states or postcodes, an address needs them. */
 export function mustBeGiven(state: KycState, name: string, country_code?: string): boolean {
   const country = findCountry(state, country_code ?? clearValue(state, "country"));
   if (name === "state") return country?.states != null;
@@ -125,7 +125,7 @@ export function stepAfter(state: KycState, step: StepName): StepName {
   return steps[steps.findIndex(({ name }) => name === step) + 1]?.name ?? "review";
 }
 
-/** Where a person who comes back goes on. */
+/** Where a returning user continues. */
 export function firstOpenStep(state: KycState): StepName {
   const open = stepsOf(state).find(({ name }) => missingOn(state, name).length > 0);
   return open?.name ?? "review";

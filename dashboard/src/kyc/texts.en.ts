@@ -1,4 +1,4 @@
-/** Every word of the page, in English. {words in braces} are filled in; keep them. */
+/** All texts of the page, in English. {words in braces} are filled in; keep them. */
 export const english = {
   page_title: "Identity check",
   title_with: "{title} · {page}",

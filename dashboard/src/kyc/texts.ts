@@ -2,10 +2,10 @@ import { english } from "./texts.en.ts";
 
 export type Texts = typeof english;
 
-/** A translation is one file more and one entry here. */
+/** A translation needs one more file and one entry here. */
 const LANGUAGES: Record<string, Texts> = { en: english };
 
-/** Some systems name languages that the browser itself does not understand ("en-US@posix"). */
+/** Some systems name languages that the browser itself does not support ("en-US@posix"). */
 const wanted = navigator.languages.filter((tag) => {
   try {
     return Intl.getCanonicalLocales(tag).length > 0;
@@ -18,7 +18,7 @@ const language =
 
 export const texts: Texts = LANGUAGES[language] ?? english;
 
-/** The language of the page, and the person's own way of writing dates within it. */
+/** The language of the page, with the user's regional date format. */
 export const locale = wanted.find((tag) => tag.startsWith(language)) ?? language;
 
 /** Puts values into a text: `fill("Step {number}", { number: "2" })`. */

@@ -1,13 +1,13 @@
 type OfAccount = { account_id: string };
 
-/** What a set of endpoints takes of the shares of their accounts. */
+/** How much a set of endpoints uses of its accounts' shares. */
 type SetShare = {
-  /** The set lasts long: it counts for every account that still has an endpoint at work in it. */
+  /** Marks the set as long: it counts for every account that still has an endpoint in it. */
   take(): void;
   ended(endpoint: OfAccount): void;
 };
 
-/** Counts, account by account, the sets that last long. */
+/** Counts the long sets of each account. */
 export class AccountShares {
   readonly #max: number;
   readonly #taken = new Map<string, number>();

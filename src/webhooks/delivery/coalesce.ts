@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Turns calls that come one by one into few calls for sets: the first goes at once, those that
- * come while it runs form the next set. With a pace, a set also waits until that long after the
- * set before it began: under load the sets are larger, and each costs less a key. The values come
- * back in the order of the keys.
+ * Groups single calls into calls for sets: the first runs at once, those made while it runs form
+ * the next set. With a pace, a set also waits until that long after the previous set began: under
+ * load the sets are larger and cost less per key. Values are returned in the order of the keys.
  */
 export function coalesce<Key, Value>(
   run: (keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -39,7 +38,7 @@ export function coalesce<Key, Value>(
       waiting.push({ key, resolve, reject });
       if (is_running) return;
       is_running = true;
-      // After the calls of this very moment, which belong together.
+      // After all calls of the current tick, which belong together.
       queueMicrotask(() => void drain());
     });
 }

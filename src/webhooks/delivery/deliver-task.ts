@@ -11,9 +11,9 @@ import type { DeliverDeps } from "./sender-model.ts";
 
 type DeliverLimits = {
   sets_at_once: number;
-  /** Sets that last long are no longer counted among those, but among these. */
+  /** Sets that run long are counted here instead. */
   long_sets: number;
-  /** In so many of them an account may have endpoints: the rest is there for others. */
+  /** The number of long sets that may contain endpoints of one account; the rest is for others. */
   long_sets_per_account: number;
 };
 
@@ -24,19 +24,19 @@ const LIMITS: DeliverLimits = {
   long_sets_per_account: 125,
 };
 const LONG_AFTER_MS = 300;
-/** Endpoints whose account has its share are looked at again together, at the next such time. */
+/** Endpoints whose account has used its share are tried again together, at the next such time. */
 const PUT_OFF_MS = 2_000;
 
 /**
- * Sends what is due. The task is the endpoint, not the delivery: whoever holds its lease is the
- * only one who sends to it, so deliveries need no lease of their own, each endpoint has a bounded
- * number of requests under way, and one that hangs holds up nobody but itself.
+ * Sends what is due. The task is the endpoint, not the delivery: only the worker with its lease
+ * sends to it. So deliveries need no lease, each endpoint has a bounded number of open requests,
+ * and an endpoint that hangs delays only itself.
  */
 export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   const poll = new EndpointPoll(deps);
   const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
-  /** A set lasts as long as its slowest endpoint; those that hang must not use up all places. */
+  /** A set takes as long as its slowest endpoint; hanging ones must not use up all slots. */
   const deliver = async (set: TaskSet): Promise<void> => {
     const tasks = await putOff(deps, set, shares);
     const share = shares.begin(tasks);
@@ -63,10 +63,12 @@ export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   };
 }
 
-/** How many sets its worker needs: a worker of its own, so that hanging endpoints stop no other. */
+/**
+ * The sets of the delivery worker. It is separate, so that hanging endpoints block no other task.
+ */
 export const DELIVERY_SETS_MAX = LIMITS.sets_at_once + 4;
 
-/** Gives back the endpoints of accounts that have their share already; returns the others. */
+/** Returns the tasks of accounts that have used their share to the queue; returns the others. */
 async function putOff(
   { database, clock }: DeliverDeps,
   set: TaskSet,
@@ -96,7 +98,7 @@ async function deliverSet(
   if (failed) throw failed.reason;
 }
 
-/** Until nothing is due, or its turn is over. */
+/** Until nothing is due, or the turn is over. */
 async function sendAll(sender: EndpointSender): Promise<void> {
   do await sender.sendDue();
   while (!(await sender.end()));

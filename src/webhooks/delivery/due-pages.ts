@@ -11,22 +11,22 @@ import { coalesce } from "./coalesce.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
 import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 
-/** A delivery whose body is opened when its turn comes: what waits is held once, not twice. */
+/** The body is decrypted only when it is sent, so that waiting bodies are in memory once. */
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
 
 /** The bytes to send, or the reason why there are none. */
 type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
 
 export type DuePage = {
-  /** Undefined when the application is gone. */
+  /** Undefined when the application was deleted. */
   endpoint: OpenEndpoint | undefined;
   deliveries: Sendable[];
   is_last: boolean;
-  /** The count before the bodies' keys were read. */
+  /** The erasure count before the bodies' keys were read. */
   erasures: bigint;
 };
 
-/** An application with its secrets opened. */
+/** An application with its secrets decrypted. */
 export type OpenEndpoint = Endpoint & {
   account_key: Buffer;
   secret: SigningSecret | null;
@@ -34,12 +34,12 @@ export type OpenEndpoint = Endpoint & {
   headers: Readonly<Record<string, string>>;
 };
 
-/** The next page; or, where records are named, the next delivery of each of them. */
+/** The next page; or, if records are named, the next delivery of each of them. */
 export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<DuePage>;
 
 const PAGE = { well: 500, failing: 16 };
 
-/** Loads what is due for several applications at once, with their secrets opened. */
+/** Loads what is due for several applications at once, with their secrets decrypted. */
 export function createPageLoader(deps: {
   database: Database;
   clock: Clock;
@@ -126,7 +126,7 @@ function openBody(
   const sealed = delivery.sample ?? delivery.body;
   if (!sealed) return missing("The event's body was deleted after its retention period.");
   const place = delivery.sample ? samplePlace(delivery) : bodyPlace(event_account_id, event_id);
-  // Of a sample the account is the event's.
+  // For a sample, the account is the event's.
   const key = subject_id
     ? subject_keys.get(event_account_id, subject_id)
     : account_keys.get(event_account_id);
@@ -134,7 +134,7 @@ function openBody(
   try {
     return { body: openSealed(key, place, sealed), missing: null };
   } catch (error) {
-    // One altered row must not stop an endpoint's other deliveries.
+    // One altered row must not stop the endpoint's other deliveries.
     if (error instanceof DecryptionError) return missing("The event's body cannot be decrypted.");
     throw error;
   }

@@ -5,11 +5,11 @@ type Verdict = {
   /** Null when nothing changed. */
   health: Health | null;
   disable_reason: string | null;
-  /** The endpoint is to be left alone for a while. */
+  /** The circuit was opened: nothing is sent to the endpoint for a while. */
   is_opened: boolean;
 };
 
-/** What an attempt means for its endpoint; one that is left alone already is not judged again. */
+/** The endpoint's health after an attempt; while the circuit is open, results do not count. */
 export function healthAfter(
   before: Health,
   result: { is_success: boolean; is_gone: boolean },
@@ -35,7 +35,7 @@ export function healthAfter(
   return { health: { ...failed, circuit_failures, circuit_until }, disable_reason, is_opened };
 }
 
-/** Long silence proves nothing: after it the five days begin anew. */
+/** After a long time without attempts, the five days start again. */
 function firstFailure({ failing_since, failed_at }: Health, now: Date): Date | null {
   const silent_ms = failed_at === null ? 0 : now.getTime() - failed_at.getTime();
   return silent_ms >= 2 * DISABLE_AFTER_MS ? null : failing_since;

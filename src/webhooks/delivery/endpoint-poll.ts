@@ -5,23 +5,23 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { findErasures } from "../store.ts";
 import { type DueQuery, listMoreDue } from "./store.ts";
 
-/** Who sends to an endpoint and has to know soon when its owner changed it. */
+/** A sender that must learn soon when the owner changes its endpoint. */
 export type Polled = {
   key: { account_id: string; id: string };
-  /** When the endpoint was last known to be as the sender believes; null when that is no matter. */
+  /** When the endpoint was last confirmed unchanged; null when that does not matter. */
   seenMs(): number | null;
-  /** The accounts on whose consent what it is about to send rests. */
+  /** The accounts whose consent the next deliveries need. */
   accountIds(): readonly string[];
-  /** Null when it could not be asked for. */
+  /** `seen` is null when the query failed. */
   look(seen: Seen | null, asked_ms: number): void;
-  /** Set while it could send more, and knows of nothing that is due. */
+  /** Set while the sender has free capacity and knows of nothing due. */
   idleAfter(): DueQuery | null;
   /** More is due. */
   wake(): void;
 };
 
 export type Seen = {
-  /** Undefined when the endpoint or a consent is gone. */
+  /** Undefined when the endpoint or a consent no longer exists. */
   version: number | undefined;
   erasures: bigint;
 };
@@ -30,13 +30,13 @@ type Found = { versions: Map<string, number>; erasures: bigint };
 
 const EVERY_MS = 100;
 const MORE_EVERY_MS = 500;
-/** What was seen so recently is not asked for again. */
+/** Endpoints seen this recently are not queried again. */
 const FRESH_MS = EVERY_MS / 2;
 
 /**
- * A turn lasts long and loads ahead, so a pause, another URL or secret, a consent taken back, or a
- * person erased, would come too late; and what becomes due while one request hangs would wait for
- * it: small queries for all senders of the process tell them, several times a second.
+ * A turn is long and loads ahead, so a pause, a new URL or secret, a withdrawn consent or an
+ * erasure would take effect too late, and deliveries that become due while a request hangs would
+ * wait for it. This poll checks for all senders of the process, several times a second.
  */
 export class EndpointPoll {
   readonly #database: Session;
@@ -67,8 +67,8 @@ export class EndpointPoll {
   }
 
   /**
-   * How many people were erased so far: what was opened under an older count must not be sent. The
-   * keys that this process still has in memory go as soon as a higher count is seen.
+   * How many people were erased so far: a body decrypted under an older count must not be sent. A
+   * higher count also drops the keys cached in this process.
    */
   async countErasures(): Promise<bigint> {
     const erasures = await findErasures(this.#database);
@@ -103,12 +103,12 @@ export class EndpointPoll {
     });
     if (idle.length === 0) return;
     const queries = idle.map(({ query }) => query);
-    // Should the database be away, they are asked about again.
+    // If the database is unavailable, the next poll queries again.
     const more = await listMoreDue(this.#database, queries, this.#clock.now()).catch(() => null);
     for (const { sender, query } of idle) if (more?.has(query.app_id)) sender.wake();
   }
 
-  /** Null when the database is away; senders then wait. */
+  /** Null when the database is unavailable; senders then wait. */
   async #find(senders: readonly Polled[]): Promise<Found | null> {
     const consents = senders.flatMap((sender) =>
       sender.accountIds().map((account_id) => ({ account_id, app_id: sender.key.id })),
@@ -129,7 +129,7 @@ export class EndpointPoll {
       }
       return { versions, erasures };
     } catch {
-      // Whoever writes what was sent meets with the same, and tells it.
+      // Writing the outcomes fails with the same error and reports it.
       return null;
     }
   }

@@ -11,18 +11,18 @@ import type { DueDelivery, DueQuery } from "./store.ts";
 
 const UNDER_WAY_FIRST = 8;
 const UNDER_WAY_MAX = 64;
-/** The next page is asked for while this many are left: a slow answer must not stop the sending. */
+/** Loads the next page while this many are left, so that a slow query does not stop sending. */
 const READY_MIN = 400;
-/** Outcomes that wait to be written; beyond, sending waits too. */
+/** Outcomes that wait to be written; above this, sending waits. */
 const UNWRITTEN_MAX = 2_000;
-/** Then others get their turn. */
+/** Then other endpoints get a turn. */
 const TURN_MAX_MS = 20_000;
-/** Nothing is sent on older knowledge: a change by the owner, or an erasure, takes effect. */
+/** Sending waits for newer data than this, so that an owner's change or an erasure takes effect. */
 const SEEN_MAX_MS = 250;
 
 /**
- * Sends what is due to one endpoint, a bounded number of requests under way. Its phases stand in
- * `sender-model.ts`; whatever happens ends in `#proceed`, which does what can be done next.
+ * Sends what is due to one endpoint, with a bounded number of open requests. Its phases are in
+ * `sender-model.ts`; every event ends in `#proceed`, which does what is possible next.
  */
 export class EndpointSender implements Polled {
   readonly key: { account_id: string; id: string };
@@ -37,7 +37,7 @@ export class EndpointSender implements Polled {
   #error: { error: unknown } | null = null;
   /** Loaded and not yet sent. */
   #ready: Sendable[] = [];
-  /** The deliveries from when they are loaded until what came of them is written. */
+  /** Deliveries from loading until their outcome is written. */
   readonly #taken = new Set<string>();
   /** With ordered delivery: the records whose next event may be sent now. */
   #advanced: string[] = [];
@@ -65,7 +65,7 @@ export class EndpointSender implements Polled {
     this.#turn = { task, phase, ...unknown };
   }
 
-  /** Sends until nothing that is due is left and all of it is written, or it is stopped. */
+  /** Sends until everything due is sent and written, or until it is stopped. */
   sendDue(): Promise<void> {
     this.#turn.phase = "sending";
     this.#advanced = [];
@@ -78,12 +78,12 @@ export class EndpointSender implements Polled {
     }).finally(() => this.#poll.delete(this));
   }
 
-  /** Gives the task back, for later or for good; false when there is more to send now. */
+  /** Returns the task, for later or as done; false when there is more to send now. */
   end(): Promise<boolean> {
     return this.#recorder.end(this.#turn);
   }
 
-  // What the poll asks and tells.
+  // Called by the poll.
 
   seenMs(): number | null {
     return this.#ready.length > 0 ? this.#seen_ms : null;
@@ -105,7 +105,7 @@ export class EndpointSender implements Polled {
     this.#proceed();
   }
 
-  /** What waits for an answer leaves places free, and more may have become due meanwhile. */
+  /** While requests are open, slots may be free and more may have become due. */
   idleAfter(): DueQuery | null {
     const is_idle = this.#is_all_loaded && this.#ready.length === 0 && this.#under_way > 0;
     const may_send = this.#turn.phase === "sending" && this.#under_way < this.#under_way_max;
@@ -113,7 +113,7 @@ export class EndpointSender implements Polled {
   }
 
   wake(): void {
-    // The turn may have ended while it was asked: the endpoint may be another's by now.
+    // The turn may have ended during the query: another worker may have the endpoint by now.
     if (this.#turn.phase !== "sending") return;
     this.#is_all_loaded = false;
     this.#proceed();
@@ -159,7 +159,7 @@ export class EndpointSender implements Polled {
     );
   }
 
-  /** One that fails is not read ahead for: it may take long until it is sent anything. */
+  /** Does not load ahead for a failing endpoint: its deliveries may wait for long. */
   #wantsMore(): boolean {
     if (this.#advanced.length > 0) return true;
     const { health, endpoint } = this.#turn;
@@ -201,17 +201,19 @@ export class EndpointSender implements Polled {
     const known = this.#turn.endpoint;
     if (!loaded || !known || this.#after === null) {
       this.#turn.endpoint = loaded;
-      // One that was left alone for a while is tried with one request first.
+      // After an open circuit, one request is tried first.
       if (loaded && loaded.circuit_failures > 0) this.#under_way_max = 1;
       const until = loaded?.circuit_until;
       if (until && until > this.#deps.clock.now()) this.#stop();
     } else if (loaded.webhook_version !== known.webhook_version) {
-      // Otherwise it stays as it was first read: its health is ours to know during the turn.
+      // Otherwise the first version is kept: its health is tracked here during the turn.
       this.#stop();
     }
   }
 
-  /** But for what was asked for again while it is under way: it is loaded again afterwards. */
+  /**
+   * Skips deliveries requested again while they are being sent: they are loaded again afterwards.
+   */
   #take({ deliveries, erasures }: DuePage): void {
     const is_outdated = erasures < this.#erasures;
     for (const sendable of deliveries) {
@@ -222,7 +224,7 @@ export class EndpointSender implements Polled {
     }
   }
 
-  /** What speaks of people was opened before somebody was erased: it is loaded again. */
+  /** Drops bodies with personal data decrypted before an erasure: they are loaded again. */
   #learnErasures(erasures: bigint): void {
     if (erasures <= this.#erasures) return;
     this.#erasures = erasures;
@@ -234,7 +236,7 @@ export class EndpointSender implements Polled {
 
   #send({ delivery, open }: Sendable): void {
     const { clock, sender } = this.#deps;
-    // It may be gone, or another one, when the answer comes.
+    // The turn's endpoint may be another version, or absent, when the response arrives.
     const endpoint = this.#turn.endpoint!;
     try {
       const { body, missing } = open(delivery);

@@ -3,16 +3,16 @@ import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
 import type { DeliveryStatus } from "../model.ts";
 import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
 
-/** What became of a delivery when its time came. */
+/** The result of a delivery that was due. */
 export type DeliveryOutcome = {
   account_id: string;
   app_id: string;
   delivery_id: string;
   record_id: string;
   sequence: number;
-  /** The time for which it was sent: another one by now means that it was asked for again. */
+  /** The due time it was sent for: if it differs by now, the delivery was requested again. */
   due_at: string;
-  /** Absent when nothing was sent, because there was nothing to send any more. */
+  /** Null when nothing was sent, because there was nothing to send any more. */
   attempt: Attempt | null;
   status: DeliveryStatus;
   reason: string | null;
@@ -29,8 +29,8 @@ type Attempt = {
 };
 
 /**
- * The planner takes a table that grows and is worked off within minutes for what it was when its
- * statistics were made, and would read all of it for a few hundred keys.
+ * The table grows and shrinks within minutes, so its statistics are always outdated and the planner
+ * would read all of it for a few hundred keys.
  */
 export async function updatePlanner(tx: Session): Promise<void> {
   await tx.query(
@@ -40,7 +40,7 @@ export async function updatePlanner(tx: Session): Promise<void> {
 }
 
 /**
- * Writes a set of outcomes: one statement for what was delivered, several for the rest. Returns
+ * Writes a set of outcomes: one statement for the delivered ones, several for the rest. Returns
  * those after which a later event of the record may be sent.
  */
 export async function updateOutcomes(
@@ -52,29 +52,29 @@ export async function updateOutcomes(
   );
   if (other.length > 0) updateOther(tx, other);
   const followed = delivered.length > 0 ? await updateDelivered(tx, delivered) : [];
-  // What is to be tried again still holds up the record's later events.
+  // A delivery to be retried still blocks the record's later events.
   return new Set([...followed, ...other.filter(({ status }) => status !== "pending")]);
 }
 
-// As they were due: what was asked for again meanwhile has another time, and stays.
+// By due time: a delivery requested again in the meantime has another time, and stays.
 const UNQUEUE = `delete from webhook_queue w using t
   where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
     and w.delivery_id = t.id`;
 
-// Asked for again while the attempt was under way: the attempt is logged, the delivery still waits.
+// Requested again during the attempt: the attempt is logged, the delivery stays pending.
 const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
 const unlessAsked = (column: string, value: string) =>
   `${column} = case when ${IS_ASKED} then d.${column} else ${value} end`;
 const ATTEMPTS_BEFORE = `attempts_before = case when ${IS_ASKED} then coalesce(t.number, d.attempts)
   else d.attempts_before end`;
 
-// What was asked for again stands in the queue with the attempts of before.
+// A delivery requested again is queued with its earlier attempts.
 const REQUEUE_ASKED = `update webhook_queue w
   set attempts = d.attempts, attempts_before = d.attempts_before
   from written as d where d.status = 'pending' and w.account_id = d.account_id
     and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
 
-/** The delivery itself holds the attempt that delivered it: most need no row of their own. */
+/** The delivery itself stores the attempt that delivered it: most need no attempt row. */
 async function updateDelivered(
   tx: Transaction,
   outcomes: readonly DeliveryOutcome[],
@@ -166,7 +166,7 @@ function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): voi
       plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
     ],
   );
-  // Those that wait for their next time, or were asked for again meanwhile.
+  // Those to be retried, or requested again in the meantime.
   tx.write(
     `insert into webhook_queue (${QUEUE_COLUMNS})
      select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)

@@ -4,7 +4,7 @@ import type { SendResult } from "./request.ts";
 import { sealReceiverAnswer } from "./sealed-answer.ts";
 import type { DueDelivery } from "./store.ts";
 
-/** What an attempt means for its delivery: done, to be tried again, or given up. */
+/** The outcome of an attempt: delivered, to be retried, or failed. */
 export function outcomeOf(
   delivery: DueDelivery,
   result: SendResult,
@@ -33,7 +33,7 @@ export function outcomeOf(
   };
 }
 
-/** Of one that nothing was sent of, because there was nothing to send any more. */
+/** The outcome of a delivery that was not sent, because there was nothing to send any more. */
 export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): DeliveryOutcome {
   const settled = { attempt: null, status: "skipped", reason, next_attempt_at: null, at } as const;
   return { ...keyOf(delivery), ...settled };

@@ -9,7 +9,7 @@ import { type DeliveryOutcome, updateOutcomes, updatePlanner } from "./outcome-s
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 
-/** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
+/** Sending continues meanwhile; a crash in between would repeat only these few deliveries. */
 const WRITE_PACE_MS = 50;
 
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
@@ -21,7 +21,7 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   };
 }
 
-/** One transaction for all, and only for endpoints that are still ours. */
+/** One transaction for all, and only for endpoints whose lease is still ours. */
 async function recordOutcomes(
   deps: DeliverDeps,
   set: TaskSet,
@@ -69,14 +69,17 @@ function countAttempt({ countAttempt }: DeliverDeps, outcome: DeliveryOutcome): 
   countAttempt?.(status === "delivered" ? "delivered" : is_over ? "failed" : "retried");
 }
 
-/** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */
+/**
+ * Disables the endpoint once. Pending deliveries become skipped; the audit log and the application
+ * show the owner why.
+ */
 async function disable({ clock, log }: DeliverDeps, tx: Transaction, turn: Turn): Promise<void> {
   const { endpoint, disable_reason } = turn;
   if (!endpoint || disable_reason === null) return;
   const { account_id, id } = endpoint;
   const now = clock.now();
-  // Several requests may be under way when it is decided, and the owner may have paused it, resumed
-  // it or given another address meanwhile: then what waits goes on waiting.
+  // Requests may still be open, and the owner may have paused or resumed it or changed its URL in
+  // the meantime: then pending deliveries stay pending.
   if (!(await updateDisabled(tx, endpoint, disable_reason, now))) return;
   skipPending(tx, endpoint, now);
   recordAudit(
@@ -99,8 +102,8 @@ function endTurns(
   turns: readonly Turn[],
 ): Promise<boolean[]> {
   return database.transaction(async (tx) => {
-    // Under the lock: whoever adds deliveries wakes the task first, and so waits for this commit
-    // or has committed what is read here.
+    // Under the lock: a writer of deliveries wakes the task first, so it either waits for this
+    // commit or has already committed what is read here.
     const ours = new Set(
       await set.lock(
         tx,
@@ -119,13 +122,13 @@ function endTurns(
       const due_at = due.get(task.record_id);
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
-        // Handed over just before it was disabled or deleted.
+        // Added just before it was disabled or deleted.
         if (endpoint?.webhook_state === "disabled") skipPending(tx, endpoint, now);
         if (!endpoint) skipDeleted(tx, { account_id: task.account_id, id: task.record_id }, now);
         finished.push(task);
         return true;
       }
-      // One that was resumed after this turn had found out that it should be disabled begins anew.
+      // One resumed after this turn decided to disable it starts again.
       if (due_at <= now && turn.phase === "drained") return false;
       postponed.set(task, latest(due_at, endpoint.circuit_until, now));
       return true;
@@ -136,12 +139,12 @@ function endTurns(
   });
 }
 
-/** Never in the past: one endpoint's backlog is no sign that the worker is behind. */
+/** Never in the past: one endpoint's backlog does not mean that the worker is behind. */
 function latest(due_at: Date, circuit_until: Date | null, now: Date): Date {
   return new Date(Math.max(due_at.getTime(), circuit_until?.getTime() ?? 0, now.getTime()));
 }
 
-/** Paused, disabled or not set up: whoever changes that wakes the task. */
+/** Paused, disabled or not set up: a change of that wakes the task. */
 function isIdle(endpoint: Endpoint): boolean {
   return endpoint.webhook_state !== "active" || missingSetup(endpoint) !== null;
 }

@@ -14,10 +14,10 @@ import type { DueDelivery } from "./store.ts";
 
 export type SendResult = {
   is_success: boolean;
-  /** 410: the endpoint wants to hear no more. */
+  /** 410: the endpoint asks for no more requests. */
   is_gone: boolean;
   status: number | null;
-  /** What went wrong, for the owner to read. */
+  /** The error message for the owner. */
   error: string | null;
   answer: Buffer | null;
   retry_after_ms: number;
@@ -25,7 +25,7 @@ export type SendResult = {
 
 const USER_AGENT = `Sliproad-Webhooks/${manifest.version}`;
 
-/** A signed request. Each attempt is stamped and signed anew; the body's bytes never change. */
+/** A signed request. Each attempt has a new timestamp and signature; the body never changes. */
 export function requestOf(
   clock: Clock,
   endpoint: OpenEndpoint,
@@ -49,7 +49,7 @@ export function requestOf(
       ...endpoint.headers,
       "content-type": "application/json",
       "user-agent": USER_AGENT,
-      // The trace of the request that caused the event; else all its attempts are one trace.
+      // The trace of the request that caused the event; otherwise one trace for all attempts.
       traceparent: traceparentOf(delivery.trace_id ?? delivery.event_id),
       "x-webhook-sequence": String(delivery.sequence),
       ...signatureHeaders(secrets, { id: delivery.event_id, timestamp_s, body }),
@@ -62,7 +62,7 @@ export function requestOf(
 export function readResult(clock: Clock, result: OutboundAnswer | OutboundFailure): SendResult {
   if ("failure" in result) {
     const { status, message, body: answer } = result;
-    // It took the event; that the rest of its answer got lost changes nothing.
+    // The endpoint accepted the event, even if the rest of its response was lost.
     if (status !== null && isSuccess(status)) {
       return { ...PLAIN, is_success: true, status, error: null, answer };
     }

@@ -3,7 +3,7 @@ import { ANSWER_BYTES_MAX } from "../model.ts";
 
 type AttemptKey = { account_id: string; delivery_id: string; number: number };
 
-/** The beginning of what an endpoint answered; it may repeat what it was sent. */
+/** The beginning of an endpoint's response, sealed because it may repeat the event's data. */
 export function sealReceiverAnswer(
   account_key: Buffer,
   attempt: AttemptKey,

@@ -15,11 +15,11 @@ export type DeliverDeps = {
   keyring: Keyring;
   sender: Pick<GuardedSender, "send" | "hasCapacity">;
   log: TaskLog;
-  /** Called once for each attempt that was recorded. */
+  /** Called once for each recorded attempt. */
   countAttempt?: (result: AttemptResult) => void;
   /** From 0 to 1, for the jitter of retries. */
   random: () => number;
-  /** The process is about to end: nothing new is sent. */
+  /** The process is shutting down: nothing new is sent. */
   isStopping: () => boolean;
 };
 
@@ -36,13 +36,13 @@ export type DeliverDeps = {
  */
 export type Phase = "sending" | "stopping" | "drained" | "stopped";
 
-/** What is known of an endpoint while it is sent to. */
+/** The state of an endpoint's turn. */
 export type Turn = {
   task: Task;
   phase: Phase;
-  /** What came of its deliveries and is not being written yet. */
+  /** Outcomes of its deliveries that are not being written yet. */
   outcomes: DeliveryOutcome[];
-  /** Undefined until it is loaded, and when the application is gone. */
+  /** Undefined until loaded, and when the application was deleted. */
   endpoint: OpenEndpoint | undefined;
   /** Set while it differs from what is stored. */
   health: EndpointHealth | null;
@@ -51,16 +51,16 @@ export type Turn = {
 
 export type Written = {
   outcomes: readonly DeliveryOutcome[];
-  /** Those after which the next event of their record may be sent. */
+  /** The outcomes after which the next event of their record may be sent. */
   followed: ReadonlySet<DeliveryOutcome>;
 };
 
-/** Writes what came of attempts, for all endpoints of a set of tasks together. */
+/** Writes the outcomes of attempts, for all endpoints of a set of tasks together. */
 export type Recorder = {
-  /** Takes the outcomes from the turn when they are written, and returns them afterwards. */
+  /** Takes the outcomes from the turn when writing starts, and returns them once written. */
   write(turn: Turn): Promise<Written>;
-  /** True when the task was given back; false when there is more to send now. */
+  /** True when the task was returned; false when there is more to send now. */
   end(turn: Turn): Promise<boolean>;
-  /** Another worker has the endpoint now: what we know of it no longer counts. */
+  /** Another worker has the endpoint now: our data about it is no longer valid. */
   isLost(task: Task): boolean;
 };

@@ -4,11 +4,11 @@ import type { App } from "../../apps/model.ts";
 const PREFIX = "whsec_";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
+/** The current secrets: the interface's header uses the first, Standard Webhooks' header all. */
 type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
 export type SigningSecret = { own_key: KeyObject; standard_key: KeyObject };
 
-/** The headers that prove where a request comes from; the body is signed as the bytes it is. */
+/** The headers that authenticate a request; the signature covers the exact bytes of the body. */
 export function signatureHeaders(
   { current, next }: SigningSecrets,
   message: { id: string; timestamp_s: number; body: Buffer },
@@ -26,9 +26,9 @@ export function signatureHeaders(
 }
 
 /**
- * A secret as both schemes need it. The interface's key is the text itself; Standard Webhooks'
- * is what the base64 after `whsec_` stands for. A secret that somebody chose without that form is
- * its own bytes in both.
+ * A secret as both schemes need it. The interface uses the text itself as the key; Standard
+ * Webhooks uses the decoded base64 after `whsec_`. A secret in any other format is its own bytes in
+ * both.
  */
 export function readSecret(text: string): SigningSecret {
   return {
@@ -37,7 +37,7 @@ export function readSecret(text: string): SigningSecret {
   };
 }
 
-/** What to give to a Standard Webhooks library, whatever the form of the secret. */
+/** The secret in the form that Standard Webhooks libraries accept. */
 export function standardForm(text: string): string {
   return `${PREFIX}${standardBytes(text).toString("base64")}`;
 }
@@ -49,8 +49,8 @@ function standardBytes(text: string): Buffer {
 }
 
 /**
- * During a rotation the interface's header, which holds one digest, keeps the old secret until
- * the switch, while Standard's carries both; afterwards the new one signs alone.
+ * During a rotation the interface's header, which has one digest, keeps the old secret until the
+ * switch, while Standard Webhooks' header contains both; afterwards only the new one signs.
  */
 export function secretsAt(
   secrets: SigningSecrets & { switch_at: App["webhook_secret_switch_at"] },

@@ -40,14 +40,16 @@ export const DELIVERY_COLUMNS = `d.account_id, d.id, d.app_id, d.event_account_i
   d.sequence, d.status, d.reason, d.attempts, d.attempts_before, d.next_attempt_at, d.delivered_at,
   d.created_at, d.updated_at`;
 
-/** The queue holds what is pending: whoever changes a delivery's state or time changes it too. */
+/**
+ * The queue contains the pending deliveries: every change of their state or time updates it too.
+ */
 export const QUEUE_COLUMNS = `account_id, app_id, due_at, delivery_id, event_account_id, event_id,
   record_id, sequence, is_sample, attempts, attempts_before`;
-/** A pending delivery `d` as the queue holds it. */
+/** A pending delivery `d` as a row of the queue. */
 export const QUEUED = `d.account_id, d.app_id, d.next_attempt_at, d.id, d.event_account_id,
   d.event_id, d.record_id, d.sequence, d.body is not null, d.attempts, d.attempts_before`;
 
-/** One delivery per event and application, however often it is handed over. */
+/** One delivery per event and application, however often it is inserted. */
 export function insertDeliveries(
   tx: Transaction,
   deliveries: readonly NewDelivery[],
@@ -98,30 +100,30 @@ export type DueDelivery = Pick<
   | "attempts"
   | "attempts_before"
 > & {
-  /** Of the request that caused the event, where one did. */
+  /** The trace of the request that caused the event, if any. */
   trace_id: string | null;
-  /** As PostgreSQL writes it: it is only ever given back. */
+  /** As PostgreSQL formats it: only passed back to queries. */
   due_at: string;
-  /** Of a sample; sealed with the application's account's key. */
+  /** The body of a sample, sealed with the key of the application's account. */
   sample: Buffer | null;
   body: Buffer | null;
   subject_id: string | null;
-  /** Whether the event's account lets the application see what is its own. */
+  /** Whether the event's account lets the application see its data. */
   consent: "not_needed" | "held" | "withdrawn";
 };
 
 export type DueQuery = {
   account_id: string;
   app_id: string;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   after: { due_at: string; id: string } | null;
 };
 
 type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
-// For entries of one record. `is not distinct from` cannot be looked up in an index, so that the
-// one by record is the only one left: the queue is always another than at its last analysis, and
-// the planner, taking the application's entries for few, used to read all of them for each record.
+// For entries of one record. `is not distinct from` cannot use an index, so that only the index by
+// record remains: the queue changes too fast for its statistics, and the planner, expecting few
+// entries of the application, used to read all of them for each record.
 export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.record_id
       and ${a}.account_id is not distinct from ${b}.account_id
       and ${a}.app_id is not distinct from ${b}.app_id`;
@@ -130,8 +132,8 @@ export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.recor
 const ELIGIBLE = `(not a.is_ordered or not exists (
     select from webhook_queue p where ${sameRecord("p", "w")} and p.sequence < w.sequence))`;
 
-// Events of the ramp are chosen, not consented to. Of invoices, another account's need its consent;
-// one's own only where it was given, and then for as long as it is not taken back.
+// Ramp events need a subscription, not a consent. Invoice events of another account need its
+// consent; those of the own account only if a consent was given, and as long as it is valid.
 const CONSENT = `case
     when due.is_sample or e.change_id is null
       or (due.event_account_id = due.account_id and a.used_at is null) then 'not_needed'
@@ -145,11 +147,11 @@ const CONSENT = `case
 
 const QUEUE_ENTRY = `w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
   w.record_id, w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at`;
-// Of an endpoint that is left alone, nothing is read.
+// Nothing is read for an endpoint with an open circuit.
 const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
   and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
 
-/** `due` are entries of the queue; the limits keep the planner from reading whole tables. */
+/** `due` selects entries of the queue; the limits keep the planner from reading whole tables. */
 const withBodies = (due: string) => `
   select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
     due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
@@ -173,7 +175,7 @@ const NEXT_PAGES = withBodies(`
     select ${QUEUE_ENTRY} from webhook_queue w
     where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
       and w.due_at <= $1 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
-    -- One that fails is not read ahead for: it may take long until it is sent anything.
+    -- Does not load ahead for a failing endpoint: its deliveries may wait for long.
     order by w.due_at, w.delivery_id
     limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
   ) as due`);
@@ -187,7 +189,7 @@ const NEXT_OF_RECORDS = withBodies(`
     order by w.sequence limit 1
   ) as due`);
 
-/** For each application, the next due deliveries in order of their time. */
+/** For each application, the next due deliveries, earliest first. */
 export function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
@@ -198,7 +200,7 @@ export function listDueDeliveries(
   return session.query<DueDelivery>(NEXT_PAGES, values);
 }
 
-/** For each record, its next delivery to the application, where it is due. */
+/** For each record, its next delivery to the application, if it is due. */
 export function listDueOfRecords(
   session: Session,
   queries: readonly RecordQuery[],
@@ -240,7 +242,7 @@ export async function listMoreDue(
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** When each application's next delivery is due; absent where nothing waits. */
+/** When each application's next delivery is due; absent if none is pending. */
 export async function listNextDue(
   session: Session,
   apps: readonly { account_id: string; id: string }[],
@@ -259,7 +261,7 @@ export async function listNextDue(
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
 }
 
-/** What waits for an endpoint that is sent nothing more is kept, with the reason. */
+/** Skips the pending deliveries of an endpoint that receives nothing more, with the reason. */
 export function updatePendingSkipped(
   tx: Transaction,
   app: { account_id: string; id: string },

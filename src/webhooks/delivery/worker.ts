@@ -3,8 +3,8 @@ import { DELIVERY_SETS_MAX, deliverTask } from "./deliver-task.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
 /**
- * Deliveries have a worker of their own: a hundred endpoints that hang would otherwise take the
- * places of payouts.
+ * Deliveries have their own worker: a hundred hanging endpoints would otherwise use up the slots of
+ * payouts.
  */
 export function createDeliveryWorker(deps: Omit<DeliverDeps, "random" | "isStopping">): Worker {
   let is_stopping = false;
@@ -26,7 +26,7 @@ export function createDeliveryWorker(deps: Omit<DeliverDeps, "random" | "isStopp
   };
 }
 
-/** The worker of everything else, and that of deliveries, as one. */
+/** Combines the general worker and the delivery worker into one. */
 export function withDeliveries(deliveries: Worker, options: WorkerOptions): Worker {
   const worker = createWorker(options);
   const wake = () => {
@@ -43,7 +43,7 @@ export function withDeliveries(deliveries: Worker, options: WorkerOptions): Work
       await Promise.all([worker.stop(), deliveries.stop()]);
     },
     wake,
-    // Whoever waits wakes both: events become deliveries only on the way.
+    // The general worker wakes the delivery worker once events have become deliveries.
     runUntilIdle: worker.runUntilIdle,
   };
 }

@@ -1,8 +1,8 @@
 import { monthNames, texts } from "../texts.ts";
 
 /**
- * A birth date in three parts. A calendar makes people page back through decades, and a month that
- * is written out cannot be taken for a day.
+ * A birth date in three parts. A calendar makes people page back through decades, and a month
+ * written as a word cannot be confused with a day.
  */
 export function DateInput(props: {
   id: string;
@@ -20,7 +20,7 @@ export function DateInput(props: {
     onChange(is_empty ? "" : `${next.year}-${next.month}-${next.day}`);
   };
   const leave = () => {
-    // "7" is meant as "07".
+    // "7" means "07".
     if (/^[1-9]$/.test(day)) change({ day: `0${day}` });
     onLeave();
   };
@@ -73,7 +73,7 @@ export function DateInput(props: {
   );
 }
 
-/** The date as it is sent: "1988-04-7" became complete without its field being left. */
+/** The date as sent: pads "1988-04-7", which can be complete before its field was left. */
 export function wholeDate(value: string): string {
   const [year = "", month = "", day = ""] = value.split("-");
   const whole_day = day === "" ? "" : day.padStart(2, "0");

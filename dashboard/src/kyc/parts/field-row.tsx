@@ -6,7 +6,7 @@ import { DateInput } from "./date-input.tsx";
 
 const LONG_TEXT = 300;
 
-/** What browsers and password managers may fill in by themselves. */
+/** What browsers and password managers may fill in. */
 const AUTOCOMPLETE: Record<string, string | undefined> = {
   first_name: "given-name",
   last_name: "family-name",
@@ -27,11 +27,11 @@ type Props = {
   country_code: string;
   problem: string | null;
   onChange: (value: string) => void;
-  /** The person has left the field: what is in it may be saved. */
+  /** The user has left the field: its value may be saved. */
   onLeave: () => void;
 };
 
-/** One question: label, hint, input and, in words beside it, what is wrong. */
+/** One question: label, hint, input and its problem. */
 export function FieldRow(props: Props) {
   const { state, field, country_code, problem } = props;
   const id = `field-${field.name}`;
@@ -134,7 +134,7 @@ function Input(props: Props & { shared: Record<string, unknown> & { id: string }
   );
 }
 
-/** Where people are not served, nobody can live; what was chosen before stays in the list. */
+/** Countries that are not served are left out; an earlier choice stays in the list. */
 function choicesFor(state: KycState, field: Field, value: string, country_code: string) {
   if (field.kind === "country") {
     const offered = state.countries.filter(

@@ -3,12 +3,12 @@ import type { FileSlotName, UploadedFile } from "../state.ts";
 import { fileSize, fill, texts } from "../texts.ts";
 import { Icon } from "./icons.tsx";
 
-/** What was sent: the picture where it may be shown, and what kind of file it is. */
+/** The uploaded file: the image, if it may be shown, and the file type. */
 export function FilePreview(props: {
   slot: FileSlotName;
   title: string;
   file: UploadedFile;
-  /** A picture that is at hand already. */
+  /** An image that is already loaded. */
   url?: string | null;
   is_small?: boolean;
 }) {

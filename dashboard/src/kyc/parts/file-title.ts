@@ -1,7 +1,7 @@
 import { clearValue, type FileSlotName, type KycState } from "../state.ts";
 import { texts } from "../texts.ts";
 
-/** What is asked for, in words: a passport has a page with the photo and no sides. */
+/** The requested file in words: a passport has a photo page and no sides. */
 export function fileTitle(state: KycState, slot: FileSlotName): string {
   const is_business = state.beneficiary_type === "business";
   const type = clearValue(state, is_business ? "controller_document_type" : "document_type");

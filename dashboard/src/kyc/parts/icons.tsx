@@ -1,4 +1,4 @@
-/** Small pictures drawn with lines in the colour of the text; none of them carries a meaning alone. */
+/** Line icons in the colour of the text; none of them is the only carrier of a meaning. */
 const PATHS = {
   document:
     "M5 5h14a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1ZM8.5 12.2a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4ZM6.2 15.6c.4-1.3 1.2-2 2.3-2s1.900.7 2.3 2M14 10h3.500M14 14h3.500",

@@ -6,8 +6,8 @@ import { Icon, Mark } from "./icons.tsx";
 import { Notice } from "./notice.tsx";
 
 /**
- * What stands around every place: who asks, the list of steps on a wide screen, the connection. The
- * content has the place's name, so that the link that skips to it changes no place.
+ * The frame of every place: who asks, the list of steps on a wide screen, the connection. The
+ * content's id is the place's name, so that the skip link does not change the place.
  */
 export function Layout(props: {
   state: KycState | null;
@@ -64,7 +64,7 @@ export function Layout(props: {
   );
 }
 
-/** Only those that are complete may be gone back to; the others come in their turn. */
+/** Only complete steps are links. */
 function StepList({ state, place }: { state: KycState; place: PlaceName }) {
   return (
     <nav className="steps" aria-label={texts.steps_label}>

@@ -2,7 +2,7 @@ import type { Field, KycState } from "../state.ts";
 import { fill, texts } from "../texts.ts";
 import { Icon } from "./icons.tsx";
 
-/** A value that is known and hidden: it is kept as it is unless the person gives another. */
+/** A known, hidden value: it is kept unless the user enters another. */
 export function MaskedRow(props: { state: KycState; field: Field; onReplace: () => void }) {
   const { state, field, onReplace } = props;
   const label = texts.fields[field.label_key]?.label ?? field.name;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icons.tsx";
 
-/** Something that must not be missed; `is_urgent` interrupts those who listen to the page. */
+/** An important message; `is_urgent` interrupts screen readers. */
 export function Notice(props: {
   kind: "alert" | "good" | "plain";
   icon?: IconName;

@@ -2,7 +2,7 @@ import { useSession } from "../session.ts";
 import { type PlaceName, type StepName, stepsOf } from "../step-list.ts";
 import { texts } from "../texts.ts";
 
-/** The way on, and the way back. */
+/** The buttons to continue and to go back. */
 export function StepButtons(props: {
   step: StepName;
   is_busy: boolean;

@@ -6,8 +6,9 @@ import { fill, texts } from "../texts.ts";
 let is_first = true;
 
 /**
- * The heading of a place. When it changes, the focus goes to it: whoever listens to the page hears
- * where they are, and the keyboard goes on from there. Not on opening: nothing has changed then.
+ * The heading of a place. When the place changes, the heading gets the focus, so that screen
+ * readers announce it and the keyboard continues from there. Not on opening, since nothing has
+ * changed.
  */
 export function StepFrame(props: {
   title: string;

@@ -19,14 +19,14 @@ const BIRTH_DATE: Field = {
   options: null,
 };
 
-/** A link may have been stolen: what is known is shown to whoever knows the birth date. */
+/** A link may have been stolen: known data is shown only after the birth date is confirmed. */
 export function Confirm() {
   const { state, change, go, fail, is_lost } = useSession();
   const [value, setValue] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [is_busy, setBusy] = useState(false);
   const words = texts.confirm;
-  // Even when all is known already, it is to be looked at from the beginning.
+  // Even if everything is known already, the user reviews it from the beginning.
   const goOn = () => go(stepsOf(state)[0]?.name ?? firstOpenStep(state));
 
   async function submit(event: FormEvent) {

@@ -6,13 +6,13 @@ import { fieldsOf } from "../step-list.ts";
 import { texts } from "../texts.ts";
 import { FilesStep } from "./files-step.tsx";
 
-/** Which document, then its sides: the server tells whether the back is needed. */
+/** The document type, then its sides: the server decides whether the back is needed. */
 export function DocumentStep() {
   const { state, save, fail, problems, setProblems } = useSession();
   const is_business = state.beneficiary_type === "business";
   const [field] = fieldsOf(state, "document");
   const name = field?.name ?? "document_type";
-  // Given before, in another browser: it holds, and is not shown.
+  // Chosen before, in another browser: it is kept, and not shown.
   const is_kept = isMasked(state, name);
   const [chosen, setChosen] = useState(clearValue(state, name));
   const [problem, setProblem] = useState<string | null>(problems[name] ?? null);

@@ -3,7 +3,7 @@ import { Refusal } from "../api.ts";
 import { Icon } from "../parts/icons.tsx";
 import { texts } from "../texts.ts";
 
-/** The link no longer works, never did, or we failed: said plainly, with what to do. */
+/** Shown when the link has expired, is unknown, or the server failed, with what to do. */
 export function Ended({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const status = error instanceof Refusal ? error.status : 500;
@@ -37,7 +37,7 @@ export function Ended({ error, onRetry }: { error: unknown; onRetry: () => void 
 
 function wordsOf(status: number, message: string): [title: string, text: string] {
   const words = texts.ended;
-  // The server knows which it was: run out, or replaced by a newer one.
+  // The server knows whether the link expired or was replaced.
   if (status === 410) return [words.expired_title, message || words.expired];
   if (status === 404) return [words.unknown_title, words.unknown];
   if (status === 429) return [words.busy_title, words.busy];

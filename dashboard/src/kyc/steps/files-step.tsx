@@ -11,10 +11,10 @@ export function FilesStep(props: {
   step: StepName;
   title: string;
   lead: string;
-  /** What stands before the files, and whether they are asked for yet. */
+  /** Shown before the files. */
   children?: ReactNode;
   are_files_open?: boolean;
-  /** True when something else than a file is missing; it says so itself. */
+  /** True when something other than a file is missing; that part shows its own message. */
   refuse?: () => boolean;
 }) {
   const { step, title, lead, children, are_files_open = true, refuse } = props;

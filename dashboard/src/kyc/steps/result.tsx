@@ -6,7 +6,7 @@ import { useSession } from "../session.ts";
 import type { KycStatus } from "../state.ts";
 import { fill, texts } from "../texts.ts";
 
-/** The first checks take a moment; a person who looks at it takes longer. */
+/** The first checks take a moment; a manual review takes longer. */
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
 
@@ -70,7 +70,7 @@ const OUTCOMES: Partial<Record<KycStatus, Outcome>> = {
   failed: FAILED,
 };
 
-/** What came of it, and what happens next; while it is being checked the page looks again. */
+/** The result and what happens next; while the check runs, the page polls. */
 export function Result() {
   const { state, change } = useSession();
   const account = state.account_name;
@@ -82,7 +82,7 @@ export function Result() {
     let timer = 0;
     const lookAgain = (pause_ms: number) => {
       timer = window.setTimeout(async () => {
-        // A link that runs out meanwhile changes nothing in what is shown.
+        // If the link expires now, the shown result stays the same.
         if (!document.hidden) await change(loadState).catch(() => {});
         if (timer !== 0) lookAgain(Math.min(pause_ms * 1.5, PAUSE_MAX_MS));
       }, pause_ms);

@@ -26,7 +26,7 @@ import {
 } from "../step-list.ts";
 import { fill, locale, longDate, texts } from "../texts.ts";
 
-/** All that will be sent, with a way back to each part of it. */
+/** Everything that will be sent, with links to change each part. */
 export function Review() {
   const { state, change, go, fail, problems, setProblems } = useSession();
   const [message, setMessage] = useState("");
@@ -48,7 +48,7 @@ export function Review() {
     setMessage("");
     try {
       await change(submitAll);
-      // Should something be asked for again, that place says what.
+      // If something is asked for again, that place shows what.
       go("welcome");
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);
@@ -108,7 +108,7 @@ function Section({ step }: { step: StepName }) {
   const { state, go, problems } = useSession();
   const title = texts.step_names[step];
   const missing = missingOn(state, step);
-  // Elsewhere the heading says already which file it is.
+  // Elsewhere the heading already names the file.
   const has_sides = step === "document";
   const country = clearValue(state, "country");
   const fields = fieldsOf(state, step).filter(({ name }) => existsIn(state, country, name));

@@ -6,7 +6,7 @@ import { isMasked, type KycState } from "../state.ts";
 import { firstOpenStep, type PlaceName } from "../step-list.ts";
 import { dayAndTime, fill, texts } from "../texts.ts";
 
-/** Who asks, what for, how long it takes, and what happens to it. Reading it saves nothing. */
+/** Who asks, why, how long it takes, and how the data is used. Viewing it saves nothing. */
 export function Welcome() {
   const { state, go } = useSession();
   const words = texts.welcome;
@@ -75,7 +75,7 @@ function Need({ icon, title, text }: { icon: IconName; title: string; text: stri
   );
 }
 
-/** Hidden data that the person may unlock is offered first: it spares them the typing. */
+/** Confirming the birth date comes first if it unlocks hidden data: it saves typing. */
 function firstPlace(state: KycState): PlaceName {
   const is_hidden = state.fields.some(({ name }) => isMasked(state, name));
   return is_hidden && state.can_confirm ? "confirm" : firstOpenStep(state);
