@@ -64,7 +64,7 @@ describe("every identifier", () => {
     expect(check(number)).toEqual({ value: number });
   });
 
-  test.each(published_each)("$name $number is kept without spaces", ({ check, number }) => {
+  test.each(published_each)("$name $number is stored without spaces", ({ check, number }) => {
     const grouped = number.replace(/(.{2})(?=.)/g, "$1 ").replace(" ", "-");
     expect(check(` ${grouped}\u00a0`)).toEqual({ value: number });
   });
@@ -112,18 +112,18 @@ describe("check digits", () => {
     );
   });
 
-  test("a RIB key of 00 is refused where 97 is right", () => {
+  test("a RIB key of 00 is refused if 97 is correct", () => {
     expect(checkCfaRib("ML0160120102600100668497")).toHaveProperty("value");
     expect(checkCfaRib("ML0160120102600100668400")).toHaveProperty("reason");
   });
 
-  test("the refusal of wrong check digits says what to look for", () => {
+  test("the refusal of wrong check digits says what to check", () => {
     const reason = "The check digits do not match; check the IBAN for a typo.";
     expect(checkIban("DE88370400440532013000")).toEqual({ reason });
   });
 });
 
-describe("forms", () => {
+describe("formats", () => {
   test.each([
     ["an IBAN of a country that has none", checkIban, "US12345678901234567890"],
     ["an IBAN one digit short", checkIban, "DE8937040044053201300"],
@@ -144,13 +144,13 @@ describe("forms", () => {
     expect(check(text)).toHaveProperty("reason");
   });
 
-  test("letters are accepted in any case and kept in upper case", () => {
+  test("letters are accepted in any case and stored in upper case", () => {
     expect(checkIban("gb29nwbk60161331926819")).toEqual({ value: published(0, 1) });
     expect(checkBic("deutdeff")).toEqual({ value: "DEUTDEFF" });
     expect(checkIfsc("hdfc0000001")).toEqual({ value: "HDFC0000001" });
   });
 
-  test("an IBAN with right check digits is accepted whatever its national digits", () => {
+  test("an IBAN with valid check digits is accepted whatever its national check digits", () => {
     expect(checkIban("FR5430006000011234567890100")).toHaveProperty("value");
   });
 });
@@ -163,7 +163,7 @@ function digits(length: number): fc.Arbitrary<string> {
   return fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));
 }
 
-/** Long division, not the way the code does it. */
+/** Long division, unlike the implementation. */
 function remainder97(text: string): number {
   return [...text].reduce((rest, digit) => (rest * 10 + Number(digit)) % 97, 0);
 }
@@ -208,7 +208,7 @@ function algerianRib(): fc.Arbitrary<string> {
   return fc.tuple(digits(3), digits(15)).map(([bank, rest]) => bank + withRibKey(rest));
 }
 
-/** The weights that the French rule gives for bank, branch and account. */
+/** The weights of the French rule for bank, branch and account. */
 function frenchRib(): fc.Arbitrary<string> {
   return fc.tuple(digits(5), digits(5), digits(11)).map(([bank, branch, account]) => {
     const sum = 89 * Number(bank) + 15 * Number(branch) + 3 * Number(account);

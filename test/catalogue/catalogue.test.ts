@@ -74,7 +74,7 @@ describe("the shipped catalogue", () => {
     expect(fieldSets(currency, rail)).toEqual(sets);
   });
 
-  test("asks for account or IBAN, and BIC or routing number, for usd by swift", () => {
+  test("requires account or IBAN, and BIC or routing number, for usd by swift", () => {
     expect(fieldSets("usd", "swift")).toEqual([
       ...["account_number+swift_bic", "account_number+routing_number"],
       ...["iban+swift_bic", "iban+routing_number"],
@@ -94,7 +94,7 @@ describe("the shipped catalogue", () => {
     expect(count).toBeGreaterThan(100);
   });
 
-  test("asks for the account itself in every set of fields of every currency and rail", () => {
+  test("requires an account identifier in every set of fields of every currency and rail", () => {
     const sets = Object.entries(shipped.requirements).flatMap(([currency, rows]) =>
       Object.entries(rows).flatMap(([rail, row]) =>
         row.alternatives.map((set) => ({ row: `${currency} ${rail}`, names: namesOf(set) })),
@@ -140,7 +140,7 @@ describe("the shipped catalogue", () => {
     );
   });
 
-  test("is frozen to the bottom", () => {
+  test("is deeply frozen", () => {
     const requirement = requirementOf(shipped, "usd", "local")!;
     const parts = [shipped, shipped.rails, requirement, requirement.alternatives[0]![0]];
     expect(parts.every(Object.isFrozen)).toBe(true);
@@ -170,7 +170,7 @@ describe("minimums", () => {
     }
   });
 
-  test("documents are asked for above 15000 eur and 10000 usd, and always on swift", () => {
+  test("documents are required above 15000 eur and 10000 usd, and always on swift", () => {
     expect(DOCUMENT_THRESHOLDS).toEqual({ eur: "15000", usd: "10000" });
     expect(DOCUMENT_RAILS).toEqual(["swift"]);
   });
@@ -198,7 +198,7 @@ describe("describeRequirements", () => {
     expect(describeRequirements(shipped, { rails: "koywe" })).toEqual([]);
   });
 
-  test("shows form, check, example and whether the field is required", () => {
+  test("shows pattern, check, example and whether the field is required", () => {
     const [row] = describeRequirements(shipped, { currency: "usd", rails: "local" });
     const routing = row!.fields.find((field) => field.name === "routing_number");
     expect(routing).toEqual({
@@ -214,14 +214,14 @@ describe("describeRequirements", () => {
     expect(row!.fields.find((field) => field.name === "account_name")!.max_length).toBe(35);
   });
 
-  test("shows a choice as sets, whose fields are not required by themselves", () => {
+  test("shows a choice as sets, whose fields are not required individually", () => {
     const [row] = describeRequirements(shipped, { currency: "gbp", rails: "local" });
     expect(row!.one_of).toEqual([["sort_code", "account_number"], ["iban"]]);
     const in_sets = row!.fields.filter((field) => row!.one_of.flat().includes(field.name));
     expect(in_sets.map((field) => field.required)).toEqual([false, false, false]);
   });
 
-  test("asks for the date of birth of individuals only", () => {
+  test("requires the date of birth of individuals only", () => {
     const rows = describeRequirements(shipped, { currency: "eur", rails: "local" });
     const required = rows.map(
       (row) => row.fields.find((field) => field.name === "date_of_birth")!.required,
@@ -267,14 +267,14 @@ describe("an operator's override", () => {
     expect(railsOf(catalogue, "usd")).toEqual(["local", "swift", "wire"]);
   });
 
-  test("withdraws a currency with an empty list, and a rail by leaving it out", () => {
+  test("withdraws a currency with an empty list, and a rail by omitting it", () => {
     const catalogue = load({ rails: { ngn: [], usd: ["swift", "local"] } });
     expect(payoutCurrencies(catalogue)).not.toContain("ngn");
     expect(railsOf(catalogue, "usd")).toEqual(["local", "swift"]);
     expect(requirementOf(catalogue, "usd", "wire")).toBeUndefined();
   });
 
-  test("replaces one minimum and leaves its neighbours", () => {
+  test("replaces one minimum and keeps the others", () => {
     const catalogue = load({ minimums: { usd: { swift: { usd_equivalent: "50" } } } });
     expect(minimumOf(catalogue, "usd", "swift")).toEqual({ usd_equivalent: "50" });
     expect(minimumOf(catalogue, "usd", "local")).toEqual({ amount: "1" });
@@ -339,7 +339,7 @@ describe("an operator's override", () => {
     expect(() => load(override)).toThrow(/^The catalogue override [^\n]+\.$/);
   });
 
-  test("stops on text that is not JSON, and on a key called __proto__", () => {
+  test("is refused if it is not JSON, or has a key named __proto__", () => {
     expect(() => loadCatalogue("{")).toThrow("the file must be well-formed JSON");
     expect(() => loadCatalogue('{"rails":{"__proto__":["local"]}}')).toThrow("ISO 4217");
   });

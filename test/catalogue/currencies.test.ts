@@ -19,7 +19,7 @@ describe("currencies", () => {
     }
   });
 
-  test("the table stands in alphabetical order without doubles", () => {
+  test("the table is in alphabetical order without duplicates", () => {
     const codes = [...CURRENCIES.keys()];
     expect(codes).toEqual([...codes].sort());
   });
@@ -31,7 +31,7 @@ describe("currencies", () => {
     },
   );
 
-  test.each(["xcg", "sle", "ved", "zwg", "xad", "stn", "mru"])("%s is", (code) => {
+  test.each(["xcg", "sle", "ved", "zwg", "xad", "stn", "mru"])("%s is in the table", (code) => {
     expect(minorDigits(code)).toBe(2);
   });
 
@@ -64,7 +64,7 @@ describe("countries", () => {
     expect(isCountry(code)).toBe(true);
   });
 
-  test.each(["XK", "AN", "EU", "us", "USA", "", "ZZ"])("%j is none", (code) => {
+  test.each(["XK", "AN", "EU", "us", "USA", "", "ZZ"])("%j is not a country", (code) => {
     expect(isCountry(code)).toBe(false);
   });
 

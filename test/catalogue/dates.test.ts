@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { formatDate, parseDate } from "../../src/catalogue/dates.ts";
 
 describe("dates", () => {
-  test("both forms are read as the same day", () => {
+  test("both formats are read as the same day", () => {
     expect(parseDate("21/04/1988")).toBe("1988-04-21");
     expect(parseDate("1988-04-21")).toBe("1988-04-21");
   });
@@ -20,7 +20,7 @@ describe("dates", () => {
     expect(parseDate("29/02/1900")).toBeNull();
   });
 
-  test("every day comes back from its shown form", () => {
+  test("every formatted day is read as the same day", () => {
     const day = fc.date({
       min: new Date("0001-01-01"),
       max: new Date("9999-12-31"),

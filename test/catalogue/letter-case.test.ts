@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("codes of currencies, chains and rails are taken in any case and shown in lower case", async () => {
+it("codes of currencies, chains and rails are accepted in any case and shown in lower case", async () => {
   const quotes = `/users/${user_id}/quotes`;
   const wanted = { deposit_token: "USDC", deposit_token_chain: "Polygon" };
   const { quote } = good(await server.call("POST", quotes, { quote: wanted }));
@@ -46,7 +46,7 @@ it("codes of currencies, chains and rails are taken in any case and shown in low
   expect(good(registered).refund_address.chain).toBe("ethereum");
 });
 
-it("letters that only look alike after a change of case are no code", async () => {
+it("letters that match only after Unicode case conversion are refused", async () => {
   for (const deposit_token of ["uſdc", "USDC\u0307", "usdc "]) {
     const quote = { deposit_token, deposit_token_chain: "polygon" };
     const answer = await server.call("POST", `/users/${user_id}/quotes`, { quote });

@@ -20,7 +20,7 @@ describe("metadata", () => {
     expect(checkMetadata(value, FIELD)).toEqual([]);
   });
 
-  test.each([[[]], ["text"], [5], [true]])("%j is no object", (value) => {
+  test.each([[[]], ["text"], [5], [true]])("%j is not an object", (value) => {
     expect(codes(value)).toEqual([`${FIELD} record_invalid`]);
   });
 
@@ -50,7 +50,7 @@ describe("metadata", () => {
     expect(codes({ a: null, b: "ok", c: [] })).toHaveLength(2);
   });
 
-  test("nothing that JSON can hold makes it throw", () => {
+  test("no JSON value makes it throw", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(Array.isArray(checkMetadata(value, FIELD))).toBe(true);

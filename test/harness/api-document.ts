@@ -5,7 +5,7 @@ import type { Answer, TestServer } from "./server.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has as many shapes as the standard.
 export type Schema = Record<string, any>;
 
-/** An operation of the OpenAPI document: what the tests that walk over all of them need. */
+/** An operation of the OpenAPI document, with what tests of all operations need. */
 export type Operation = {
   name: string;
   summary: string;
@@ -16,23 +16,23 @@ export type Operation = {
   path_parameters: string[];
   query_parameters: { name: string; schema: Schema }[];
   body: { schema: Schema; example: unknown } | null;
-  /** Takes a file instead, as multipart. */
+  /** Accepts a file instead, as multipart. */
   is_upload: boolean;
-  /** Of the answer 200; strict: nothing that it does not name may be in it. Null for a file. */
+  /** The schema of the answer 200; strict: no other fields are allowed. Null for a file. */
   answer: Schema | null;
-  /** Every code that the document says this operation may answer. */
+  /** Every code that the document lists for this operation. */
   error_codes: Set<ErrorCode>;
 };
 
 export type ApiDocument = { raw: Schema; operations: Operation[]; error: Schema };
 
-/** Refusals of the input itself; others depend on what the records have been through. */
+/** Refusals of the input itself; others depend on the state of the records. */
 export const INPUT_ERRORS: readonly ErrorCode[] = [
   ...(["bad_request", "unsupported_media_type", "parameter_unknown", "value_too_long"] as const),
   ...(["parameter_missing", "record_not_found", "record_invalid", "route_not_found"] as const),
 ];
 
-/** The document as the server gives it to everybody. */
+/** The document as the server publishes it. */
 export function readDocument(server: FastifyInstance): ApiDocument {
   const raw: Schema = JSON.parse(JSON.stringify(server.swagger()));
   const operations = Object.entries<Schema>(raw.paths).flatMap(([path, methods]) =>
@@ -52,7 +52,7 @@ export function fillPath(operation: Operation, ids: Readonly<Record<string, stri
   });
 }
 
-/** The documented example, with ids of real records in place of its invented ones. */
+/** The documented example, with ids of real records instead of invented ones. */
 export function exampleBody(
   operation: Operation,
   ids: Readonly<Record<string, string>>,
@@ -68,7 +68,7 @@ export const UPLOAD = Buffer.from(
     "Content-Type: application/pdf\r\n\r\n%PDF-1.4 an invented invoice\r\n--sliproad--\r\n",
 );
 
-/** A whole right request: the example, or a small file where the operation takes one. */
+/** A complete valid request: the example, or a small file if the operation accepts one. */
 export function callExample(
   server: TestServer,
   key: string,
@@ -88,7 +88,7 @@ function toOperation(raw: Schema, path: string, method: string, entry: Schema): 
   const content = entry.requestBody?.content["application/json"];
   const answer = entry.responses["200"].content["application/json"];
   const described = Object.values<Schema>(entry.responses).map((response) => {
-    // What stands beside the reference goes before what the component says.
+    // Keys next to a reference take precedence over the component's.
     return response.description ?? resolve(raw, response).description;
   });
   const codes = described.join("\n").matchAll(/`(\w+)`/g);
@@ -110,7 +110,7 @@ function toOperation(raw: Schema, path: string, method: string, entry: Schema): 
   };
 }
 
-/** Puts what a reference names in its place. */
+/** Replaces references with what they refer to. */
 function resolve(raw: Schema, schema: unknown): Schema {
   if (Array.isArray(schema)) return schema.map((item) => resolve(raw, item));
   if (schema === null || typeof schema !== "object") return schema as unknown as Schema;
@@ -122,7 +122,7 @@ function resolve(raw: Schema, schema: unknown): Schema {
       .reduce((at, name) => at[name], raw);
     return resolve(raw, target);
   }
-  // Two types in one are spelled out, so that who walks over schemas need not know the short form.
+  // Several types in one are expanded, so that code that visits schemas can ignore the short form.
   if (Array.isArray(rest.type)) {
     const { type: types, description, ...form } = rest;
     return { anyOf: types.map((type: string) => (type === "null" ? { type } : { type, ...form })) };

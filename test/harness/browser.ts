@@ -3,20 +3,20 @@ import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { findBrowser, NO_BROWSER } from "../../scripts/find-browser.mjs";
 
-/** A camera that shows a test picture, and that pages are allowed to use. */
+/** A fake camera with a test picture, which pages are allowed to use. */
 const CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 
 const QUIET = ["--disable-quic", "--disable-gpu", "--disable-component-update", "--disable-sync"];
 
 const UNWANTED = new Set([
-  // These would switch off what the tests of pages are about.
+  // These would disable what the page tests check.
   "--disable-web-security",
   "--allow-running-insecure-content",
-  // In one process, the browser ends with the first context that is closed.
+  // In a single process, the browser ends with the first context that is closed.
   "--single-process",
 ]);
 
-/** A headless Chromium (scripts/find-browser.mjs says which); whoever opens it closes it. */
+/** A headless Chromium (found by scripts/find-browser.mjs); the caller closes it. */
 export async function openBrowser(): Promise<Browser> {
   const found = findBrowser();
   if (found === null) throw new Error(NO_BROWSER);
@@ -32,8 +32,8 @@ export async function openBrowser(): Promise<Browser> {
 }
 
 /**
- * Collects what the page complains about: console errors and exceptions. A document answered with
- * 4xx complains too; a test that provokes one asks for its status and leaves these out.
+ * Collects console errors and exceptions of the page. A document answered with 4xx causes one too;
+ * a test that expects a 4xx checks its status and ignores these.
  */
 export function watchErrors(page: Page): string[] {
   const errors: string[] = [];
@@ -52,8 +52,8 @@ export function scrollsSideways(page: Page): Promise<boolean> {
 }
 
 /**
- * What axe-core finds against those who use a keyboard, a screen reader or little contrast. It is
- * evaluated and not added as a script, which the policy of the pages would refuse.
+ * Accessibility problems that axe-core finds. It is evaluated and not added as a script, which the
+ * pages' policy would refuse.
  */
 export async function findBarriers(page: Page): Promise<string[]> {
   const is_there = await page.evaluate<boolean>("typeof axe === 'object'");
@@ -66,7 +66,7 @@ export async function findBarriers(page: Page): Promise<string[]> {
 
 type Barrier = { id: string; nodes: { html: string }[] };
 
-/** For whoever wants to look: SLIPROAD_SHOTS names a directory for pictures of the pages. */
+/** For manual inspection: SLIPROAD_SHOTS names a directory for screenshots of the pages. */
 export async function takeShot(page: Page, name: string): Promise<void> {
   const directory = process.env.SLIPROAD_SHOTS;
   if (directory) await page.screenshot({ path: `${directory}/${name}.png`, fullPage: true });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Every command compiles the same files: the second one finds them compiled. */
+/** Compile cache: every command compiles the same files, so later ones start faster. */
 export const COMPILED = join(tmpdir(), "sliproad-test-compiled");
 const PROGRAM = join(import.meta.dirname, "../../bin/sliproad");
 
@@ -11,12 +11,12 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
 
 export type Running = {
   child: ChildProcess;
-  /** What it has printed so far. */
+  /** The output so far. */
   printed(): { stdout: string; stderr: string };
   ended: Promise<Ended>;
 };
 
-/** Starts the real program. It sees the settings given here, none of those of the test run. */
+/** Starts the real program. It gets the settings given here, none of the test run's. */
 export function startCommand(args: string[], environment: Record<string, string>): Running {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], {

@@ -2,7 +2,9 @@ import { CommanderError } from "commander";
 import { listCommands } from "../../src/cli/completion.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
-/** How the program would refuse a line, without running it; null when it would take it. */
+/**
+ * The error with which the program would refuse a line, without running it; null if it is valid.
+ */
 export function whyRefused(line: string, path?: string) {
   const program = createProgram();
   for (const { command } of listCommands(program)) {

@@ -1,4 +1,4 @@
-// As much of curl as our documentation uses, for machines without one.
+// The subset of curl that our documentation uses, for machines without curl.
 import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { parseArgs } from "node:util";

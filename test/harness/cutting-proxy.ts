@@ -1,34 +1,34 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Stands between the program and PostgreSQL and spoils what the test chooses. */
+/** A proxy between the program and PostgreSQL that causes the failures a test chooses. */
 export type CuttingProxy = {
-  /** The database's address, through the proxy. */
+  /** The database's URL, through the proxy. */
   url: string;
-  /** How many transactions were spoilt so far. */
+  /** How many transactions were disturbed so far. */
   cuts(): number;
   /** How many connections were refused so far. */
   refusals(): number;
-  /** Spoils the next `times` transactions in which a statement matches. */
+  /** Disturbs the next `times` transactions that contain a matching statement. */
   spoil(spoilage: Spoilage): void;
-  /** From now on connections are refused; those that stand are cut. */
+  /** From now on connections are refused; open ones are cut. */
   goDown(): void;
   comeUp(): void;
-  /** Hands on what "hold_writes" has kept, to a server whose client is gone. */
+  /** Forwards what "hold_writes" delayed, to a server whose client is gone. */
   releaseWrites(): void;
   close(): Promise<void>;
 };
 
 export type Spoilage = {
-  /** Which transaction is meant, by a statement in it. */
+  /** Selects the transaction by a statement in it. */
   matches: (statement: string) => boolean;
   how:
-    | "lose_statement" // the connection is cut before the statement is passed on
-    | "lose_commit" // the connection is cut before COMMIT is passed on
-    | "lose_answer" // COMMIT is done, its answer is not passed on, the connection is cut
-    | "lose_answer_and_go_down" // the same, and nobody can connect any more
-    | "keep_answer" // COMMIT is done, its answer never comes, the connection stays
-    | "hold_writes" // statement and COMMIT are kept back, the client is cut
+    | "lose_statement" // the connection is cut before the statement is forwarded
+    | "lose_commit" // the connection is cut before COMMIT is forwarded
+    | "lose_answer" // COMMIT is executed, its answer is dropped, the connection is cut
+    | "lose_answer_and_go_down" // the same, and new connections are refused
+    | "keep_answer" // COMMIT is executed, its answer is dropped, the connection stays
+    | "hold_writes" // statement and COMMIT are delayed, the client is cut
     | "warn_of_replica"; // COMMIT is answered with the warning that it did not wait
   times?: number;
 };
@@ -90,7 +90,7 @@ type State = {
   relays: Set<Relay>;
 };
 
-/** One connection: passes bytes on both ways, the client's message by message. */
+/** One connection: forwards bytes in both directions, the client's message by message. */
 class Relay {
   readonly #client: Socket;
   readonly #upstream: Socket;
@@ -125,7 +125,7 @@ class Relay {
     if (this.#held.length > 0) this.#upstream.end(Buffer.concat(this.#held));
   }
 
-  /** What is held back must still be able to reach its server. */
+  /** Delayed writes must still be able to reach their server. */
   #clientGone(): void {
     if (this.#held.length === 0) this.cut();
   }
@@ -142,7 +142,7 @@ class Relay {
     if (how === "lose_statement" || (how === "lose_commit" && is_commit)) this.cut();
     else if (how === "hold_writes") {
       this.#held.push(bytes);
-      // All that was sent in one flush is kept; then the client loses its connection.
+      // Everything sent in one flush is delayed; then the client loses its connection.
       if (is_commit) this.#client.resetAndDestroy();
     } else {
       if (is_commit && how) this.#is_committing = true;
@@ -173,7 +173,7 @@ class Relay {
 
 type Message = { text: string; bytes: Buffer };
 
-/** Cuts the client's stream into messages: type, length, content. The first one has no type. */
+/** Splits the client's stream into messages: type, length, content. The first one has no type. */
 function messageReader(): (chunk: Buffer) => Message[] {
   let rest = Buffer.alloc(0);
   let type_bytes = 0;
@@ -192,7 +192,7 @@ function messageReader(): (chunk: Buffer) => Message[] {
   };
 }
 
-/** What PostgreSQL sends when a commit stopped waiting for its synchronous standby. */
+/** The warning that PostgreSQL sends if a commit stopped waiting for its synchronous standby. */
 function replicaWarning(): Buffer {
   const fields = [
     "SWARNING",

@@ -10,7 +10,7 @@ const OBJECT_IN_USE = "55006";
 const CLONE_TRIES_MAX = 50;
 const CLONE_RETRY_MS = 100;
 
-/** A database of the test's own, migrated and empty. */
+/** A separate database for the test, migrated and empty. */
 export async function createTestDatabase(
   options: { connections_max?: number } = {},
 ): Promise<TestDatabase> {
@@ -38,7 +38,7 @@ async function onServer<Result>(url: string, work: (server: Database) => Promise
   }
 }
 
-/** Any connection to the template (autovacuum, a person) makes the server refuse for a while. */
+/** Any connection to the template (autovacuum, a developer) makes the server refuse for a while. */
 async function cloneTemplate(server: Database, name: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

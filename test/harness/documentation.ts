@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const CURL = join(import.meta.dirname, "curl.ts");
 export const STARTED_WITHIN_MS = 60_000;
 
-/** A service as `npm start` gives it, in a directory that looks like a clone, with a shell. */
+/** A service as `npm start` runs it, in a directory that looks like a clone, with a shell. */
 export type Reader = {
   url: string;
   directory: string;
@@ -19,10 +19,10 @@ export type Reader = {
   close(): Promise<void>;
 };
 
-/** What somebody has who follows the documentation. */
+/** The environment of a reader who follows the documentation. */
 export async function openReader(): Promise<Reader> {
   const home = await mkdtemp(join(tmpdir(), "sliproad-reader-"));
-  // Started by root the database runs as another user, who must get in.
+  // Started by root, the database runs as another user, who needs access.
   await chmod(home, 0o755);
   const directory = join(home, "sliproad");
   await mkdir(directory);
@@ -51,7 +51,7 @@ export async function openReader(): Promise<Reader> {
   };
 }
 
-/** The code of one language, in a whole text or under a heading that begins so. */
+/** The code blocks of one language, in a whole text or under a heading with this prefix. */
 export function blocksOf(markdown: string, language: string, heading?: string): string[] {
   const sections = markdown.split(/^## /m);
   const section =
@@ -62,16 +62,16 @@ export function blocksOf(markdown: string, language: string, heading?: string): 
 
 export type Shell = {
   run(code: string): Promise<string>;
-  /** Of the last command of the last step. */
+  /** The exit code of the last command of the last step. */
   status(): number;
-  /** Ends it with whatever it still runs in the background. */
+  /** Ends the shell and everything it still runs in the background. */
   close(): void;
 };
 
-/** One shell for all steps, as a person has; what a step prints is its answer. */
+/** One shell for all steps, as a user has; returns what a step prints. */
 export async function openShell(cwd: string): Promise<Shell> {
   const env = { ...process.env, ...(await shellEnvironment(cwd)) };
-  // A group of its own, so that it can be ended as a whole.
+  // A separate process group, so that it can be ended as a whole.
   const child = spawn("sh", { cwd, env, detached: true });
   let printed = "";
   let status = 0;
@@ -92,14 +92,14 @@ export async function openShell(cwd: string): Promise<Shell> {
   return { run, status: () => status, close: () => process.kill(-child.pid!) };
 }
 
-/** The Node that runs us, and an npm that leaves the net alone. */
+/** The Node that runs the tests, and an npm that does not use the network. */
 async function shellEnvironment(cwd: string): Promise<Record<string, string>> {
   const path = [dirname(process.execPath), await pathWithCurl(cwd)].join(delimiter);
   const npm = { npm_config_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
   return { PATH: path, NODE_COMPILE_CACHE: COMPILED, ...npm };
 }
 
-/** A machine without curl gets as much of it as is needed. */
+/** A machine without curl gets our subset of it. */
 async function pathWithCurl(at: string): Promise<string> {
   const path = process.env.PATH ?? "";
   if (spawnSync("sh", ["-c", "command -v curl"]).status === 0) return path;

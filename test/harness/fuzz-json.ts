@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** A piece of JSON text that no JavaScript value could stand for. */
+/** A piece of JSON text that no JavaScript value can represent. */
 export class RawJson {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class RawJson {
   }
 }
 
-/** An object as a list of members: keys may come twice, and be called `__proto__`. */
+/** An object as a list of members: keys may occur twice, and be named `__proto__`. */
 class Members {
   readonly list: readonly (readonly [string, unknown])[];
 
@@ -28,7 +28,7 @@ export function writeJson(value: unknown): string {
   return writeJson(new Members(Object.entries(value)));
 }
 
-/** Text that programs stumble over. */
+/** Text that often causes errors. */
 export function junkText(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.string({ maxLength: 30 }),
@@ -90,7 +90,7 @@ function manyMembers(length: number): [string, unknown][] {
 
 type Change = "replace" | "remove" | "add" | "twice" | "rename";
 
-/** The text of `body` with one to three things changed somewhere in it. */
+/** The text of `body` with one to three random changes. */
 export function mutateJson(body: unknown): fc.Arbitrary<string> {
   const change = fc.record({
     at: fc.nat({ max: 1_000 }),
@@ -146,7 +146,7 @@ function replaced(value: unknown, target: Members, by: Members): unknown {
   return new Members(value.list.map(([key, item]) => [key, replaced(item, target, by)]));
 }
 
-/** Breaks a text where only bytes can be broken. */
+/** Corrupts a text at the byte level. */
 export function mutateBytes(bytes: Buffer): fc.Arbitrary<Buffer> {
   const place = fc.nat({ max: bytes.length });
   const insert = (added: Uint8Array) =>

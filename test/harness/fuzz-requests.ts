@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { exampleBody, type Operation, type Schema, UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import { junkJson, junkText, mutateBytes, mutateJson, writeJson } from "./fuzz-json.ts";
 
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export type FuzzRequest = {
   operation: Operation;
   method: string;
-  /** With the query. */
+  /** Includes the query. */
   path: string;
   headers: Record<string, string | string[]>;
   body: Buffer | null;
@@ -17,11 +17,11 @@ export type FuzzMaterial = {
   key: string;
   /** Ids of real records that belong together, by the name of the path parameter. */
   records: readonly Readonly<Record<string, string>>[];
-  /** Whole bodies that the server accepts, by the operation's name, beside the examples. */
+  /** Complete bodies that the server accepts, by the operation's name, besides the examples. */
   bodies: ReadonlyMap<string, readonly unknown[]>;
 };
 
-/** Requests to all operations: some right, most with a few things wrong, some with everything. */
+/** Requests to all operations: some valid, most with a few errors, some entirely wrong. */
 export function fuzzRequests(material: FuzzMaterial): fc.Arbitrary<FuzzRequest> {
   const choices = material.operations.flatMap((operation) =>
     material.records.map((ids) => requestTo(material, operation, ids)),
@@ -160,7 +160,7 @@ function junkBody(): fc.Arbitrary<Buffer> {
   );
 }
 
-/** An address is unique within an account, so every body needs its own to be accepted. */
+/** An e-mail is unique within an account, so every body needs its own to be accepted. */
 function withOwnEmail(body: unknown): fc.Arbitrary<unknown> {
   return fc.bigInt({ min: 0n, max: 2n ** 64n }).map((number) => {
     const own = `fuzz-${number.toString(36)}@example.com`;
@@ -169,7 +169,7 @@ function withOwnEmail(body: unknown): fc.Arbitrary<unknown> {
   });
 }
 
-/** Right by the schema, though seldom by the rules behind it. */
+/** Valid by the schema, though rarely by the rules behind it. */
 function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fromSchema));

@@ -10,13 +10,13 @@ import { urlOfDatabase } from "./database-url.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The server's own database, from which others are made. */
+    /** The server's own database, from which others are created. */
     server_url: string;
-    /** All databases of this run begin with it. */
+    /** The prefix of all databases of this run. */
     database_prefix: string;
     /** The migrated database that tests are cloned from. */
     template: string;
-    /** Where the server keeps its files; empty when it is not ours (DATABASE_URL). */
+    /** The server's data directory; empty if the server is not ours (DATABASE_URL). */
     server_data_dir: string;
   }
 }
@@ -56,7 +56,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 
 async function startTemporaryServer() {
   const data_dir = await mkdtemp(join(tmpdir(), "sliproad-test-"));
-  // Started by root the server runs as another user, who must get in.
+  // Started by root, the server runs as another user, who needs access.
   await chmod(data_dir, 0o755);
   const remove = () => rm(data_dir, { recursive: true, force: true });
   try {
@@ -74,7 +74,7 @@ async function startTemporaryServer() {
   }
 }
 
-/** A hundred is what two test files with several servers each can use up (503, seen in CI). */
+/** Two test files with several servers each can use up a hundred connections (503, seen in CI). */
 async function raiseConnections(url: string): Promise<void> {
   const server = openDatabase({ url, connections_max: 1 });
   await server.query("alter system set max_connections = 400").finally(server.close);
@@ -88,7 +88,7 @@ async function createTemplate(server_url: string, template: string): Promise<voi
   await migrate(database, () => new Date()).finally(database.close);
 }
 
-/** What a test did not drop, because it failed or was ended, and the template. */
+/** Drops the template, and databases that failed or ended tests left. */
 async function dropAll(server_url: string, database_prefix: string): Promise<void> {
   const server = openDatabase({ url: server_url, connections_max: 1 });
   try {

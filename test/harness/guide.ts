@@ -10,20 +10,20 @@ import { openShell, type Reader, type Shell } from "./documentation.ts";
 import { waitFor } from "./wait-for.ts";
 
 export const GUIDES = new URL("../../docs/guides/", import.meta.url);
-/** These start services of their own, and so have a test file of their own. */
+/** These start their own services, and so have a separate test file. */
 export const OPERATORS_GUIDES = ["adding-a-currency-or-rail.md", "going-live.md", "operating.md"];
-/** A guide is read at leisure, and each of its commands is a program of its own. */
+/** A guide has many commands, and each of them starts a program. */
 export const FOLLOWED_WITHIN_MS = 180_000;
 
-/** A fenced block; with a name it is a file that the text tells the reader to save. */
+/** A fenced block; with a name it is a file that the reader is asked to save. */
 export type GuideBlock = { language: string; code: string; name: string | null };
 
 const COMPILER = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
-/** Ports that the guides use beside the service's own. */
+/** Ports that the guides use besides the service's own. */
 const PORTS = /\b(3000|4100|4200)\b/g;
 const REFUSED = /error_code|not found|Error:|^sliproad: /m;
 
-/** All blocks of a text, those within lists included. */
+/** All blocks of a text, including those in lists. */
 export function listBlocks(markdown: string): GuideBlock[] {
   return blocksIn(parseBlocks(markdown));
 }
@@ -39,7 +39,7 @@ function blocksIn(blocks: readonly MarkdownBlock[]): GuideBlock[] {
   });
 }
 
-/** Does what a guide says, in its order, in a shell of its own; fails where it does not hold. */
+/** Executes a guide in order, in a separate shell; fails if a result differs from the text. */
 export async function followGuide(reader: Reader, markdown: string): Promise<void> {
   const adapt = await findPlaces(reader);
   const blocks = listBlocks(markdown).map((block) => ({ ...block, code: adapt(block.code) }));
@@ -57,7 +57,7 @@ export async function followGuide(reader: Reader, markdown: string): Promise<voi
   }
 }
 
-/** Every kind of block has its check: what is none of these would be believed unseen. */
+/** Every kind of block is checked: any other kind would go untested. */
 function checkThatAllAreUsed(blocks: readonly GuideBlock[]): void {
   for (const [at, { language, name, code }] of blocks.entries()) {
     if (language === "sh") continue;
@@ -87,14 +87,14 @@ async function runStep(shell: Shell, step: GuideBlock, next: GuideBlock | undefi
     if (answer !== "") parts.push(answer);
   }
   const printed = parts.join("\n");
-  // A refusal is right only where the guide shows it.
+  // A refusal is correct only if the guide shows it.
   if (!next || next.name || !/error_code/.test(next.code)) {
     expect(printed, step.code).not.toMatch(REFUSED);
   }
   return printed;
 }
 
-/** Every command of a block counts, not only its last; one may go over several lines. */
+/** Every command of a block counts, not only its last; one may have several lines. */
 export function splitCommands(code: string): string[] {
   const commands: string[] = [];
   let lines: string[] = [];
@@ -109,7 +109,7 @@ export function splitCommands(code: string): string[] {
   return lines.length > 0 ? [...commands, lines.join("\n")] : commands;
 }
 
-/** A pipe that finds nothing to put into a variable ends well all the same. */
+/** A pipe that sets an empty variable still succeeds, so variables are checked. */
 async function checkVariables(shell: Shell, command: string): Promise<void> {
   const [, name] = /^([A-Z_]+)=\$\(.*\)$/s.exec(command) ?? [];
   if (name === undefined) return;
@@ -126,7 +126,7 @@ async function checkAnswer(
   const matches = (text: string) =>
     shown.language === "json" ? isLike(text, shown.code) : isText(text, shown.code);
   if (matches(printed)) return;
-  // What takes a moment is looked at again, as the reader would.
+  // Commands that only read are repeated until the result is there, as a reader would do.
   const is_look = /^(call GET [^\n]*|node [\w.-]+)$/.test(step!.code.trim());
   let last = printed;
   const found = is_look
@@ -138,7 +138,7 @@ async function checkAnswer(
   if (!found) expect.fail(`${step!.code}\nanswers\n${last}\nand not\n${shown.code}`);
 }
 
-/** Every field that is shown has the value shown; `"…"` stands for any text. */
+/** Every field shown has the value shown; `"…"` means any text. */
 function isLike(printed: string, shown: string): boolean {
   const expected = JSON.parse(shown, (_, value) => (value === "…" ? expect.any(String) : value));
   try {
@@ -149,7 +149,7 @@ function isLike(printed: string, shown: string): boolean {
   }
 }
 
-/** `…` stands for anything, be it several lines. */
+/** `…` means anything, including several lines. */
 function isText(printed: string, shown: string): boolean {
   const parts = shown.trim().split("…");
   const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
@@ -180,7 +180,7 @@ async function checkTypes({ directory }: Reader, name: string): Promise<void> {
   });
 }
 
-/** The addresses of the guides, put where this reader's are. */
+/** Replaces the URLs and ports of the guides with this reader's. */
 async function findPlaces(reader: Reader): Promise<(code: string) => string> {
   const ports = new Map<string, string>();
   for (const port of ["3000", "4100", "4200"]) ports.set(port, String(await findPort()));

@@ -3,7 +3,7 @@ import { PASSWORD } from "../accounts/access-server.ts";
 
 const SIGN_IN_PATH = "/sign-in";
 
-/** A browser without a screen: keeps cookies, sends forms with the token of the page before. */
+/** A browser without a screen: keeps cookies, sends forms with the token of the previous page. */
 export class HttpVisitor {
   readonly cookies = new Map<string, string>();
   readonly #app: FastifyInstance;

@@ -1,6 +1,6 @@
 import type { Session } from "../../src/platform/db/database.ts";
 
-/** What a clock needs to be there, for tests that do without encryption. */
+/** The row that a clock needs, for tests without encryption. */
 export async function insertInstallation(
   session: Session,
   mode: "sandbox" | "live" = "sandbox",

@@ -2,7 +2,9 @@ import { chmod, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A key service of two keys that an operator could have written; `current` is a file's content. */
+/**
+ * A key service with two keys, as an operator could write it; a file contains the `current` one.
+ */
 const PROGRAM = `#!${process.execPath}
 const { createCipheriv, createDecipheriv, createHash, randomBytes } = require("node:crypto");
 const { readFileSync } = require("node:fs");

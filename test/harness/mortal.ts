@@ -1,7 +1,7 @@
 import type { Database } from "../../src/platform/db/database.ts";
 import { Crash } from "./steps.ts";
 
-/** The database of a process that ends just before or just after its commit number `at`, from 0. */
+/** The database of a process that ends just before or after its commit number `at`, from 0. */
 function mortal(database: Database, at: number, when: "before" | "after") {
   let commits = 0;
   const mine = () => commits++ === at;
@@ -21,8 +21,8 @@ function mortal(database: Database, at: number, when: "before" | "after") {
 type Run = (work: (database: Database) => Promise<void>) => Promise<void>;
 
 /**
- * Plays a story once for every commit of `run` and both sides of it, with a process that ends
- * there. The story calls `run` where it would be ended. Answers how many commits there were.
+ * Runs a scenario once for every commit of `run`, before and after it, with a process that ends
+ * there. The scenario calls `run` where the process would be ended. Returns the number of commits.
  */
 export async function atEveryCommit(
   database: Database,

@@ -10,7 +10,7 @@ import type { TestServer } from "./server.ts";
 type Note = { account_id: string; id: string; text: string };
 export type Stage = "load" | "decide" | "render" | "record" | "value" | "write";
 
-/** A use case of the test's own, which trips over a note that says where. */
+/** A use case for tests, which fails at the step that a note names. */
 function writeNotes(batches: number[]): UseCase<string, null, Note> {
   const trip = (stage: Stage, texts: readonly string[]) => {
     if (texts.includes(`poison ${stage}`)) throw new Error(`tripped in ${stage}`);
@@ -59,7 +59,7 @@ function writeNotes(batches: number[]): UseCase<string, null, Note> {
 
 type Caller = { account_id: string; credential_id: string };
 
-/** Where the tests of the executor take place: a table, and a use case that writes to it. */
+/** The fixture of the executor's tests: a table, and a use case that writes to it. */
 export async function openNoteFixture({ database, clock, keyring }: Core) {
   await database.query(
     `create table if not exists notes (account_id uuid, id uuid primary key, text text);

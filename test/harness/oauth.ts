@@ -22,7 +22,7 @@ export type Tokens = {
   token_type: string;
 };
 
-/** An application of the account, as Settings › Developer › Apps makes it. */
+/** An application of the account, as Settings › Developer › Apps creates it. */
 export async function addApp(
   { core }: TestServer,
   account_id: string,
@@ -101,14 +101,14 @@ export class Person {
     return this.post("/sign-in", { email, password: PASSWORD, next });
   }
 
-  /** The same browser, led by a balancer to another process of the service. */
+  /** The same browser, routed to another process of the service. */
   through(server: TestServer): Person {
     const person = new Person(server, this.#cookies);
     person.#csrf = this.#csrf;
     return person;
   }
 
-  /** Signed in a minute ago, without the form: attempts at that are limited. */
+  /** Signed in a minute ago, without the form: sign-in attempts are limited. */
   static async signedIn(
     server: TestServer,
     account_id: string,
@@ -126,7 +126,7 @@ export class Person {
     return person;
   }
 
-  /** Goes where the service leads, until it shows a page that waits or leads away. */
+  /** Follows redirects until the service shows a page or redirects to another site. */
   async follow(answer: PageAnswer): Promise<PageAnswer> {
     let at = answer;
     for (let step = 0; step < STEPS_MAX; step += 1) {
@@ -184,7 +184,7 @@ export class Person {
 
 export type Asking = { url: string; verifier: string; state: string };
 
-/** The address that an application sends a person to, with PKCE. */
+/** The URL that an application sends a person to, with PKCE. */
 export function askFor(
   client: Client,
   scope: string,
@@ -206,7 +206,7 @@ export function askFor(
   return { url: `/authorize?${new URLSearchParams(given)}`, verifier, state };
 }
 
-/** What the application finds in the address that the person came back with. */
+/** The parameters in the URL that the person was redirected back to. */
 export function comeBack(answer: PageAnswer): Record<string, string> {
   const { location } = answer;
   if (!location?.startsWith(REDIRECT_URI)) {
@@ -253,7 +253,7 @@ export function refresh(server: TestServer, client: Client, refresh_token: strin
   return post(server, "/oauth/token", client, { grant_type: "refresh_token", refresh_token });
 }
 
-/** The whole way: the person is signed in, consents for the account, and the code is exchanged. */
+/** The whole flow: the person is signed in, consents for the account, and the code is exchanged. */
 export async function letIn(
   server: TestServer,
   person: Person,

@@ -13,7 +13,7 @@ export type Received = {
   raw: Buffer;
   // biome-ignore lint/suspicious/noExplicitAny: a body is whatever was sent.
   body: any;
-  /** What it was answered. */
+  /** The status it was answered with. */
   status: number;
 };
 
@@ -22,12 +22,12 @@ type Reply = { status: number; headers?: Record<string, string>; body?: string }
 /** How to answer: a status, a whole reply, or "hang" for no answer at all. */
 export type Answering = (request: Omit<Received, "status">) => number | Reply | "hang";
 
-/** A webhook receiver on loopback that keeps what it is sent. */
+/** A webhook receiver on loopback that records its requests. */
 export type Receiver = {
   url: string;
   received: Received[];
   answer(how: Answering): void;
-  /** Waits until so many requests were answered, and returns all. */
+  /** Waits until this many requests were answered, and returns all. */
   waitFor(count: number): Promise<Received[]>;
   close(): Promise<void>;
 };

@@ -3,7 +3,7 @@ import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** One record of each kind, all belonging together: the ids that paths and bodies may name. */
+/** One record of each kind, all related: the ids that paths and bodies may use. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
@@ -13,8 +13,8 @@ const RECORDS = [
 ] as const;
 
 /**
- * Makes them through the API. A new kind of record whose id stands in a path is added here; the
- * tests that walk over all operations then cover its routes by themselves.
+ * Creates them through the API. Add a new kind of record here if its id is part of a path; the
+ * tests of all operations then cover its routes automatically.
  */
 export async function createRecords(server: TestServer, key: string): Promise<RecordIds> {
   const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
@@ -44,7 +44,7 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   const approved = { kyc: { status: "approved" } };
   await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, approved, { key });
   const onramp_id = idOf(await post(`${path}/onramps`, NEW_ONRAMP), "onramp");
-  // All deposits are the operator's, whoever lets them arrive.
+  // All deposits belong to the operator, whoever creates them.
   const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
   const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
   const proposal_id = await createProposal(server, key, user_id);
@@ -59,7 +59,7 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   return { ...own, document_id, deposit_id, proposal_id, app_id, webhook_event_id };
 }
 
-/** To an address that is not registered, so it needs two members; from a quote of its own. */
+/** To an address that is not registered, so it needs two members; from its own quote. */
 async function createProposal(server: TestServer, key: string, user_id: string): Promise<string> {
   const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
   const quote_id = idOf(await post(`/users/${user_id}/quotes`, NEW_QUOTE), "quote");

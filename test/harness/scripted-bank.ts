@@ -8,30 +8,30 @@ import type {
 import { sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
 
 /**
- * What the bank does when it is handed an instruction: pay and say so, keep it in silence, or
- * break off; broken off, it has the instruction (`lost_answer`) or does not (`unreachable`).
+ * How the bank handles an instruction: pay and answer, accept it without an answer, or fail; when
+ * it fails, it has the instruction (`lost_answer`) or does not (`unreachable`).
  */
 export type Manner = "pays" | "is_silent" | "lost_answer" | "unreachable";
 
 /** A bank for tests, behind the same port as any other. */
 export type ScriptedBank = {
   port: BankPort;
-  /** Every hand-over that reached it, repeated ones included. */
+  /** Every instruction that reached it, including repeated ones. */
   handed_over: Instruction[];
-  /** What it took on, by end-to-end id: each once. */
+  /** The accepted instructions, by end-to-end id: each once. */
   known: Map<string, Instruction>;
   manner: Manner;
-  /** Called before an instruction is looked at, as if it took its time on the way. */
+  /** Called before an instruction is processed, to simulate a delay. */
   onSubmit: (instructions: readonly Instruction[]) => Promise<void>;
-  /** Says something of a payment it knows (or pretends to). */
+  /** Sends an answer about a payment, known or not. */
   say(end_to_end_id: string, kind: BankAnswer["kind"], more?: Partial<BankAnswer>): BankAnswer;
-  /** Says the same thing again. */
+  /** Sends the same answer again. */
   repeat(answer: BankAnswer): void;
-  /** Tells of money that came in. */
+  /** Reports a received credit. */
   receive(credit: BankCredit): void;
-  /** What it was asked to send back, by key: each once. */
+  /** The requested returns, by key: each once. */
   returns: Map<string, CreditReturn>;
-  /** What it says of money to be sent back. */
+  /** The answer to requests to return money. */
   return_answer: Awaited<ReturnType<BankPort["returnCredit"]>>;
 };
 

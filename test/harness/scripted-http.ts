@@ -6,19 +6,19 @@ export type SeenRequest = {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Null where the script answers without reading it. */
+  /** Null if the script answers without reading it. */
   body: Buffer | null;
   arrived_ms: number;
 };
 
-/** What becomes of one request. It may answer, answer badly, or not at all. */
+/** What to do with one request. It may answer, answer badly, or not at all. */
 export type Step = (response: ServerResponse) => void;
 
-/** A server that does with the first request what the first step says, and so on. */
+/** A server that handles the first request with the first step, and so on. */
 export type ScriptedServer = {
   url: string;
   requests: SeenRequest[];
-  /** Replaces the script; the last step stands for all that follow. */
+  /** Replaces the script; the last step is used for all further requests. */
   play(...steps: Step[]): void;
   close(): Promise<void>;
 };
@@ -39,7 +39,7 @@ export async function startScriptedServer(
     };
     requests.push(seen);
     if (options.reads_bodies !== false) {
-      // A client that gives up in the middle of its request needs no answer.
+      // A client that disconnects during its request needs no answer.
       const chunks = await request.toArray().catch(() => null);
       if (!chunks) return;
       seen.body = Buffer.concat(chunks);
@@ -78,7 +78,7 @@ export function answer(
   };
 }
 
-/** The connection breaks before anything was answered. */
+/** The connection breaks before any answer. */
 export const resetConnection: Step = (response) => response.socket!.resetAndDestroy();
 
 /** The connection breaks in the middle of an answer. */
@@ -87,7 +87,7 @@ export const breakOff: Step = (response) => {
   response.write('{"user":', () => response.socket!.resetAndDestroy());
 };
 
-/** Nothing ever comes. */
+/** There is never an answer. */
 export const staySilent: Step = () => {};
 
 /** The answer begins and never ends. */

@@ -6,16 +6,16 @@ import type {
   IdentityResult,
 } from "../../src/partners/identity/port.ts";
 
-/** A vendor that answers when the test lets it: at once, later, twice, or not at all. */
+/** A vendor that answers when the test decides: at once, later, twice, or not at all. */
 export type ScriptedIdentity = IdentityPort & {
-  /** What was handed over, in order, with the bytes of its files. */
+  /** The submitted applications, in order, with the bytes of their files. */
   received: { application: IdentityApplication; files: Map<string, Buffer> }[];
-  /** How often `submit` was called, also where it was made to fail. */
+  /** How often `submit` was called, including calls that were made to fail. */
   calls(): number;
-  /** What `submit` answers at once; null: nothing yet. */
+  /** What `submit` returns at once; null: nothing yet. */
   atOnce: IdentityOutcome | null;
   failNext(times: number): void;
-  /** Tells a result by the list, for good. */
+  /** Adds a result to the list, permanently. */
   tell(result: IdentityResult): void;
 };
 

@@ -27,7 +27,7 @@ export type CallOptions = {
   /** Null sends no key at all. */
   key?: string | null;
   headers?: Record<string, string>;
-  /** Sent as it is, where the body must not be JSON made by us. */
+  /** Sent unchanged, for bodies that are not JSON. */
   raw?: string | Uint8Array;
 };
 
@@ -42,18 +42,18 @@ export type TestServer = {
   db: TestDatabase;
   data_dir: string;
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
-  /** Another account with a key of its own. */
+  /** Creates another account with its own key. */
   addAccount(name: string): Promise<{ account_id: string; key: string }>;
   close(): Promise<void>;
 };
 
 export type ServerSettings = {
   environment?: Record<string, string>;
-  /** Share a database and data directory with another server, as a second process would. */
+  /** Shares a database and data directory with another server, as a second process would. */
   beside?: TestServer;
-  /** Other partners than the sandbox's. */
+  /** Partners other than the sandbox's. */
   partners?: (core: Core) => Partners;
-  /** Takes the log lines; without it, nothing is logged. */
+  /** Receives the log lines; without it, nothing is logged. */
   log_destination?: LogDestination;
 };
 

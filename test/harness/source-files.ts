@@ -5,10 +5,10 @@ import { parseAst } from "vitest/node";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A file of the repository, with what the tests of tidiness look at. */
+/** A file of the repository, with what the tidy tests check. */
 export type SourceFile = { path: string; text: string; lines: string[] };
 
-/** A node of the syntax tree; which further members it has depends on its type. */
+/** A node of the syntax tree; its other members depend on its type. */
 export type SyntaxNode = {
   type: string;
   start: number;
@@ -17,7 +17,7 @@ export type SyntaxNode = {
   [member: string]: any;
 };
 
-/** Everything under version control or about to be: what a clone of the next commit holds. */
+/** All files that are or would be under version control: the content of the next commit. */
 export function listFiles(): SourceFile[] {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const paths = execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).split("\0");
@@ -54,7 +54,7 @@ export function* walk(node: SyntaxNode): Generator<SyntaxNode> {
   }
 }
 
-/** The paths of the repository's files that this one imports, for their types or for real. */
+/** The paths of the repository's files that this one imports, as types or values. */
 export function importsOf(file: SourceFile): string[] {
   return [...walk(syntaxOf(file))]
     .map((node) => node.source?.value)
@@ -62,7 +62,7 @@ export function importsOf(file: SourceFile): string[] {
     .map((source) => join(dirname(file.path), source));
 }
 
-/** The texts of all string and template literals, a template's pieces joined by a blank. */
+/** The texts of all string and template literals, a template's pieces joined by a space. */
 export function textsIn(node: SyntaxNode): string[] {
   return [...walk(node)].flatMap((inner) => {
     if (inner.type === "Literal" && typeof inner.value === "string") return [inner.value];

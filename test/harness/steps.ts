@@ -22,7 +22,7 @@ import {
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { SILENT } from "./task-fixture.ts";
 
-/** The work between an execution and money in the bank, in the order in which it falls due. */
+/** The steps between an execution and money in the bank, in the order in which they are due. */
 export const PAYOUT_STEPS = [
   kinds.ANNOUNCE_TRANSFER_TASK,
   kinds.FUND_QUOTE_TASK,
@@ -35,20 +35,20 @@ export const PAYOUT_STEPS = [
 const LEASE_MS = 30_000;
 const ROUNDS_MAX = 50;
 
-/** The process ended at this point: nobody records anything, the lease runs out. */
+/** The process ended at this point: nothing is recorded, the lease expires. */
 export class Crash extends Error {}
 
 export type Steps = {
-  /** The kinds of which tasks are due. */
+  /** The kinds that have due tasks. */
   listDue(): Promise<string[]>;
-  /** Runs one set of due tasks of this kind; false when none is due. Throws what the task does. */
+  /** Runs one set of due tasks of this kind; false if none is due. Rethrows the task's error. */
   run(kind: string): Promise<boolean>;
-  /** Runs whatever is due until nothing is left; a failure is recorded as a worker would. */
+  /** Runs due tasks until none is left; a failure is recorded as a worker would. */
   runAll(): Promise<void>;
   close(): void;
 };
 
-/** Plays the worker one set at a time, so that a test can do something between any two. */
+/** Runs the worker one set at a time, so that a test can act between any two. */
 export async function openSteps(
   core: Core,
   partners: Partners,
@@ -77,7 +77,7 @@ export async function openSteps(
     ]),
   );
 
-  /** `failed` tasks are claimed apart and alone, as by a worker. */
+  /** `failed` tasks are claimed separately and alone, as by a worker. */
   const runQueue = async (kind: string, failed: boolean, is_strict: boolean): Promise<boolean> => {
     const handler = handlers.get(kind)!;
     const claim = await claimTasks(core.database, {

@@ -11,7 +11,7 @@ import { insertInstallation } from "./installation.ts";
 
 export const SILENT: TaskLog = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** Where the tests of tasks take place: a database, an account, and a table of what was done. */
+/** The fixture of the task tests: a database, an account, and a table of effects. */
 export type TaskFixture = TestDatabase & {
   clock: Clock & SandboxClock;
   account_id: string;
@@ -23,7 +23,7 @@ export type TaskFixture = TestDatabase & {
   countTasks(): Promise<number>;
   /** What the handlers' transactions have written, in order. */
   listEffects(): Promise<{ task_id: string; by: string }[]>;
-  /** Stops the workers and forgets all tasks and effects. */
+  /** Stops the workers and deletes all tasks and effects. */
   clear(): Promise<void>;
 };
 

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const ASK_MS = 10;
 
 /**
- * Asks again and again until the answer is neither false nor undefined nor null, and returns it.
- * The way for a test to wait: for a condition, never for a time.
+ * Calls again until the result is neither false nor undefined nor null, and returns it. Tests wait
+ * with this for a condition, never for a time.
  */
 export async function waitFor<Answer>(
   ask: () => Promise<Answer> | Answer,

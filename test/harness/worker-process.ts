@@ -1,5 +1,6 @@
-// A worker in a process of its own, to be killed or stopped in mid-task. It takes tasks of the kind
-// "crash", says so, and ends them only when told to; of the kind "locked", when it has locked them.
+// A worker in a separate process, to be killed or stopped during a task. It claims tasks of the
+// kind "crash", reports that, and ends them only when told to; tasks of the kind "locked" are
+// reported once it has locked them.
 import { once } from "node:events";
 import { openClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/database.ts";

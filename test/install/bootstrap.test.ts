@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 let root: string;
 
-/** A clone in which nothing is installed, beside an npm that says it did its work and did not. */
+/** A clone without dependencies, and an npm that reports success without installing anything. */
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "sliproad-bootstrap-"));
   await cp(join(ROOT, "scripts"), join(root, "scripts"), { recursive: true });
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** An npm that brings a Node and nothing else: this one, or one that cannot start. */
+/** An npm that installs only a Node: this one, or one that cannot start. */
 async function installNode(complaint?: string): Promise<void> {
   const at = join(root, "node.sh");
   const line = complaint
@@ -60,7 +60,7 @@ describe("installing", () => {
     });
   });
 
-  it("names the packages that npm left out, and does not count as done", async () => {
+  it("names the packages that npm did not install, and is not recorded as done", async () => {
     await installNode();
     const { status, lines } = bootstrap();
     expect(status).toBe(1);
@@ -79,13 +79,13 @@ describe("installing", () => {
     );
   });
 
-  it("installs again where node_modules is for another processor", async () => {
+  it("installs again if node_modules is for another processor", async () => {
     await mkdir(join(root, "node_modules"));
     await writeFile(join(root, "node_modules/.bootstrap-stamp"), "linux-s390x abc dev");
     expect(bootstrap().lines[0]).toMatch(/node_modules is for linux-s390x, this machine is /);
   });
 
-  it("says what npm said when it fails", async () => {
+  it("prints npm's error if npm fails", async () => {
     const npm = 'console.error("npm error code E404\\nnpm error 404 Not Found"); process.exit(1);';
     await writeFile(join(root, "npm.cjs"), npm);
     const { status, lines } = bootstrap();
@@ -102,7 +102,7 @@ describe("the browser of the tests", () => {
     return join(root, name);
   };
 
-  it("is the one that CHROMIUM_PATH names, else an installed one, else the one from npm", async () => {
+  it("is the one from CHROMIUM_PATH, else an installed one, else the one from npm", async () => {
     const env = { PATH: root };
     expect(findBrowser({ env, machine: "linux-x64" })).toEqual({ packaged: true });
     const installed = await program("chromium");
@@ -115,7 +115,7 @@ describe("the browser of the tests", () => {
     );
   });
 
-  it("is none on linux-arm64 where none is installed, because npm's is built for x64", () => {
+  it("is missing on linux-arm64 if none is installed, because npm's is built for x64", () => {
     expect(findBrowser({ env: { PATH: root }, machine: "linux-arm64" })).toBeNull();
   });
 });

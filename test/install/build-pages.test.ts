@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, "../..");
 let root: string;
 let pages: string;
 
-/** A copy of what a build needs, so that its sources may be changed. */
+/** A copy of the files that a build needs, so that its sources can be changed. */
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "sliproad-pages-"));
   pages = join(root, "dashboard/dist/kyc");
@@ -53,7 +53,7 @@ async function filesNamed(): Promise<string[]> {
 }
 
 describe("building the pages", () => {
-  it("is quiet, and two builds at once leave one whole page", async () => {
+  it("prints nothing, and two builds at once leave one complete page", async () => {
     const built = await Promise.all([build(), build()]);
     expect(built).toEqual([
       { code: 0, printed: "" },
@@ -63,13 +63,13 @@ describe("building the pages", () => {
     expect((await readdir(join(root, "dashboard/dist"))).sort()).toEqual(["kyc", "kyc.stamp"]);
   });
 
-  it("puts no script and no style into the document, whose policy forbids them", async () => {
+  it("puts no inline script or style into the document, because its policy forbids them", async () => {
     const html = await readFile(join(pages, "index.html"), "utf8");
     expect(html).not.toMatch(/<style|style=|<script(?![^>]*src=)/);
     expect(html.match(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/)).toBeNull();
   });
 
-  it("does nothing while the sources are the same, and follows them when they change", async () => {
+  it("does nothing if the sources are unchanged, and builds again when they change", async () => {
     const before = await stat(join(pages, "index.html"));
     const names = await filesNamed();
     await build();
@@ -83,7 +83,7 @@ describe("building the pages", () => {
     expect(await readFile(join(pages, script!), "utf8")).toContain("Proof of identity");
   });
 
-  it("says what is wrong when it fails, and leaves the page that was there", async () => {
+  it("says what is wrong when it fails, and keeps the previous page", async () => {
     const names = await filesNamed();
     await writeFile(join(root, "dashboard/src/kyc/main.tsx"), "export const = 1;\n");
     const { code, printed } = await build();

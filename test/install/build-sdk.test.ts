@@ -10,7 +10,7 @@ const PROGRAM = 'import("@sliproad/sdk").then(({ API_VERSION }) => console.log(A
 let root: string;
 let builder: string;
 
-/** What a fresh clone has of it after an installation, so that its sources may be changed. */
+/** The SDK's files of a fresh clone after installation, so that its sources can be changed. */
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "sliproad-sdk-build-"));
   builder = join(root, "scripts/build-sdk.mjs");
@@ -46,7 +46,7 @@ describe("building the SDK", () => {
     ]);
   });
 
-  it("follows the sources, and keeps nothing that they no longer make", async () => {
+  it("follows the sources, and deletes files that they no longer produce", async () => {
     await writeFile(join(root, "sdk/dist/gone.js"), "");
     run(builder);
     expect(await readdir(join(root, "sdk/dist"))).toContain("gone.js");
@@ -57,7 +57,7 @@ describe("building the SDK", () => {
     expect(await readdir(join(root, "sdk/dist"))).not.toContain("gone.js");
   });
 
-  it("says what is wrong when it fails, and leaves what was there", async () => {
+  it("says what is wrong when it fails, and keeps the previous build", async () => {
     await writeFile(join(root, "sdk/src/version.ts"), "export const API_VERSION: number = '';\n");
     const { status, printed } = run(builder);
     expect(status).toBe(1);

@@ -16,7 +16,9 @@ type Entry = {
   optionalDependencies?: Record<string, string>;
 };
 
-/** What `npm start` and `npm test` must work on; the others follow as far as the registry has them. */
+/**
+ * The machines that `npm start` and `npm test` must work on; others work if the registry has them.
+ */
 const MACHINES = [
   { os: "linux", cpu: "x64", libc: "glibc" },
   { os: "linux", cpu: "arm64", libc: "glibc" },
@@ -32,7 +34,7 @@ beforeAll(async () => {
 
 const isNative = ({ os, cpu }: Entry) => os !== undefined || cpu !== undefined;
 
-/** The entry that a package at `from` gets when it asks for `name`: the nearest one outwards. */
+/** The entry that a package at `from` resolves `name` to: the nearest one upwards. */
 function resolve(from: string, name: string): Entry | undefined {
   const byPath = new Map(packages);
   const nearest = byPath.get(`${from}/node_modules/${name}`);
@@ -40,7 +42,7 @@ function resolve(from: string, name: string): Entry | undefined {
 }
 
 describe("the lockfile", () => {
-  it("names every package with its integrity", () => {
+  it("lists every package with its integrity", () => {
     const bare = packages.filter(([path, entry]) => {
       return path.includes("node_modules/") && !entry.link && !entry.integrity;
     });
@@ -58,7 +60,7 @@ describe("the lockfile", () => {
     const incomplete = families.filter(([path, { optionalDependencies = {} }]) => {
       const entries = Object.keys(optionalDependencies).map((name) => resolve(path, name));
       const bindings = entries.filter((entry) => entry !== undefined && isNative(entry));
-      // fsevents is what only one system needs, with nothing in its place on the others.
+      // fsevents is needed on one system only, with no equivalent on the others.
       if (bindings.every((entry) => `${entry!.os}` === "darwin")) return false;
       return !bindings.some((entry) => isForMachine(entry!, machine));
     });
@@ -69,7 +71,7 @@ describe("the lockfile", () => {
     );
   });
 
-  it("has no optional package for running that npm on Node 20 would leave out", () => {
+  it("has no optional runtime package that npm on Node 20 would skip", () => {
     const newer = packages.filter(([, entry]) => {
       const range = entry.engines?.node;
       return entry.optional && !entry.dev && range !== undefined && !takesNode20(range);
@@ -78,7 +80,7 @@ describe("the lockfile", () => {
   });
 });
 
-/** Ranges of the form `>=18` or `^18.1 || >=20`: one alternative has to begin at 20.0 or before. */
+/** Ranges such as `>=18` or `^18.1 || >=20`: one alternative has to start at 20.0 or before. */
 function takesNode20(range: string): boolean {
   return range.split("||").some((part) => {
     const [, sign, major, rest = ""] = /^\s*(>=|\^)?\s*(\d+)((?:\.\d+)*)/.exec(part) ?? [];

@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 export type Quote = postings.QuoteMoney & { token_fees: bigint };
 export type Item = { destination_amount: bigint; fee: bigint; token_amount: bigint };
 
-/** Records and postings without the fixtures that make them: only rows, as those would write them. */
+/** Records and postings without the modules that create them: only the rows they would write. */
 export type LedgerFixture = TestDatabase & {
   addAccount(): Promise<string>;
   addUser(account_id: string): Promise<string>;
@@ -26,7 +26,9 @@ export type LedgerFixture = TestDatabase & {
   /** Runs other writes together with entries. */
   write(text: string, values: readonly unknown[], ...entries: NewEntry[]): Promise<void>;
   seal(): Promise<void>;
-  /** The first fault that verify (or one check of it) names, after a change that is undone. */
+  /**
+   * The first error that verify (or one check of it) reports after a change, which is rolled back.
+   */
   findFault(account_id: string, tamper?: Tamper, check?: Check): Promise<Fault>;
 };
 export type Opened = { quote: Quote; offramps: Offramp[] };

@@ -6,7 +6,7 @@ import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts"
 
 let transfers = 0;
 
-/** What happens to quotes and offramps, each step with its rows, its event and its postings. */
+/** The steps of quotes and offramps, each with its rows, its event and its postings. */
 export function tellPayouts(fixture: LedgerFixture) {
   const payout = (offramp: Offramp, status: string, returned: bigint | null = null) =>
     fixture.database.query(
@@ -45,7 +45,7 @@ export function tellPayouts(fixture: LedgerFixture) {
         postings.offrampFunded(offramp),
       ),
     hold: (offramp: Offramp) => fixture.change(offramp, { status: "ongoing_checks" }),
-    /** The first attempt, or another one after a bounce. */
+    /** The first attempt, or another one after a return. */
     send,
     book: async (offramp: Offramp) => {
       await payout(offramp, "booked");

@@ -43,7 +43,7 @@ const outcomes = async (work: readonly Promise<void>[]) => {
 };
 
 describe("posting", () => {
-  test("keeps the balances of what belongs to one record, and of nothing else", async () => {
+  test("stores balances of accounts of one record only", async () => {
     await fixture.post(deposit(100n), deposit(20n));
     await fixture.post(refund(30n));
     expect(await owed()).toBe(90n);
@@ -55,7 +55,7 @@ describe("posting", () => {
     expect((await findBalances(fixture.database, [wallet])).get(wallet)).toBe(0n);
   });
 
-  test("what comes and goes in one set needs no balance", async () => {
+  test("needs no balance for changes that cancel out in one set", async () => {
     await fixture.post(refund(40n), deposit(40n));
     expect(await owed()).toBe(0n);
     expect(await verifyLedger(fixture.database, account_id)).toBeNull();
@@ -73,7 +73,7 @@ describe("posting", () => {
     expect(keys.every((key) => balances.get(key) === 7n)).toBe(true);
   });
 
-  test("refuses a mistake of the program before anything is written", async () => {
+  test("refuses an invalid entry before anything is written", async () => {
     const line = (ledger_account: string, amount: bigint, currency = "usdc") => ({
       ledger_account,
       amount,
@@ -94,7 +94,7 @@ describe("posting", () => {
     expect(await findEntryCount(fixture.database, account_id)).toBe(0n);
   });
 
-  test("one account's balance is not another's", async () => {
+  test("keeps the balances of accounts separate", async () => {
     await fixture.post(deposit(100n));
     const other = await fixture.addAccount();
     const theirs = { ...refund(1n), account_id: other };
@@ -102,8 +102,8 @@ describe("posting", () => {
   });
 });
 
-describe("against one another", () => {
-  test("of 50 postings on one balance exactly those win that it can afford", async () => {
+describe("concurrent postings", () => {
+  test("on one balance: of 50 exactly as many succeed as it covers", async () => {
     await fixture.post(deposit(17n * 6n + 5n));
     const work = Array.from({ length: 50 }, () => fixture.post(refund(6n)));
     const { won, errors } = await outcomes(work);
@@ -113,13 +113,13 @@ describe("against one another", () => {
     expect(await findEntryCount(fixture.database, account_id)).toBe(18n);
   });
 
-  test("a user to whom nothing was ever owed has nothing to spend", async () => {
+  test("cannot spend for a user who was never owed anything", async () => {
     const { won, errors } = await outcomes([fixture.post(refund(1n)), fixture.post(refund(1n))]);
     expect(won).toBe(0);
     expect(errors.every(isOverdrawn)).toBe(true);
   });
 
-  test("one key is posted once, by however many at the same time", async () => {
+  test("with one key succeed once, however many run at the same time", async () => {
     const entry = deposit(100n);
     const work = Array.from({ length: 20 }, () => fixture.post(entry));
     const { won, errors } = await outcomes(work);
@@ -128,14 +128,14 @@ describe("against one another", () => {
     expect(await owed()).toBe(100n);
   });
 
-  test("a key that was posted takes the whole set with it", async () => {
+  test("fail as a whole set if one key was already posted", async () => {
     const entry = deposit(100n);
     await fixture.post(entry);
     await expect(fixture.post(deposit(1n), entry)).rejects.toSatisfy(isAlreadyPosted);
     expect(await owed()).toBe(100n);
   });
 
-  test("sets that touch the same balances in any order never wait in a circle", async () => {
+  test("on the same balances in any order never deadlock", async () => {
     const users = Array.from({ length: 12 }, () => randomUUID());
     await fixture.post(...users.map((user) => deposit(1_000n, user)));
     const work = Array.from({ length: 40 }, (_, turn) => {
@@ -147,7 +147,7 @@ describe("against one another", () => {
     expect((await outcomes(work)).errors).toEqual([]);
   });
 
-  test("new balances made by several at once add up", async () => {
+  test("that create new balances at once add up", async () => {
     const users = Array.from({ length: 10 }, () => randomUUID());
     const work = Array.from({ length: 20 }, (_, turn) => {
       const order = turn % 2 === 0 ? users : users.toReversed();
@@ -159,7 +159,7 @@ describe("against one another", () => {
 });
 
 describe("PostgreSQL", () => {
-  test("refuses the row an upsert proposes before it looks for a conflict", async () => {
+  test("refuses the row of an upsert before it looks for a conflict", async () => {
     await fixture.post(deposit(100n));
     const upsert = fixture.database.query(
       `insert into ledger_balances (account_id, ledger_account, currency, balance)

@@ -17,7 +17,7 @@ const offramp = fc.record({
   fee: fc.oneof(fc.constant(0n), minor),
 });
 
-/** Every posting there is, of amounts as they come. */
+/** Every kind of posting, with arbitrary amounts. */
 const every = fc
   .record({ offramp, amount: minor, missing: minor, attempt: fc.integer({ min: 1, max: 9 }) })
   .map(({ offramp, amount, missing, attempt }): Record<PostingKind, NewEntry> => {
@@ -74,7 +74,7 @@ describe("every posting", () => {
     );
   });
 
-  test("is what the table says: its kind, its key, and lines of it, in its order", () => {
+  test("matches the table: its kind, its key and its lines, in the same order", () => {
     fc.assert(
       fc.property(every, (entries) => {
         for (const [kind, entry] of Object.entries(entries)) {
@@ -88,7 +88,7 @@ describe("every posting", () => {
     );
   });
 
-  test("has all lines of the table when there is a fee", () => {
+  test("has all lines of the table if there is a fee", () => {
     const [first] = fc.sample(
       every.filter(({ payout_instructed }) => payout_instructed.lines.length === 5),
       1,
@@ -100,21 +100,21 @@ describe("every posting", () => {
   });
 });
 
-describe("a payout that comes back", () => {
+describe("a returned payout", () => {
   const paid = { ...fc.sample(offramp, 1)[0]!, destination_amount: 100n };
   const linesFor = (returned: bigint) =>
     postings
       .payoutReturned(paid, 1, returned)
       .lines.map((line) => [line.ledger_account, line.amount]);
 
-  test("whole costs nothing", () => {
+  test("costs nothing if all of it was returned", () => {
     expect(linesFor(100n)).toEqual([
       ["bank", 100n],
       ["payout_pending:offramp", -100n],
     ]);
   });
 
-  test("in part costs what the bank kept", () => {
+  test("costs what the bank kept", () => {
     expect(linesFor(85n)).toEqual([
       ["bank", 85n],
       ["return_costs", 15n],
@@ -122,7 +122,7 @@ describe("a payout that comes back", () => {
     ]);
   });
 
-  test("with more than was paid leaves the rest in suspense", () => {
+  test("of more than was paid leaves the rest in suspense", () => {
     expect(linesFor(103n)).toEqual([
       ["bank", 103n],
       ["suspense", -3n],
@@ -132,7 +132,7 @@ describe("a payout that comes back", () => {
 });
 
 describe("the chart of accounts", () => {
-  test("knows an account by its name, with an id where there is one for each", () => {
+  test("finds an account by its name, with an id if there is one for each record", () => {
     expect(ruleOf("owed:4711").side).toBe("credit");
     expect(ruleOf("wallet").side).toBe("debit");
     for (const name of ["owed", "wallet:1", "walet", "constructor", ""]) {

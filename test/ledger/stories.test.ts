@@ -36,7 +36,7 @@ const story = fc.record({
   ),
 });
 
-/** Which of the steps are possible in which state. */
+/** Which steps are possible in which state. */
 const POSSIBLE: Record<Offramp["status"], readonly Step["action"][]> = {
   initiated: ["fund"],
   pending_internal_assessment: ["hold", "send", "fail"],
@@ -47,7 +47,7 @@ const POSSIBLE: Record<Offramp["status"], readonly Step["action"][]> = {
   failed: [],
 };
 
-/** What must be there, counted without the ledger. */
+/** The expected amounts, computed without the ledger. */
 type Counted = { owed: bigint; wallet: bigint; fees: bigint; bank: bigint };
 
 async function take({ action, amount }: Step, offramp: Offramp, counted: Counted): Promise<void> {
@@ -71,7 +71,7 @@ async function take({ action, amount }: Step, offramp: Offramp, counted: Counted
   await (action === "bounce" ? payouts.bounce(offramp, amount) : payouts[action](offramp));
 }
 
-test("whatever happens to payouts, nothing is lost and nothing is made", async () => {
+test("in any sequence of payout events no money is lost or created", async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ items, short, over, steps }) => {
       const account_id = await fixture.addAccount();

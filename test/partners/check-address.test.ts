@@ -12,7 +12,7 @@ const EIP_55 = [
   "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
   "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
 ];
-/** The contracts of known tokens, and the address of all zeros but its prefix. */
+/** The contracts of known tokens, and the address of all zeros except its prefix. */
 const TRON = ["TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"];
 /** The public keys of RFC 8032, section 7.1, and the mints of known tokens. */
 const RFC_8032 = [
@@ -22,7 +22,7 @@ const RFC_8032 = [
 ];
 const SOLANA = ["EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"];
 
-/** Of the text of draft-msporny-base58. */
+/** From the text of draft-msporny-base58. */
 const BASE58 = [
   ["Hello World!", "2NEpo7TZRRrLZSi2U"],
   [
@@ -32,7 +32,7 @@ const BASE58 = [
 ] as const;
 
 describe("base58", () => {
-  it.each(BASE58)("writes %s as the draft does", (text, written) => {
+  it.each(BASE58)("encodes %s as the draft does", (text, written) => {
     expect(toBase58(Buffer.from(text))).toBe(written);
     expect(Buffer.from(fromBase58(written)!).toString()).toBe(text);
   });
@@ -42,7 +42,7 @@ describe("base58", () => {
     expect(fromBase58("11233QC4")).toEqual(new Uint8Array([0, 0, 0x28, 0x7f, 0xb4, 0xcd]));
   });
 
-  it("gives back whatever was written, and nothing for other letters or an endless text", () => {
+  it("decodes whatever was encoded, and refuses other letters or a very long text", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (bytes) => {
         expect(fromBase58(toBase58(bytes))).toEqual(bytes);
@@ -67,7 +67,7 @@ describe("an EVM address", () => {
     },
   );
 
-  it("of a random key is accepted in lower, upper and checksummed case alone", () => {
+  it("of a random key is accepted in lower, upper and checksummed case only", () => {
     for (let round = 0; round < 200; round += 1) {
       const lower = randomBytes(20).toString("hex");
       const hash = Buffer.from(keccak_256(Buffer.from(lower))).toString("hex");

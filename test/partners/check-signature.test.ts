@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { toBase58, toBase58Check } from "../../src/partners/chain/base58.ts";
 import { isSignature, isSignedBy } from "../../src/partners/chain/check-signature.ts";
 
-// The example of web3.js's documentation of `accounts.sign`.
+// From web3.js's documentation of `accounts.sign`.
 const MESSAGE = "Some data";
 const SIGNER = "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23";
 const SIGNATURE =
@@ -13,7 +13,7 @@ const SIGNATURE =
   "6007e74cd82e037b800186422fc2da167c747ef045e5d18a5f5d4300f8e1a0291c";
 
 describe("signatures of EVM chains (EIP-191)", () => {
-  it("a wallet's signature is its own address's and nobody else's", () => {
+  it("a wallet's signature belongs to its own address only", () => {
     expect(isSignedBy("polygon", SIGNER, MESSAGE, SIGNATURE)).toBe(true);
     expect(isSignedBy("polygon", `0x${"1".repeat(40)}`, MESSAGE, SIGNATURE)).toBe(false);
     expect(isSignedBy("polygon", SIGNER, `${MESSAGE} `, SIGNATURE)).toBe(false);
@@ -40,12 +40,12 @@ describe("signatures of EVM chains (EIP-191)", () => {
 });
 
 describe("signatures of tron (TIP-191)", () => {
-  // The address of the private key 1 is published everywhere, as are its 20 bytes on tron.
+  // The address of the private key 1 is widely published, as are its 20 bytes on tron.
   const key = Buffer.from(`${"0".repeat(63)}1`, "hex");
   const hash = Buffer.from("7e5f4552091a69125d5dfcb7b8c2659029395bdf", "hex");
   const address = toBase58Check(Buffer.concat([Buffer.of(0x41), hash]));
 
-  it("prove the tron address, under tron's own preamble only", () => {
+  it("prove the tron address, with tron's own prefix only", () => {
     const signed = (preamble: string) => {
       const text = `\x19${preamble} Signed Message:\n${MESSAGE.length}${MESSAGE}`;
       const digest = keccak_256(Buffer.from(text));
@@ -62,7 +62,7 @@ describe("signatures of tron (TIP-191)", () => {
 });
 
 describe("signatures of solana (ed25519)", () => {
-  // Node's own implementation signs.
+  // Signed with Node's own implementation.
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const address = toBase58(publicKey.export({ format: "der", type: "spki" }).subarray(-32));
   const signature = toBase58(sign(null, Buffer.from(MESSAGE), privateKey));
@@ -76,7 +76,7 @@ describe("signatures of solana (ed25519)", () => {
     expect(isSignedBy("solana", other_address, MESSAGE, signature)).toBe(false);
   });
 
-  it.each(["", "not base58 0OIl", "1111"])("%j is no signature", (text) => {
+  it.each(["", "not base58 0OIl", "1111"])("%j is not a signature", (text) => {
     expect(isSignature("solana", MESSAGE, text)).toBe(false);
     expect(isSignedBy("solana", address, MESSAGE, text)).toBe(false);
     expect(isSignedBy("solana", "1111", MESSAGE, signature)).toBe(false);

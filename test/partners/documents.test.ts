@@ -29,7 +29,7 @@ async function fetchFrom(source: DocumentSource, url: string) {
   return { failure, taken };
 }
 
-it("no source takes a document from an address that is not public", () =>
+it("no source fetches a document from an IP address that is not public", () =>
   withSources(async (sources) => {
     for (const [name, source] of Object.entries(sources)) {
       const url = "https://10.1.2.3/invoice.pdf";

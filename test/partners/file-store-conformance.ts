@@ -9,11 +9,11 @@ import {
 
 const LIMITS = { bytes_max: 1_000_000 };
 
-/** What every file store must do. `store` is asked anew in each test. */
+/** The guarantees of every file store. Each test calls `store` again. */
 export function describeFileStore(store: () => FileStore): void {
   const put = (...chunks: Buffer[]) => store().putTemporary(streamOf(chunks), LIMITS);
 
-  test("gives back exactly the bytes that were put and promoted", async () => {
+  test("returns exactly the bytes that were stored and promoted", async () => {
     for (const size of [0, 1, 65_536, 300_001]) {
       const content = randomBytes(size);
       const key = newKey();
@@ -45,7 +45,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect((await read(store(), second)).toString()).toBe("2");
   });
 
-  test("a promotion may be repeated; one of a file that is gone fails", async () => {
+  test("a promotion may be repeated; one of a missing file fails", async () => {
     const key = newKey();
     const { temporary_key } = await put(Buffer.from("once"));
     await store().promote(temporary_key, key);
@@ -68,7 +68,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect(await store().sweepTemporaries(later())).toBe(1);
   });
 
-  test("sweeps temporary files by age and leaves kept ones alone", async () => {
+  test("deletes temporary files by age and keeps promoted ones", async () => {
     const key = newKey();
     const kept = await put(Buffer.from("kept"));
     await store().promote(kept.temporary_key, key);
@@ -79,7 +79,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect((await read(store(), key)).toString()).toBe("kept");
   });
 
-  test("deleting what is not there is no error", async () => {
+  test("deleting a missing file is not an error", async () => {
     const { temporary_key } = await put(Buffer.from("x"));
     await store().deleteTemporary(temporary_key);
     await store().deleteTemporary(temporary_key);
@@ -87,7 +87,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect(await store().sweepTemporaries(later())).toBe(0);
   });
 
-  test("a reader that has begun reads to the end, though the file is deleted meanwhile", async () => {
+  test("a reader that has started reads to the end, even if the file is deleted meanwhile", async () => {
     const key = newKey();
     const content = randomBytes(500_000);
     await store().promote((await put(content)).temporary_key, key);
@@ -96,7 +96,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect(Buffer.concat(await reader.toArray()).equals(content)).toBe(true);
   });
 
-  test("refuses keys that are not made of ids and a plain version", async () => {
+  test("refuses keys that do not consist of ids and a plain version", async () => {
     const good = newKey();
     const { temporary_key } = await put(Buffer.from("x"));
     const bad: FileKey[] = [
@@ -115,7 +115,7 @@ export function describeFileStore(store: () => FileStore): void {
       { ...good, version: "v".repeat(65) },
     ];
     for (const key of bad) {
-      // Only the record is looked at where no version is named.
+      // Without a version only the record is checked.
       const is_record_bad = key.version === good.version;
       await expect(async () => store().promote(temporary_key, key)).rejects.toThrow(/key/);
       await expect(async () => store().openRead(key)).rejects.toThrow(/key/);

@@ -6,10 +6,10 @@ import {
   type IdentityPort,
 } from "../../src/partners/identity/port.ts";
 
-/** What every adapter that judges identities must do. */
+/** The guarantees of every identity adapter. */
 export function testIdentityAdapter(name: string, open: () => Promise<IdentityPort>): void {
   describe(`identity adapter ${name}`, () => {
-    it("answers about the application that it was given, and no other", async () => {
+    it("answers only about the application that it received", async () => {
       const port = await open();
       const application = newApplication();
       for (const result of await port.submit(application)) {
@@ -20,7 +20,7 @@ export function testIdentityAdapter(name: string, open: () => Promise<IdentityPo
       }
     });
 
-    it("knows an application again: the same results under the same ids", async () => {
+    it("recognizes an application: the same results under the same ids", async () => {
       const port = await open();
       const application = newApplication();
       const first = await port.submit(application);

@@ -30,7 +30,7 @@ it.each([
   }
 });
 
-it("takes a picture behind whose end a camera wrote something of its own", async () => {
+it("accepts a picture with a camera's data after its end", async () => {
   expect(await inspect("jpg", Buffer.concat([jpeg(), Buffer.alloc(200_000, 7)]), 1000)).toBeNull();
 });
 
@@ -40,21 +40,21 @@ it("refuses pictures that are too small or claim an absurd size", async () => {
   expect(await inspect("jpg", jpeg(60_000, 500))).toBe("malformed");
 });
 
-it("refuses a picture of which one byte is not what it was", async () => {
+it("refuses a picture with one changed byte", async () => {
   const changed = Buffer.from(png());
   const at = changed.indexOf("IDAT") + 10;
   changed[at] = changed[at]! ^ 1;
   expect(await inspect("png", changed, 50)).toBe("malformed");
 });
 
-it("refuses a JPG without the tables that it is decoded by", async () => {
+it("refuses a JPG without its decoding tables", async () => {
   const whole = jpeg();
   const table = whole.indexOf(Buffer.from([0xff, 0xdb]));
   const without = Buffer.concat([whole.subarray(0, table), whole.subarray(table + 69)]);
   expect(await inspect("jpg", without)).toBe("malformed");
 });
 
-it("refuses what only begins like a picture", async () => {
+it("refuses data that only begins like a picture", async () => {
   expect(await inspect("png", Buffer.concat([png().subarray(0, 8), Buffer.alloc(500)]))).toBe(
     "malformed",
   );
@@ -63,7 +63,7 @@ it("refuses what only begins like a picture", async () => {
   );
 });
 
-/** The least of three measurements, since other work on the machine only ever adds to one. */
+/** The minimum of three measurements, since other load only adds to them. */
 async function processorMs(type: FileType, bytes: Buffer): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < 3; run += 1) {

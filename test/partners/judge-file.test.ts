@@ -11,7 +11,7 @@ test.each([
   expect(MEDIA_TYPES[type]).toBe(media_type);
 });
 
-test("takes nothing else for one of them", () => {
+test("recognizes nothing else", () => {
   const others = [
     "",
     "%PDF",

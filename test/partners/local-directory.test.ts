@@ -21,7 +21,7 @@ afterEach(() => rm(data_dir, { recursive: true }));
 
 describeFileStore(() => store);
 
-test("only the service's own user can read what is kept", async () => {
+test("only the service's own user can read the stored files", async () => {
   const key = newKey();
   await store.promote(await put(), key);
   const files = join(data_dir, "files");
@@ -31,7 +31,7 @@ test("only the service's own user can read what is kept", async () => {
   for (const path of paths) expect((await stat(path)).mode & 0o077, path).toBe(0);
 });
 
-test("opening the directory sweeps what was left behind more than an hour ago", async () => {
+test("opening the directory deletes leftovers older than an hour", async () => {
   const old = await put();
   const young = await put();
   const hour_ago_seconds = Date.now() / 1000 - 3601;
@@ -44,7 +44,7 @@ test("keepFile keeps the file of a command that succeeded", async () => {
   const key = newKey();
   const answer = { body: "{}", replayed: false };
   const command = async () => {
-    // A record never points to a file that is not there yet.
+    // A record never references a file that does not exist yet.
     expect(await store.listVersions(key)).toEqual([key.version]);
     return answer;
   };
@@ -52,7 +52,7 @@ test("keepFile keeps the file of a command that succeeded", async () => {
   expect(await store.listVersions(key)).toEqual([key.version]);
 });
 
-test("keepFile removes the file again where nothing was recorded", async () => {
+test("keepFile deletes the file if nothing was recorded", async () => {
   const fail = (error: Error) => () => Promise.reject(error);
   const outcomes = [
     async () => ({ body: "{}", replayed: true }),
@@ -66,7 +66,7 @@ test("keepFile removes the file again where nothing was recorded", async () => {
   }
 });
 
-test("keepFile leaves the file where the commit may have happened", async () => {
+test("keepFile keeps the file if the commit may have happened", async () => {
   for (const error of [new Refusal("outcome_unknown"), new Error("who knows")]) {
     const key = newKey();
     const command = () => Promise.reject(error);

@@ -53,7 +53,7 @@ async function start(server: net.Server): Promise<number> {
 
 type Asked = { authority: string; authorization: string | undefined };
 
-/** A proxy as firms run them: it knows CONNECT and nothing else, and notes what it is asked for. */
+/** A typical corporate proxy: it supports only CONNECT, and records the requested targets. */
 async function startProxy(to_port: number, answer = 200) {
   const asked: Asked[] = [];
   const proxy = http.createServer((_request, response) => response.writeHead(405).end());
@@ -70,7 +70,7 @@ async function startProxy(to_port: number, answer = 200) {
   return { port: await start(proxy), asked };
 }
 
-test("through a proxy the checked address is asked for, by HTTP and by HTTPS", async () => {
+test("the proxy is asked for the checked IP address, with HTTP and with HTTPS", async () => {
   const plain = http.createServer((request, response) => response.end(request.headers.host));
   const secure = https.createServer({ key: KEY, cert: CERT }, (request, response) =>
     response.end(`secure ${request.headers.host}`),
@@ -94,7 +94,7 @@ test("through a proxy the checked address is asked for, by HTTP and by HTTPS", a
   }
 });
 
-test("a proxy does not open what the address policy refuses", async () => {
+test("a proxy is not used for an IP address that the policy refuses", async () => {
   const proxy = await startProxy(1);
   const proxy_url = `http://127.0.0.1:${proxy.port}`;
   const inside = sender({ allow_loopback: false, proxy_url, resolve: async () => ["10.0.0.1"] });
@@ -104,7 +104,7 @@ test("a proxy does not open what the address policy refuses", async () => {
   expect(proxy.asked).toEqual([]);
 });
 
-test("a name that stands for this machine and another is not asked of the proxy", async () => {
+test("a name that resolves to this machine and another is refused with a proxy", async () => {
   const proxy = await startProxy(1);
   const proxy_url = `http://127.0.0.1:${proxy.port}`;
   for (const local of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
@@ -117,7 +117,7 @@ test("a name that stands for this machine and another is not asked of the proxy"
   expect(proxy.asked).toEqual([]);
 });
 
-test("this machine is reached without the proxy, and a proxy's refusal is reported", async () => {
+test("this machine is connected to without the proxy, and a proxy's refusal is reported", async () => {
   const server = http.createServer((_request, response) => response.end("here"));
   const port = await start(server);
   const proxy = await startProxy(port, 403);
@@ -141,7 +141,7 @@ test("this machine is reached without the proxy, and a proxy's refusal is report
   expect(await send(slow, "http://hooks.example/")).toMatchObject({ failure: "timeout" });
 });
 
-test("TLS sessions are resumed, for each account its own", async () => {
+test("TLS sessions are resumed separately for each account", async () => {
   const resumed: boolean[] = [];
   const server = https.createServer({ key: KEY, cert: CERT }, (_request, response) => {
     response.setHeader("connection", "close").end("ok");
@@ -184,7 +184,7 @@ test("accounts never share a connection to one origin", async () => {
   expect(one[0]).not.toBe(two[0]);
 });
 
-test("an account takes a quarter of the requests under way, and all of them have a limit", async () => {
+test("an account uses at most a quarter of the requests in progress, and their total is limited", async () => {
   let open = 0;
   const server = http.createServer(() => {
     open += 1;
@@ -208,7 +208,7 @@ test("an account takes a quarter of the requests under way, and all of them have
   expect(guarded.hasCapacity("a")).toBe(true);
 });
 
-test("follows as many redirects as asked for, and checks each URL anew", async () => {
+test("follows the allowed number of redirects, and checks each URL again", async () => {
   const hits: string[] = [];
   const server = http.createServer((request, response) => {
     hits.push(request.url!);
@@ -252,7 +252,7 @@ test("follows as many redirects as asked for, and checks each URL anew", async (
   expect(await send(guarded, `${url}/1`)).toMatchObject({ failure: "redirect", status: 302 });
 });
 
-test("a redirect never leads from https to http, and all hops share the time", async () => {
+test("a redirect never leads from https to http, and all requests share the time limit", async () => {
   const secure = https.createServer({ key: KEY, cert: CERT }, (_request, response) => {
     response.writeHead(302, { location: "http://hooks.example/" }).end();
   });
@@ -273,7 +273,7 @@ test("a redirect never leads from https to http, and all hops share the time", a
   expect(performance.now() - begun_ms).toBeLessThan(450);
 });
 
-test("an origin that trips undici is served by Node's client from then on, and only that one", async () => {
+test("an origin that undici cannot read is served by Node's client from then on, and only that one", async () => {
   const bodies: string[] = [];
   const port = await start(
     net.createServer((socket) => {
@@ -288,11 +288,11 @@ test("an origin that trips undici is served by Node's client from then on, and o
     const url = `http://127.0.0.1:${port}/`;
     expect(await send(guarded, url, { method: "POST", body })).toMatchObject({ status: 200 });
   }
-  // Sent twice the first time only: at least once is what is promised.
+  // Sent twice the first time only: delivery is at least once.
   expect(bodies).toEqual(["one", "one", "two", "three"]);
 });
 
-test("what undici or Node's client is told in single bytes is read in linear time", async () => {
+test("an answer in single bytes is read in linear time by undici and by Node's client", async () => {
   const timeOf = async (spaces: number) => {
     const text = `HTTP/1.1 200 OK\r\nx-a: a${" ".repeat(spaces)}b\r\nretry-after: ${" ".repeat(
       spaces,
@@ -312,7 +312,7 @@ test("what undici or Node's client is told in single bytes is read in linear tim
   expect(await timeOf(7_000)).toBeLessThan(20_000);
 });
 
-test("loopback is open in sandbox only while nobody but this machine reaches the service", () => {
+test("loopback is allowed in sandbox only if the service listens on loopback", () => {
   const refusalWith = (environment: Record<string, string>, url = "http://127.0.0.1:9999/") => {
     const guarded = openSender(readConfig(environment));
     guarded.close();
@@ -336,7 +336,7 @@ test("loopback is open in sandbox only while nobody but this machine reaches the
   }
 });
 
-test("an answer that comes with the one before it never answers the next request", async () => {
+test("a surplus answer on a connection never answers the next request", async () => {
   const answer = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n${text}`;
   const port = await start(
     net.createServer((socket) =>
@@ -350,7 +350,7 @@ test("an answer that comes with the one before it never answers the next request
   }
 });
 
-test("an answer in pieces of one byte, which comes before the request is read, is taken", async () => {
+test("an answer in pieces of one byte, sent before the request is read, is accepted", async () => {
   const chunks = [..."hello"].map((letter) => `1\r\n${letter}\r\n`).join("");
   const text = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`;
   const port = await start(

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-describe("addresses", () => {
+describe("IP addresses", () => {
   const LOOPBACK = [
     "http://127.0.0.1/",
     "http://127.1/",
@@ -134,13 +134,13 @@ describe("addresses", () => {
       const answer = await get(sender({ resolve: async () => [to] }), "http://hooks.example/");
       expect(answer).toMatchObject(refusal);
       expect(JSON.stringify(answer)).not.toContain(to);
-      // One bad address among good ones is enough.
+      // One refused address among allowed ones is enough.
       const mixed = sender({ resolve: async () => ["8.8.8.8", to] });
       expect(await get(mixed, "http://hooks.example/")).toMatchObject(refusal);
     },
   );
 
-  test.each(PUBLIC)("lets %s pass", (address) => {
+  test.each(PUBLIC)("allows %s", (address) => {
     const policy = createAddressPolicy({ allow_list: [], allow_loopback: false });
     expect(policy.refuse(address, address, 443)).toBe(null);
     expect(policy.refuse(address, address, 80)).toBe(null);
@@ -165,7 +165,7 @@ describe("addresses", () => {
         fc.integer({ min: 1, max: 4 }),
         async (a, b, n, count) => {
           const bytes = [...a, ...b].slice(0, 4);
-          // Fewer parts: the last one carries the remaining bytes.
+          // Fewer parts: the last one contains the remaining bytes.
           const parts = bytes.slice(0, count - 1);
           const last = bytes.slice(count - 1).reduce((sum, byte) => sum * 256 + byte, 0);
           const host = [...parts, last].map((part, index) => n[index]!(part)).join(".");
@@ -177,7 +177,7 @@ describe("addresses", () => {
     );
   });
 
-  test("refuses zone ids, other schemes, credentials and what is no address", async () => {
+  test("refuses zone ids, other schemes, credentials and invalid URLs", async () => {
     const urls = [
       "http://[fe80::1%25eth0]/",
       "http://[fe80::1%eth0]/",
@@ -200,7 +200,7 @@ describe("addresses", () => {
     expect(await get(zoned, "http://hooks.example/")).toMatchObject({ failure: "refused_address" });
   });
 
-  test("serves ports 80 and 443 and those that are listed", async () => {
+  test("allows ports 80 and 443 and those that are listed", async () => {
     const refusal = { failure: "refused_address" };
     const connect_timeout_ms = 1;
     for (const url of ["http://8.8.8.8:8080/", "https://8.8.8.8:22/", "http://8.8.8.8:6379/"]) {
@@ -214,12 +214,12 @@ describe("addresses", () => {
     expect(policy.refuse("8.8.8.8", "8.8.8.8", 8081)).toBe(told);
     expect(policy.refuseName("hooks.example", 8081)).toBe(told);
     expect(await get(listed, "http://10.0.0.1:8080/")).toMatchObject(refusal);
-    // 443 without TLS and 80 with it are odd, but not forbidden.
+    // 443 without TLS and 80 with it are unusual, but allowed.
     const odd = sender({ connect_timeout_ms });
     expect(await get(odd, "http://8.8.8.8:443/")).not.toMatchObject(refusal);
   });
 
-  test("allows loopback on any port where it is told to, by address and by name", async () => {
+  test("allows loopback on any port if configured, by IP address and by name", async () => {
     const { port } = await serve((_request, response) => response.end("here"));
     const resolve = async () => ["127.0.0.1"];
     for (const host of ["127.0.0.1", "localhost", "2130706433"]) {
@@ -235,7 +235,7 @@ describe("addresses", () => {
     expect(await get(inside, "http://10.0.0.1/")).toMatchObject({ failure: "refused_address" });
   });
 
-  test("an allow list opens exactly what it names", async () => {
+  test("an allow list permits exactly its entries", async () => {
     const { port } = await serve((_request, response) => response.end("here"));
     const resolve = async () => ["127.0.0.1"];
     const ok = { status: 200 };
@@ -252,7 +252,7 @@ describe("addresses", () => {
     expect(await get(by_network, `http://127.0.0.4:${port}/`)).toMatchObject(refusal);
   });
 
-  test("reads the entries of an allow list, or says which one is wrong", () => {
+  test("reads the entries of an allow list, or names the invalid one", () => {
     expect(readAllowEntry("Bücher.example.")).toMatchObject({
       kind: "host",
       hostname: "xn--bcher-kva.example",
@@ -281,7 +281,7 @@ describe("addresses", () => {
     }
   });
 
-  test("knows a service that only this machine can reach", () => {
+  test("recognizes a service that only this machine can reach", () => {
     for (const host of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
       expect(isLoopbackHost(host)).toBe(true);
     }
@@ -292,7 +292,7 @@ describe("addresses", () => {
 });
 
 describe("connections", () => {
-  test("a name server that changes its answer gets the checked address or none", async () => {
+  test("a name server that changes its answer gets the checked IP address or none", async () => {
     let victim_hits = 0;
     const { port } = await serve((_request, response) => {
       response.setHeader("connection", "close").end("allowed");
@@ -315,7 +315,7 @@ describe("connections", () => {
     expect(victim_hits).toBe(0);
   });
 
-  test("a kept connection serves its own host only", async () => {
+  test("a kept connection is used for its own host only", async () => {
     const sockets = new Set<Socket>();
     const { port } = await serve((request, response) => {
       sockets.add(request.socket);
@@ -338,7 +338,7 @@ describe("connections", () => {
     }
   });
 
-  test("a kept connection that the server closed meanwhile is replaced without a failure", async () => {
+  test("a kept connection that the server closed is replaced without a failure", async () => {
     const bodies: string[] = [];
     const first_socket = new WeakSet<Socket>();
     const { url } = await serve(async (request, response) => {
@@ -355,7 +355,7 @@ describe("connections", () => {
     expect(bodies).toEqual(["one", "two"]);
   });
 
-  test("a request whose answer began is not sent again, though the connection was a kept one", async () => {
+  test("a request whose answer began is not sent again, even on a kept connection", async () => {
     let requests = 0;
     const { url } = await listen((socket) => {
       socket.on("data", () => {
@@ -396,7 +396,7 @@ describe("connections", () => {
     expect(connections).toBe(3);
   });
 
-  test("a connection is not used again while its request is still being written", async () => {
+  test("a connection is not reused while its request is still being written", async () => {
     let connections = 0;
     const { url } = await listen((socket) => {
       connections += 1;
@@ -413,7 +413,7 @@ describe("connections", () => {
     expect(connections).toBe(2);
   });
 
-  test("closing the sender ends what is under way, with an answer", async () => {
+  test("closing the sender ends requests in progress, with an answer", async () => {
     const silent = await listen(() => {});
     const guarded = sender({ allow_loopback: true });
     const answers = [silent.url, silent.url].map((url) => get(guarded, url));
@@ -424,7 +424,7 @@ describe("connections", () => {
     }
   });
 
-  test("a connection is used again though its answer was read slowly", async () => {
+  test("a connection is reused even if its answer was read slowly", async () => {
     let connections = 0;
     const { server, url } = await serve((_request, response) => {
       response.end(Buffer.alloc(600_000, "a"));
@@ -447,7 +447,7 @@ describe("connections", () => {
     expect(connections).toBe(1);
   });
 
-  test("tells a name that cannot be resolved from a port that nobody serves", async () => {
+  test("distinguishes a name that cannot be resolved from a closed port", async () => {
     const missing = Object.assign(new Error("no"), { code: "ENOTFOUND" });
     const unknown = sender({ resolve: () => Promise.reject(missing) });
     expect(await get(unknown, "http://hooks.example/")).toMatchObject({ failure: "dns" });
@@ -459,7 +459,7 @@ describe("connections", () => {
     expect(await get(here, url)).toMatchObject({ failure: "connect" });
   });
 
-  test("gives up on a name server and on a handshake that never end", async () => {
+  test("times out on a name server and on a handshake that never end", async () => {
     const silent = sender({ resolve: () => new Promise(() => {}), connect_timeout_ms: 50 });
     expect(await get(silent, "http://hooks.example/")).toMatchObject({ failure: "timeout" });
     const { port } = await listen(() => {});
@@ -467,7 +467,7 @@ describe("connections", () => {
     expect(await get(here, `https://127.0.0.1:${port}/`)).toMatchObject({ failure: "timeout" });
   });
 
-  test("refuses a certificate that nobody vouches for, and TLS that is none", async () => {
+  test("refuses an untrusted certificate and invalid TLS", async () => {
     const secure = https.createServer({ key: KEY, cert: CERT }, (_request, response) =>
       response.end(),
     );
@@ -481,7 +481,7 @@ describe("connections", () => {
     }
   });
 
-  test("pays no attention to proxy variables", async () => {
+  test("ignores proxy environment variables", async () => {
     const target = await serve((_request, response) => response.end("direct"));
     const proxy = await serve((_request, response) => response.end("proxied"));
     const module = new URL("../../src/partners/outbound-http/guarded-sender.ts", import.meta.url);
@@ -504,7 +504,7 @@ describe("connections", () => {
 });
 
 describe("answers", () => {
-  test("sends method, headers and body as given and hands back the whole answer", async () => {
+  test("sends method, headers and body unchanged and returns the whole answer", async () => {
     const { url } = await serve(async (request, response) => {
       const body = Buffer.concat(await request.toArray()).toString();
       response.setHeader("x-seen", `${request.method} ${request.url} ${body}`);
@@ -538,7 +538,7 @@ describe("answers", () => {
     expect(hits).toBe(1);
   });
 
-  test("bears a 100 Continue that it did not ask for, however it comes", async () => {
+  test("accepts an unrequested 100 Continue in any form", async () => {
     const continued = "HTTP/1.1 100 Continue\r\nx: y\r\n\r\n";
     const final = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\nHTTP/1.1 100 Continue";
     const written = [
@@ -589,7 +589,7 @@ describe("answers", () => {
     expect(await get(here, url)).toMatchObject({ failure: "protocol", status: null });
   });
 
-  test("hands back what came of an answer that breaks off, drips or cannot be expanded", async () => {
+  test("returns the received part of an answer that is interrupted, too slow or cannot be decompressed", async () => {
     const here = sender({ allow_loopback: true, whole_timeout_ms: 1_500 });
     const packed = gzipSync(Buffer.from("hello ".repeat(100)));
     const gzip = "HTTP/1.1 500 X\r\ncontent-encoding: gzip\r\ncontent-length: 1000\r\n\r\n";
@@ -620,7 +620,7 @@ describe("answers", () => {
     expect(cut).toMatchObject({ failure: "redirect", body: Buffer.alloc(1000, "x") });
   });
 
-  test("cuts an endless body at the cap, and fails where the whole was wanted", async () => {
+  test("truncates an endless body at the limit, and fails if the whole body is required", async () => {
     const { url } = await serve((_request, response) => pour(response));
     const here = sender({ allow_loopback: true });
     const answer = await get(here, url, { max_answer_bytes: 16 * 1024 });
@@ -637,7 +637,7 @@ describe("answers", () => {
     expect(taken).toBeLessThanOrEqual(100_000);
   });
 
-  test("a body of exactly the cap is whole; one announced larger is not begun", async () => {
+  test("a body of exactly the limit is complete; one announced as larger is not read", async () => {
     const { url } = await serve((request, response) => {
       const size = request.url === "/large" ? 5_000_000 : 1000;
       response.writeHead(200, { "content-length": size }).end(Buffer.alloc(size));
@@ -686,14 +686,14 @@ describe("answers", () => {
     expect(taken).toBeLessThanOrEqual(1_000_000);
   });
 
-  test("an encoding nobody knows is left as it is", async () => {
+  test("an unknown encoding is passed through", async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(200, { "content-encoding": "utf-8" }).end("hello");
     });
     expect(bodyOf(await get(sender({ allow_loopback: true }), url))).toBe("hello");
   });
 
-  test("headers and bodies that drip end with the whole time, and none are endless", async () => {
+  test("slow headers and bodies end with the whole timeout, and endless ones are refused", async () => {
     const here = sender({ allow_loopback: true, whole_timeout_ms: 150 });
     const slow_head = await listen((socket) => drip(socket, "HTTP/1.1 200 OK\r\n", "x: y\r\n"));
     expect(await get(here, slow_head.url)).toMatchObject({ failure: "timeout", status: null });
@@ -713,7 +713,7 @@ describe("answers", () => {
     expect(await get(here, endless.url)).toMatchObject({ failure: "protocol" });
   });
 
-  test("says so when the other side speaks no HTTP, breaks off or wants another protocol", async () => {
+  test("reports a server that sends no HTTP, disconnects or switches the protocol", async () => {
     const here = sender({ allow_loopback: true });
     const said = [
       "SSH-2.0-OpenSSH_9.9\r\n",
@@ -742,7 +742,7 @@ describe("answers", () => {
     }
   });
 
-  test("hands the body of a 2xx to a consumer, and throws what the consumer throws", async () => {
+  test("passes the body of a 2xx to a consumer, and rethrows the consumer's error", async () => {
     const { url } = await serve((request, response) => {
       response.statusCode = request.url === "/missing" ? 404 : 200;
       response.end(Buffer.alloc(300_000, "a"));
@@ -775,7 +775,7 @@ describe("answers", () => {
         "disk full",
       );
     }
-    // One that has not begun to read when the connection breaks hears of it when it does.
+    // A consumer that starts reading after the connection broke gets the error then.
     const broken = await listen((socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf");
       setTimeout(() => socket.resetAndDestroy(), 20);
@@ -785,7 +785,7 @@ describe("answers", () => {
       for await (const _ of body);
     };
     expect(await get(here, broken.url, { on_body: late })).toMatchObject({ failure: "protocol" });
-    // A consumer that has seen enough is fine, too.
+    // A consumer may also stop reading early.
     expect(await get(here, url, { on_body: async () => {} })).toMatchObject({ status: 200 });
   });
 });
@@ -818,7 +818,7 @@ async function serve(handle: http.RequestListener, host = "127.0.0.1", port = 0)
   return { server, port: actual_port, url: `http://${host}:${actual_port}` };
 }
 
-/** A server that speaks whatever it likes. */
+/** A server with an arbitrary protocol. */
 async function listen(handle: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = net.createServer((socket) => {

@@ -74,7 +74,7 @@ describe("the operator's file", () => {
     await expect(source.read()).rejects.toThrow("the file must be well-formed JSON");
   });
 
-  it("keeps a number's every digit", () => {
+  it("keeps every digit of a number", () => {
     const { rates } = parseRateFile('{"rates":{"eur":0.860141063134,"idr":1.6e4}}', false);
     expect(rates).toEqual({ eur: "0.860141063134", idr: "16000", usd: "1" });
   });
@@ -98,13 +98,13 @@ describe("the operator's file", () => {
     else expect(() => parseRateFile(text, false)).toThrow(sentence);
   });
 
-  it("must say its time where that is needed", () => {
+  it("must contain its time if that is required", () => {
     expect(() => parseRateFile('{"rates":{}}', true)).toThrow("as_of must be a time");
   });
 });
 
 describe("reference rates over HTTP", () => {
-  it("are rebased from eur to usd, cut to 12 digits, without what is no currency", async () => {
+  it("are rebased from eur to usd, truncated to 12 digits, without unknown currencies", async () => {
     serveText(DAILY);
     expect(await createHttpJson({ url }).read()).toEqual({
       as_of: new Date("2026-11-13T00:00:00Z"),
@@ -118,7 +118,7 @@ describe("reference rates over HTTP", () => {
     });
   });
 
-  it("in usd are taken as they are, at the time they say", () => {
+  it("in usd are used unchanged, with their own time", () => {
     const text = '{"base":"usd","as_of":"2026-11-13T15:04:05Z","rates":{"EUR":0.86,"USD":1}}';
     expect(parseReferenceRates(text)).toEqual({
       as_of: new Date("2026-11-13T15:04:05Z"),
@@ -138,23 +138,23 @@ describe("reference rates over HTTP", () => {
     expect(() => parseReferenceRates(text)).toThrow(sentence);
   });
 
-  it("fail when the answer is no success", async () => {
+  it("fail if the answer is not a success", async () => {
     serveText(DAILY, 500);
     await expect(createHttpJson({ url }).read()).rejects.toThrow("answered 500");
   });
 
-  it("fail when the body is too large", async () => {
+  it("fail if the body is too large", async () => {
     serveText(`${" ".repeat(5_000)}${DAILY}`);
     const source = createHttpJson({ url, bytes_max: 4_000 });
     await expect(source.read()).rejects.toThrow("more than 4000 bytes");
   });
 
-  it("fail when the body does not end in time", async () => {
+  it("fail if the body does not end in time", async () => {
     answer = (_request, response) => void response.writeHead(200).write(DAILY.slice(0, 10));
     await expect(createHttpJson({ url, timeout_ms: 100 }).read()).rejects.toThrow(/time/i);
   });
 
-  it("are named without the query, which may hold a key", () => {
+  it("are named without the query, which may contain a key", () => {
     expect(createHttpJson({ url: "https://rates.test/v1/latest?key=secret" }).name).toBe(
       "https://rates.test/v1/latest",
     );
@@ -172,7 +172,7 @@ describe("the settings", () => {
     expect(() => openRateSource({ mode: "live", ...settings({}) })).toThrow(StartupError);
   });
 
-  it("stop the start where they cannot be right", async () => {
+  it("stop the start if they are invalid", async () => {
     const path = await writeRates("undated.json", { rates: { eur: "0.86" } });
     const cases: ["sandbox" | "live", Record<string, string>, string][] = [
       ["sandbox", { SLIPROAD_RATES_FILE: path, SLIPROAD_RATES_URL: url }, "not both"],
@@ -188,7 +188,7 @@ describe("the settings", () => {
     }
   });
 
-  it("open what they name", async () => {
+  it("open the source that they name", async () => {
     const path = await writeRates("named.json", { rates: { eur: "0.86" } });
     const file = openRateSource({ mode: "sandbox", ...settings({ SLIPROAD_RATES_FILE: path }) });
     expect(file.name).toBe("file");

@@ -1,4 +1,4 @@
-/** Of `hooks.example`, signed by itself; valid until 2126. */
+/** A self-signed certificate for `hooks.example`; valid until 2126. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgA6z7Y3uBtRpamH3B
 qFB/VpEXNqFLoRhZtsBC0/k6oDahRANCAASVrL4sJXZLGVFkBQ9qiAliGI+xMJvz

@@ -15,7 +15,7 @@ describe("the id of a transaction", () => {
     },
   );
 
-  it("keeps its case on solana, where case tells signatures apart", () => {
+  it("keeps its case on solana, where case is significant", () => {
     expect(checkTxId("solana", SIGNATURE)).toEqual({ value: SIGNATURE });
     expect(checkTxId("solana", toBase58(Buffer.alloc(64)))).toEqual({ value: "1".repeat(64) });
   });

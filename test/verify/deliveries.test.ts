@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What is found after a change that is then undone. */
+/** The error found after a change, which is rolled back. */
 async function faultAfter(change: string): Promise<string | null> {
   let fault: string | null = null;
   await server.db.database
@@ -30,7 +30,7 @@ async function faultAfter(change: string): Promise<string | null> {
   return fault;
 }
 
-it("deliveries that wait are in the queue", async () => {
+it("pending deliveries are in the queue", async () => {
   const [row] = await server.db.database.query("select count(*)::int from webhook_queue");
   expect(row).toEqual({ count: 2 });
   expect(await verifyDeliveries(server.db.database, server.account_id)).toBeNull();

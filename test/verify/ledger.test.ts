@@ -23,7 +23,7 @@ type Told = {
   account_id: string;
   user_id: string;
   quote: Quote;
-  /** A quote that waits for its deposit. */
+  /** A quote without its deposit. */
   unpaid: { quote: Quote; offramps: Offramp[] };
   sent: Offramp;
   bounced: Offramp;
@@ -39,7 +39,7 @@ afterAll(() => fixture.drop());
 
 const ITEM = { destination_amount: 100_00n, fee: 40n, token_amount: 111_555_556n };
 
-/** An account in which much has happened, all of it right and sealed. */
+/** An account with a long history, all of it correct and sealed. */
 async function tell(): Promise<Told> {
   const account_id = await fixture.addAccount();
   const user_id = await fixture.addUser(account_id);
@@ -67,8 +67,8 @@ const entryOf = (key: string) =>
 const sql = (text: string) => (session: Session) => session.query(text, [told.account_id]);
 const funded = () => entryOf(`fund:${told.sent.id}`);
 
-describe("what was sealed", () => {
-  test("is found right as it stands, sealed or not", async () => {
+describe("sealed entries", () => {
+  test("are correct if unchanged, sealed or not", async () => {
     expect(await fixture.findFault(told.account_id)).toBeNull();
     const other = await tell();
     expect(await fixture.findFault(other.account_id)).toBeNull();
@@ -111,7 +111,7 @@ describe("what was sealed", () => {
     );
   });
 
-  test("an entry that is gone is named", async () => {
+  test("a deleted entry is named", async () => {
     const fault = await fixture.findFault(told.account_id, async (session) => {
       await sql(`delete from ledger_lines where entry_id = ${funded()}`)(session);
       await sql(`delete from ledger_entries where id = ${funded()}`)(session);
@@ -119,7 +119,7 @@ describe("what was sealed", () => {
     expect(fault).toMatch(/^ledger entry [0-9a-f-]{36} of account .*: it is missing$/);
   });
 
-  test("an entry slipped in past the seal is found", async () => {
+  test("an entry inserted without a seal is found", async () => {
     const fault = await fixture.findFault(
       told.account_id,
       sql(`insert into ledger_entries (account_id, id, key, kind, created_at)
@@ -145,7 +145,7 @@ describe("what was sealed", () => {
     expect(await fixture.findFault(told.account_id, sql(change + where))).toMatch(sentence);
   });
 
-  test("a digest changed while it waits for the seal is found", async () => {
+  test("a digest changed before it is sealed is found", async () => {
     const account_id = await fixture.addAccount();
     await fixture.post(
       postings.suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
@@ -182,7 +182,7 @@ describe("balances", () => {
   });
 });
 
-/** What the chain vouches for can still have been wrong from the beginning. */
+/** A valid chain can still contain entries that were wrong from the start. */
 describe("the ledger's own rules", () => {
   const insert = (kind: string, key: string, lines: [string, bigint][]) => (session: Session) =>
     session.query(
@@ -216,7 +216,7 @@ describe("the ledger's own rules", () => {
       /^return_clearing of account .* holds -5 eur, which differs from what is being returned$/,
     ],
   ];
-  test.each(wrong)("a broken one is named: %s", async (_, tamper, sentence) => {
+  test.each(wrong)("a violated rule is named: %s", async (_, tamper, sentence) => {
     expect(await fixture.findFault(told.account_id, tamper(), verifyLedger)).toMatch(sentence);
   });
 });
@@ -410,13 +410,13 @@ describe("offramps", () => {
       /it is marked as funded, but is not funded$/,
     ],
   ];
-  test.each(stories)("a wrong story is named: %s", async (_, happen, sentence) => {
+  test.each(stories)("a wrong sequence is named: %s", async (_, happen, sentence) => {
     const own = await tell();
     await happen(tellPayouts(fixture), own);
     expect(await verifyOfframps(fixture.database, own.account_id)).toMatch(sentence);
   });
 
-  test("an offramp that failed while its part of a funded quote waits is a fault", async () => {
+  test("an offramp that failed while its part of a funded quote waits is an error", async () => {
     const own = await tell();
     const payouts = tellPayouts(fixture);
     await payouts.deposit(own.quote, ITEM.token_amount);
@@ -426,7 +426,7 @@ describe("offramps", () => {
     expect(fault).toContain(`quote ${own.unpaid.quote.id} of account ${own.account_id}`);
   });
 
-  test("a funded quote on its way to its offramps is no fault", async () => {
+  test("a funded quote that is being passed to its offramps is not an error", async () => {
     const own = await tell();
     const payouts = tellPayouts(fixture);
     const items = [ITEM, ITEM];
@@ -440,7 +440,7 @@ describe("offramps", () => {
     expect(await fixture.findFault(own.account_id)).toBeNull();
   });
 
-  test("a bounced payout is sent again, bounces again and is given back whole", async () => {
+  test("a returned payout is sent again, returned again and refunded completely", async () => {
     const own = await tell();
     const payouts = tellPayouts(fixture);
     const owed = async () => {

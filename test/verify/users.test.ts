@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What is said of a database that was tampered with; nothing of it stays. */
+/** The error reported for a manipulated database; the change is rolled back. */
 function faultAfter(text: string, id: string): Promise<string | null> {
   return server.db.database.connection(async (session: Session) => {
     await session.query("begin");
@@ -30,7 +30,7 @@ function faultAfter(text: string, id: string): Promise<string | null> {
 
 const named = (id: string, fault: string) => `user ${id} of account ${server.account_id}: ${fault}`;
 
-it("finds nothing wrong in what nobody touched", async () => {
+it("finds no error in unchanged data", async () => {
   expect(await findFault(server)).toBeNull();
 });
 
@@ -46,7 +46,7 @@ describe("the KYC of a user", () => {
     expect(await faultAfter(text, approved)).toBe(named(approved, fault));
   });
 
-  it("that counts more or fewer changes than it has events is named", async () => {
+  it("with a wrong count of events is named", async () => {
     const text = "update users set sequence = sequence + 1 where account_id = $1 and id = $2";
     expect(await faultAfter(text, approved)).toBe(
       named(approved, "it counts 8 changes, but has 7 events"),
@@ -63,7 +63,7 @@ describe("the KYC of a user", () => {
     expect(await faultAfter(text, untouched)).toBe(named(untouched, fault));
   });
 
-  it("that was erased is still compared", async () => {
+  it("of an erased user is still compared", async () => {
     const text = `update users set kyc_status = 'failed', identity = null, email_index = null,
       erased_at = created_at where account_id = $1 and id = $2`;
     expect(await faultAfter(text, approved)).toContain("its last event says approved");
@@ -89,7 +89,7 @@ describe("the events of a user", () => {
     expect(await faultAfter(change(set), approved)).toBe(named(approved, fault));
   });
 
-  it("of which one is gone, or belongs to nobody, are named", async () => {
+  it("of which one was deleted, or has no user, are named", async () => {
     const last = `with placed as (delete from event_positions where account_id = $1)
       delete from events where account_id = $1 and record_id = $2 and sequence = 7`;
     expect(await faultAfter(last, approved)).toBe(

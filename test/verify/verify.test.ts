@@ -11,7 +11,7 @@ import { startTestServer, type TestServer } from "../harness/server.ts";
 
 let server: TestServer;
 let account_id: string;
-/** Ids of the entries, block by block. */
+/** Ids of the entries, by block. */
 let entries: string[][];
 let heads: Block[];
 
@@ -47,7 +47,7 @@ async function act(count: number): Promise<void> {
   });
 }
 
-/** What verify says of a database that was tampered with; nothing of it stays. */
+/** The error that verify reports for a manipulated database; the change is rolled back. */
 async function faultAfter(
   tamper: (session: Session) => Promise<unknown>,
   input: Partial<VerifyInput> = {},
@@ -69,7 +69,7 @@ const sql = (text: string, ...values: unknown[]) => {
   return (session: Session) => session.query(text, [account_id, ...values]);
 };
 
-it("finds nothing wrong in what nobody touched, nor an account missing", async () => {
+it("finds no error in unchanged data, and checks every account", async () => {
   const { clock, database } = server.core;
   const time = { now: clock.now(), real_now: realTime(clock) };
   const verified = await verify(database, key(), time);
@@ -100,7 +100,7 @@ describe("a sealed entry", () => {
     );
   });
 
-  it("that was given another id or another account is named", async () => {
+  it("that got another id or another account is named", async () => {
     const id = entries[1]![0]!;
     const text = "update audit_entries set id = $3 where account_id = $1 and id = $2";
     expect(await faultAfter(sql(text, id, randomUUID()))).toContain(`entry ${id}`);
@@ -116,14 +116,14 @@ describe("an entry that no block lists", () => {
     select account_id, $2, at, actor, action, record, reason, detail from audit_entries
     where account_id = $1 order by id limit 1`;
 
-  it("because it was inserted behind the sealer's back is named", async () => {
+  it("because it was inserted without the sealer is named", async () => {
     const id = randomUUID();
     expect(await faultAfter(sql(insert, id))).toBe(
       `audit entry ${id} of account ${account_id}: no block lists it`,
     );
   });
 
-  it("is named even when another is listed twice, so that the numbers agree", async () => {
+  it("is named even if another is listed twice, so that the counts match", async () => {
     const [id, twice] = [randomUUID(), entries[0]![0]!];
     const fault = await faultAfter(async (session) => {
       await sql(insert, id)(session);
@@ -132,7 +132,7 @@ describe("an entry that no block lists", () => {
     expect(fault).toContain(`entry ${id}`);
   });
 
-  it("because its note was taken away is named", async () => {
+  it("because its unsealed row was deleted is named", async () => {
     const [waiting] = await listWaiting();
     const fault = await faultAfter(sql("delete from seal_pending where account_id = $1"));
     expect(fault).toBe(`audit entry ${waiting} of account ${account_id}: no block lists it`);
@@ -179,14 +179,14 @@ describe("a block", () => {
     expect(fault).toBe(`${name} of account ${account_id}: the previous block is missing`);
   });
 
-  it("that was the last one is missed by the entries it listed", async () => {
+  it("that was the last one is detected by the entries it listed", async () => {
     const fault = await faultAfter(
       sql(`delete from seal_blocks where account_id = $1 and ${last}`),
     );
     expect(fault).toBe(`audit entry ${entries[2]![0]} of account ${account_id}: no block lists it`);
   });
 
-  it.each([4, 0, -1, 100])("that somebody added as number %i is named", async (number) => {
+  it.each([4, 0, -1, 100])("that was inserted as number %i is named", async (number) => {
     const text = `insert into seal_blocks select account_id, log, $2, entry_ids, digests,
         previous_hash, hash, signature, sealed_at
       from seal_blocks where account_id = $1 and ${last}`;
@@ -195,7 +195,7 @@ describe("a block", () => {
     );
   });
 
-  it("that was moved to another log or account is missed", async () => {
+  it("that was moved to another log or account is detected", async () => {
     const renamed = `update seal_blocks set log = 'other' where account_id = $1 and ${last}`;
     expect(await faultAfter(sql(renamed))).toContain(`entry ${entries[2]![0]}`);
     const moved = `update seal_blocks set account_id = $2, number = 99
@@ -203,7 +203,7 @@ describe("a block", () => {
     expect(await faultAfter(sql(moved, server.account_id))).toContain("block 99");
   });
 
-  it("that was made anew without the key is named by its signature", async () => {
+  it("that was created again without the key is named by its signature", async () => {
     const fault = await faultAfter(async (session) => {
       const [block] = await session.query<Block>(
         `select * from seal_blocks where account_id = $1 and ${last}`,
@@ -221,7 +221,7 @@ describe("a block", () => {
   });
 });
 
-describe("what waits to be sealed", () => {
+describe("an unsealed entry", () => {
   const later = () => ({ now: new Date(server.core.clock.now().getTime() + MINUTE_MS + 1_000) });
   const beat = (session: Session) =>
     session.query("insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)", [
@@ -229,7 +229,7 @@ describe("what waits to be sealed", () => {
       new Date(),
     ]);
 
-  it("is no fault for a minute, then it is, if a worker runs", async () => {
+  it("is an error after a minute, if a worker runs", async () => {
     const [id] = await listWaiting();
     expect(await faultAfter(beat)).toBeNull();
     const fault = await faultAfter(beat, later());
@@ -238,11 +238,11 @@ describe("what waits to be sealed", () => {
     expect(id).toBeDefined();
   });
 
-  it("is no fault while no worker runs that could have sealed it", async () => {
+  it("is not an error while no worker runs that could have sealed it", async () => {
     expect(await faultAfter(async () => {}, later())).toBeNull();
   });
 
-  it("is named when it was changed before it was sealed", async () => {
+  it("is named if it was changed before it was sealed", async () => {
     const [id] = await listWaiting();
     const text = "update audit_entries set reason = 'x' where account_id = $1 and id = $2";
     expect(await faultAfter(sql(text, id))).toBe(
@@ -253,7 +253,7 @@ describe("what waits to be sealed", () => {
   });
 });
 
-describe("heads that were logged", () => {
+describe("logged heads", () => {
   const lineOf = (head: Block, change: Record<string, string> = {}) =>
     JSON.stringify({
       level: 30,
@@ -271,20 +271,20 @@ describe("heads that were logged", () => {
     })(),
   });
   const ours = () => heads.filter((head) => head.account_id === account_id);
-  /** The end of the chain with all that it lists: what is left is a chain. */
+  /** Removes the end of the chain with its entries: the rest is still a valid chain. */
   const cut = async (session: Session) => {
     await sql("delete from seal_blocks where account_id = $1 and number = 3")(session);
     const text = "delete from audit_entries where account_id = $1 and id = $2";
     await sql(text, entries[2]![0])(session);
   };
 
-  it("are all still there", async () => {
+  it("are all still in their chains", async () => {
     expect(
       await faultAfter(async () => {}, anchors(...heads.map((head) => lineOf(head)))),
     ).toBeNull();
   });
 
-  it("show that the end of a chain was cut off, which nothing in the database can", async () => {
+  it("show that the end of a chain was removed, which nothing in the database can", async () => {
     expect(await faultAfter(cut)).toBeNull();
     const lines = ours().map((head) => lineOf(head));
     expect(await faultAfter(cut, anchors(...lines))).toBe(
@@ -292,7 +292,7 @@ describe("heads that were logged", () => {
     );
   });
 
-  it("are read behind what a collector of logs puts before them", async () => {
+  it("are read even with a log collector's prefix", async () => {
     const prefix = "Nov 15 10:00:00 host sliproad[42]: ";
     const lines = ours().map((head) => prefix + lineOf(head));
     expect(await faultAfter(async () => {}, anchors(...lines))).toBeNull();
