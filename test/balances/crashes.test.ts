@@ -39,7 +39,7 @@ async function runWith(database: Database, only?: string): Promise<void> {
   const { core } = server;
   const chain = refusingChain(createSandboxChain(core.database));
   const steps = await openSteps(core, { chain, bank: bank.port }, database);
-  // The chain is asked every second; not every test moves the clock.
+  // The chain is read every second; not every test moves the clock.
   const watch = "update tasks set due_at = created_at where kind = $1";
   await core.database.query(watch, [WATCH_CHAINS_TASK]);
   if (only) while (await steps.run(only));
@@ -55,7 +55,7 @@ async function receive(quote_id: string, amount: number): Promise<void> {
 
 const rounded = (amount: number) => Number(amount.toFixed(6));
 
-/** A quote of 500 eur that was funded with the 200 usdc that its user has. */
+/** A quote of 500 eur that was funded with the user's 200 usdc. */
 async function fundInParts() {
   const story = await openStory(server);
   await receive(story.quote_id, 200);
@@ -98,7 +98,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       expect(refunds, round).toMatchObject([{ id, status: "failed", tx_id: null, amount: 60 }]);
       expect(await story.owed(), round).toBe(100);
       expect(await countEntries(`%${id}%`), round).toBe(2);
-      // What failed can be refunded again, once.
+      // A failed refund can be requested again, once.
       const again = await refund(story, 100);
       await runAll();
       expect(await story.owed(), round).toBe(0);
@@ -120,7 +120,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     expect(commits).toBeGreaterThanOrEqual(6);
   });
 
-  it("of a quote funded in parts that never gets the rest: it gives back what it took", async () => {
+  it("of a quote funded in parts that never receives the rest: it returns what it took", async () => {
     // The quotes of earlier rounds expire now, not among the commits that are counted.
     await server.core.clock.advance(EXPIRY_MS + GRACE_MS + 1);
     await runAll();

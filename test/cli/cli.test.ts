@@ -33,13 +33,13 @@ const run = (args: string[], environment: Record<string, string> = {}) =>
     ...environment,
   });
 
-/** The one document on stdout; nothing stands beside it. */
+/** The one document on stdout; stderr is empty. */
 function documentOf({ code, stdout, stderr }: Ended) {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** Exit code 1, nothing on stdout, and one sentence for a person on stderr. */
+/** Exit code 1, nothing on stdout, and one sentence on stderr. */
 function expectSentence(ended: Ended, words: string | RegExp): void {
   expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 1, stdout: "" });
   expect(ended.stderr).toMatch(/^sliproad: [^\n]+\.\n$/);
@@ -47,7 +47,7 @@ function expectSentence(ended: Ended, words: string | RegExp): void {
 }
 
 describe("accounts", () => {
-  it("are created and listed, by JSON and for a person", async () => {
+  it("are created and listed, as JSON and as text", async () => {
     const made = documentOf(await run(["accounts", "create", "--name", "Acme", "--json"]));
     expect(made).toEqual({
       account: {
@@ -81,7 +81,7 @@ describe("accounts", () => {
     expectSentence(none, "--name <name>");
   });
 
-  it("are told who reviews identities and how many must agree, each change in the log", async () => {
+  it("have a setting for who reviews identities and how many must agree, with each change logged", async () => {
     const set = ["accounts", "set", "--account", "demo"];
     const eyes = documentOf(await run([...set, "--json", "--kyc-two-person-approval", "on"]));
     expect(eyes.account).toMatchObject({
@@ -130,7 +130,7 @@ describe("keys", () => {
     expect(documentOf(await run(revoke))).toEqual(first);
   });
 
-  it("without --json, the key stands alone on the first line", async () => {
+  it("without --json, the key is alone on the first line", async () => {
     const { code, stdout } = await run(["keys", "create"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^sk_test_[\w-]{43}\nStore it now: it cannot be shown again\.\n$/);
@@ -149,7 +149,7 @@ describe("keys", () => {
 });
 
 describe("users erase", () => {
-  it("erases for a reason, once", async () => {
+  it("erases with a reason, once", async () => {
     const user = { beneficiary_type: "business", email: "gone@example.com", company_name: "Gone" };
     const { id } = (await server.call("POST", "/users", { user })).body.user;
     expectSentence(await run(["users", "erase", id]), "--reason");
@@ -159,7 +159,7 @@ describe("users erase", () => {
     expectSentence(await run(args), `There is no user ${id}`);
   });
 
-  it("knows only users of the account that is named", async () => {
+  it("finds only users of the named account", async () => {
     const [nonsense, elsewhere] = await Promise.all([
       run(["users", "erase", "nonsense", "--reason", "x"]),
       run(["users", "erase", UNKNOWN_ID, "--reason", "x", "--account", "Nobody"]),
@@ -170,7 +170,7 @@ describe("users erase", () => {
 });
 
 describe("migrate", () => {
-  it("says what a database went through", async () => {
+  it("lists the applied migrations", async () => {
     const { migrations } = documentOf(await run(["migrate", "--json"]));
     expect(migrations[0]).toEqual({
       name: "0001_create_installation.sql",
@@ -178,7 +178,7 @@ describe("migrate", () => {
     });
   });
 
-  it("as the first command on a database says where the keys are, beside its JSON", async () => {
+  it("as the first command on a database prints where the keys are, next to its JSON", async () => {
     const environment = { DATABASE_URL: empty.url, SLIPROAD_DATA_DIR: empty_dir };
     const first = await run(["migrate", "--json"], environment);
     expect(first.code).toBe(0);
@@ -203,7 +203,7 @@ describe("migrate", () => {
 });
 
 describe("doctor", () => {
-  it("finds everything well, as JSON and for a person", async () => {
+  it("reports no problems, as JSON and as text", async () => {
     const { ok, findings } = documentOf(await run(["doctor", "--json"]));
     expect(ok).toBe(true);
     expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
@@ -216,7 +216,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/\nNo problems found\.\n$/);
   });
 
-  it("names what is wrong and exits with 1", async () => {
+  it("reports what is wrong and exits with 1", async () => {
     const [setting, database] = await Promise.all([
       run(["doctor", "--json"], { PORT: "x" }),
       run(["doctor", "--json"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
@@ -238,7 +238,7 @@ describe("doctor", () => {
 });
 
 describe("verify", () => {
-  it("exits with 0 while all is well, and with 1 once a row was changed", async () => {
+  it("exits with 0 without problems, and with 1 once a row was changed", async () => {
     const fine = documentOf(await run(["verify", "--json"]));
     expect(fine).toEqual({ ok: true, accounts: expect.any(Number), fault: null });
     const { database } = server.db;
@@ -256,7 +256,7 @@ describe("verify", () => {
     expect(told).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Wrong: .*\.\n$/) });
   });
 
-  it("--anchor takes a log of the service", async () => {
+  it("--anchor accepts a log of the service", async () => {
     const file = join(server.data_dir, "service.log");
     const anchor = { account_id: server.account_id, log: "audit", number: "1", msg: "sealed" };
     const forged = { ...anchor, hash: "00".repeat(32), signature: "AA==" };
@@ -284,7 +284,7 @@ describe("with --json everything is one document on stdout", () => {
     return JSON.parse(stdout).error;
   };
 
-  it("a refusal, a mistyped option, a bare group, a database that is gone", async () => {
+  it("a refusal, a mistyped option, a group without a command, an unreachable database", async () => {
     const [refused, mistyped, group, gone] = await Promise.all([
       run(["keys", "revoke", "nonsense", "--json"]),
       run(["keys", "list", "--jsno", "--json"]),
@@ -304,7 +304,7 @@ describe("with --json everything is one document on stdout", () => {
     expect(errorOf(gone).message).toContain("cannot be reached");
   });
 
-  it("help of what is no command, and an option where a value belongs, are refused", async () => {
+  it("help for an unknown command, and an option in place of a value, are refused", async () => {
     const [nothing, mistyped, valueless] = await Promise.all([
       run(["help", "nonsuch"]),
       run(["apps", "help", "creat"]),
@@ -316,7 +316,7 @@ describe("with --json everything is one document on stdout", () => {
     expect(valueless.stderr).toBe("sliproad: --name needs a value, but --json is an option.\n");
   });
 
-  it("help, version, a script; and it may stand before the command", async () => {
+  it("help, version, a script; and --json may precede the command", async () => {
     const [version, help, of_group, of_keys, script, before] = await Promise.all([
       run(["--version", "--json"]),
       run(["help", "--json"]),
@@ -333,7 +333,7 @@ describe("with --json everything is one document on stdout", () => {
     expect(documentOf(before).accounts.length).toBeGreaterThan(0);
   });
 
-  it("a half that is ready, and its log beside it", async () => {
+  it("an api or worker process that is ready, with its log on stderr", async () => {
     const check = async (half: string) => {
       const running = startCommand([half, "--json"], {
         DATABASE_URL: server.db.url,
@@ -356,8 +356,8 @@ describe("with --json everything is one document on stdout", () => {
   });
 });
 
-describe("a setting that is mistyped", () => {
-  it("is named by doctor and by start, with the one that was meant", async () => {
+describe("a mistyped setting", () => {
+  it("is reported by doctor and by start, with the nearest match", async () => {
     const wrong = { SLIPROAD_PROT: "1", SLIPROAD_MOED: "live" };
     const [doctor, start] = await Promise.all([
       run(["doctor"], wrong),
@@ -372,7 +372,7 @@ describe("a setting that is mistyped", () => {
   });
 });
 
-describe("what goes wrong is said in one sentence", () => {
+describe("errors are reported in one sentence", () => {
   it.concurrent.each([
     [
       "an unknown option",
@@ -429,7 +429,7 @@ describe("what goes wrong is said in one sentence", () => {
     }
   });
 
-  it("a first start that fails has kept the key it made", async () => {
+  it("a first start that fails has stored the key it created", async () => {
     const database = await createTestDatabase();
     const data_dir = await mkdtemp(join(tmpdir(), "sliproad-cli-"));
     const taken = createServer().listen(0, "127.0.0.1");

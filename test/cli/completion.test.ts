@@ -8,7 +8,7 @@ import { runCommand } from "../harness/command-line.ts";
 const run = promisify(execFile);
 const script = writeCompletion(createProgram(), "bash");
 
-/** What bash would offer for the last word, as it would ask: with the words typed so far. */
+/** What bash would offer for the last word, called as bash does: with the words so far. */
 async function complete(...words: string[]): Promise<string[]> {
   const typed = ["sliproad", ...words].map((word) => `'${word}'`).join(" ");
   const lines = [
@@ -23,7 +23,7 @@ async function complete(...words: string[]): Promise<string[]> {
 }
 
 describe("completion in bash", () => {
-  it("the command prints the script, registered for sliproad, which bash can read", async () => {
+  it("the command prints the script, registered for sliproad, which bash can parse", async () => {
     const { code, stdout } = await runCommand(["completion", "bash"], {});
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${script}\n` });
     await run("bash", ["-n", "-c", script]);
@@ -31,13 +31,13 @@ describe("completion in bash", () => {
     expect(asked.stdout).toBe("complete -F _sliproad sliproad\n");
   });
 
-  it("offers commands, then those below them", async () => {
+  it("offers commands, then their subcommands", async () => {
     expect(await complete("")).toEqual(expect.arrayContaining(["start", "demo", "keys"]));
     expect(await complete("d")).toEqual(["demo", "documents", "doctor"]);
     expect(await complete("keys", "r")).toEqual(["revoke", "rotate-encryption"]);
   });
 
-  it("offers the options of the command that was named, and its arguments", async () => {
+  it("offers the options and arguments of the named command", async () => {
     expect(await complete("apps", "create", "--web")).toEqual([
       "--webhook-url",
       "--webhook-secret",
@@ -55,7 +55,7 @@ describe("completion in bash", () => {
     expect(await complete("accounts", "create", "--name", "")).toEqual([]);
   });
 
-  it("takes no value of an option for a command", async () => {
+  it("does not mistake an option's value for a command", async () => {
     const words = ["keys", "create", "--name", "list", "--"];
     expect(await complete(...words)).toContain("--account");
     expect(await complete("listen", "--url", "keys", "--f")).toEqual(["--forward-to"]);
@@ -63,7 +63,7 @@ describe("completion in bash", () => {
 });
 
 describe("completion in zsh", () => {
-  it("is the same function, brought in by zsh's own bridge", async () => {
+  it("is the same function, loaded through zsh's own bashcompinit", async () => {
     const zsh = writeCompletion(createProgram(), "zsh");
     expect(zsh).toMatch(/^#compdef sliproad\n/);
     expect(zsh).toContain("bashcompinit");
@@ -72,7 +72,7 @@ describe("completion in zsh", () => {
     if (installed.stdout.trim() !== "") await run("zsh", ["-n", "-c", zsh]);
   });
 
-  it("another shell is refused with those that there are", async () => {
+  it("another shell is refused with the supported ones", async () => {
     const { code, stderr } = await runCommand(["completion", "fish"], {});
     expect(code).toBe(1);
     expect(stderr).toMatch(/^sliproad: .*'fish'.*bash, zsh; see --help\.\n$/);

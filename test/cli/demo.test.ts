@@ -28,8 +28,8 @@ function expectSentence(ended: Ended, words: string | RegExp): void {
   expect(ended.stderr).toMatch(words);
 }
 
-describe("a payout that is played", () => {
-  it("ends with fiat_sent and its proof, every request shown, no key, secret or colour", async () => {
+describe("a demo payout", () => {
+  it("ends with fiat_sent and its proof, shows every request, and no key, secret or colour", async () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const requests = [
@@ -53,7 +53,7 @@ describe("a payout that is played", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  it("--json prints one document; the application is used again, and left without address", async () => {
+  it("--json prints one document; the application is reused, and left without a URL", async () => {
     const { code, stdout, stderr } = await run(["--json"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { ok, status, steps, proof } = JSON.parse(stdout);
@@ -76,7 +76,7 @@ describe("a payout that is played", () => {
     expect(apps[0].webhook).toMatchObject({ url: null, events: [] });
   });
 
-  it("where KYC is asked for already with a bank account, it shows that and goes on", async () => {
+  it("shows the refusal and continues where KYC is already required for a bank account", async () => {
     const environment = { SLIPROAD_KYC_ENFORCEMENT: "payment_detail" };
     const beside = await startTestServer({ beside: server, environment });
     try {
@@ -89,7 +89,7 @@ describe("a payout that is played", () => {
   });
 });
 
-describe("a demo that is interrupted leaves no address that nobody answers", () => {
+describe("an interrupted demo leaves no URL without a receiver", () => {
   const addresses = async () => {
     const { apps } = (await server.call("GET", "/apps")).body;
     return apps.flatMap((app: { webhook: { url: string | null } }) => app.webhook.url ?? []);
@@ -110,14 +110,14 @@ describe("a demo that is interrupted leaves no address that nobody answers", () 
     expect(await addresses()).toEqual([]);
   });
 
-  it("by a reader who has seen enough", async () => {
+  it("when its reader closes the pipe", async () => {
     const running = await begin();
     running.child.stdout!.destroy();
     expect((await running.ended).code).toBe(1);
     expect(await addresses()).toEqual([]);
   });
 
-  it("by kill -9, once the next one is played", async () => {
+  it("after kill -9, once the next one runs", async () => {
     const own = "http://127.0.0.1:3/my-receiver";
     for (const webhook_url of ["http://127.0.0.1:1/hook", "http://127.0.0.1:2/hook", own]) {
       const app = { name: "sliproad demo", webhook_url, events: [] };
@@ -128,8 +128,8 @@ describe("a demo that is interrupted leaves no address that nobody answers", () 
   });
 });
 
-describe("a demo after one that was interrupted", () => {
-  it("bears what that one has left to be sent, and proves its own", async () => {
+describe("a demo after an interrupted one", () => {
+  it("ignores the deliveries left by that one, and verifies its own", async () => {
     const { apps } = (await server.call("GET", "/apps?limit=100")).body;
     const left = apps.find((app: { webhook: { url: string | null } }) => app.webhook.url === null);
     const webhook = { webhook_url: "http://127.0.0.1:1/hook", events: ["offramp_update"] };
@@ -140,7 +140,7 @@ describe("a demo after one that was interrupted", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  it("the receiver takes what it does not believe, and keeps whom it concerns", async () => {
+  it("the receiver accepts what it cannot verify, and keeps whom it concerns", async () => {
     const receiver = await startDemoReceiver();
     try {
       const body = JSON.stringify({ event: "offramp_update", payload: { offramp: { id: "o1" } } });
@@ -155,8 +155,8 @@ describe("a demo after one that was interrupted", () => {
   });
 });
 
-describe("what goes wrong is said in one sentence, with exit code 1", () => {
-  it("no service runs; another key; an address that is none", async () => {
+describe("errors are reported in one sentence, with exit code 1", () => {
+  it("no service runs; another key; a malformed URL", async () => {
     const none = { DATABASE_URL: "", SLIPROAD_DATA_DIR: join(server.data_dir, "none"), PORT: "1" };
     const [nowhere, stranger, odd] = await Promise.all([
       runCommand(["demo"], none),
@@ -186,7 +186,7 @@ describe("what goes wrong is said in one sentence, with exit code 1", () => {
     }
   });
 
-  it("the service goes away in the middle, or is not ready, or has no sandbox", async () => {
+  it("the service stops in the middle, or is not ready, or has no sandbox", async () => {
     const me = JSON.stringify({ user: null, account: { id: server.account_id, name: "demo" } });
     const [gone, unready, live] = await Promise.all([
       startScripted({ "/readyz": [200, "{}"], "/me": [200, me] }),
@@ -210,7 +210,7 @@ describe("what goes wrong is said in one sentence, with exit code 1", () => {
   });
 });
 
-/** Answers what is scripted and cuts every other connection. */
+/** Sends scripted responses and closes every other connection. */
 async function startScripted(script: Record<string, [number, string]>) {
   const http: Server = createServer((request, response) => {
     const scripted = script[request.url!];

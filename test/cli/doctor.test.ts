@@ -15,7 +15,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** At which nothing answers. */
+/** Nothing listens there. */
 const NO_PORT = "1";
 
 type Finding = { check: string; ok: boolean; look?: true; finding: string };
@@ -36,7 +36,7 @@ async function examine(environment: Record<string, string> = {}) {
   return { code, ok, of };
 }
 
-it("what waits for people is named with what to do, and is no fault", async () => {
+it("work that waits for people is reported with what to do, and is not a fault", async () => {
   receiver.answer(() => 410);
   const app = { name: "Broken", webhook_url: receiver.url, events: ["kyc_update"] };
   const made = (await server.call("POST", "/apps", { app })).body.app;
@@ -62,7 +62,7 @@ it("what waits for people is named with what to do, and is no fault", async () =
   expect(stdout).toMatch(/\nNo errors found; check the warnings\.\n$/);
 });
 
-it("a service that answers is asked, and one that should answer and does not is a fault", async () => {
+it("a running service is checked, and one that should respond and does not is a fault", async () => {
   const [up, down] = await Promise.all([
     examine({ SLIPROAD_PUBLIC_URL: server.url }),
     examine({ SLIPROAD_PUBLIC_URL: "http://127.0.0.1:1" }),
@@ -76,7 +76,7 @@ it("a service that answers is asked, and one that should answer and does not is 
   expect(down.of("service")!.finding).toMatch(/does not answer .*; start it again$/);
 });
 
-it("an API that leaves no mark in the data directory is found at the address it is set to", async () => {
+it("an API without a file in the data directory is found at its configured URL", async () => {
   const { hostname, port } = new URL(server.url);
   const { of } = await examine({ HOST: hostname, PORT: port });
   expect(of("service")).toMatchObject({ ok: true, finding: `ready at http://${hostname}:${port}` });
@@ -86,7 +86,7 @@ it("an API that leaves no mark in the data directory is found at the address it 
 it("work that keeps failing, a watcher that is behind and a silent worker are faults", async () => {
   const { database } = server.db;
   await server.app.worker.stop();
-  // As if another worker were at work, on all but this.
+  // As if another worker were running, on everything but this.
   await database.query("insert into worker_heartbeats values ($1, $2)", [
     server.account_id,
     new Date(),
@@ -110,7 +110,7 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   expect(stopped.of("worker")).toMatchObject({ ok: true });
   expect(stopped.of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 
-  // Of one that was killed before.
+  // Of a worker that was killed before.
   const seen_at = new Date(Date.now() - 15_000);
   await database.query("insert into worker_heartbeats values ($1, $2)", [
     server.account_id,

@@ -46,7 +46,7 @@ async function addRejected() {
   return offramp;
 }
 
-it("approves a rejected document for a reason; the audit log has the reason and the hash", async () => {
+it("approves a rejected document with a reason; the audit log has the reason and the hash", async () => {
   const offramp = await addRejected();
   const refused = await review(offramp.id, "approved");
   expect(refused.status).toBe(422);
@@ -69,7 +69,7 @@ it("approves a rejected document for a reason; the audit log has the reason and 
   expect(JSON.parse(rows[0]!.detail)).toEqual({ hash: hashOf(PDF) });
 });
 
-it("approves only the file that was reviewed, of an offramp of the account", async () => {
+it("approves only the reviewed file, of an offramp of the account", async () => {
   const offramp = await addRejected();
   const args = ["--reason", "seen", "--hash", hashOf(PNG)];
   expectSentence(await approve(offramp.id, args), "The document was replaced");
@@ -81,7 +81,7 @@ it("approves only the file that was reviewed, of an offramp of the account", asy
   expect((await show(offramp)).supporting_document.status).toBe("rejected");
 });
 
-it("above the approval amount it becomes a proposal without any vote", async () => {
+it("becomes a proposal without any vote above the approval amount", async () => {
   const offramp = await addRejected();
   const ended = await approve(offramp.id, ["--reason", "seen", "--json"], {
     SLIPROAD_APPROVAL_ABOVE_USD: "500",

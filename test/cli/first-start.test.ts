@@ -33,7 +33,7 @@ async function open(environment: Record<string, string>): Promise<Core> {
   return core;
 }
 
-it("what was made up is shown on a terminal, and written nowhere", async () => {
+it("generated secrets are shown on a terminal, and written nowhere", async () => {
   const core = await open({});
   const { api_key, admin_password } = core.first_start.created!;
   const { lines, file } = await keepFirstSecrets(core, true);
@@ -43,7 +43,7 @@ it("what was made up is shown on a terminal, and written nowhere", async () => {
   expect(await readdir(data_dir)).not.toContain("first-start-secrets");
 });
 
-it("without a terminal it goes into a file of mode 0600, and a line says where", async () => {
+it("without a terminal they are written to a file of mode 0600, and a line says where", async () => {
   const core = await open({});
   const { api_key, admin_password } = core.first_start.created!;
   const { lines, file } = await keepFirstSecrets(core, false);
@@ -57,7 +57,7 @@ it("without a terminal it goes into a file of mode 0600, and a line says where",
 });
 
 it.each([true, false])(
-  "what was set is never shown or written (terminal: %s)",
+  "configured secrets are never shown or written (terminal: %s)",
   async (terminal) => {
     const core = await open({ SLIPROAD_API_KEY: KEY, SLIPROAD_ADMIN_PASSWORD: PASSWORD });
     const { lines, file } = await keepFirstSecrets(core, terminal);
@@ -67,7 +67,7 @@ it.each([true, false])(
   },
 );
 
-it("of a set key and a password that was made up, only the password is kept", async () => {
+it("with a configured key and a generated password, only the password is stored", async () => {
   const core = await open({ SLIPROAD_API_KEY: KEY });
   const { file } = await keepFirstSecrets(core, false);
   const { admin_password } = core.first_start.created!;

@@ -34,7 +34,7 @@ function documentOf({ code, stdout, stderr }: Ended) {
 }
 
 describe("listen and trigger", () => {
-  it("what is triggered happens, is printed and forwarded signed; Ctrl-C ends cleanly", async () => {
+  it("a triggered event happens, is printed and forwarded signed; Ctrl-C ends cleanly", async () => {
     const forward = ["--forward-to", `${receiver.url}/local`, "--secret", "a-secret-of-my-own"];
     const listening = startCommand(["listen", ...forward, ...api(), "--json"], environment());
     await waitFor(() => listening.printed().stdout.includes("listening"));
@@ -58,7 +58,7 @@ describe("listen and trigger", () => {
     expect((await listening.ended).code).toBe(0);
   });
 
-  it("listen prints a line for each event that was asked for, with the state it tells of", async () => {
+  it("listen prints a line for each requested event, with its state", async () => {
     const listening = startCommand(["listen", ...api(), "--event", "onramp_update"], environment());
     await waitFor(() => listening.printed().stdout.includes("press Ctrl-C to stop"));
     const triggered = await run("trigger", "onramp_update", "--status", "failed", ...api());
@@ -72,7 +72,7 @@ describe("listen and trigger", () => {
     expect(await listening.ended).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("listen waits for a service that is started anew, and goes on where it was", async () => {
+  it("listen waits for a service that restarts, and continues where it was", async () => {
     const asked: string[] = [];
     const event = { id: "e1", event: "kyc_update", record_id: "r1", sequence: 1, body: "{}" };
     const scripted = () =>
@@ -101,7 +101,7 @@ describe("listen and trigger", () => {
     expect(stdout.match(/kyc_update/g)).toHaveLength(1);
   });
 
-  it("trigger makes an invoice for its events, in earnest, also for what became of a payment", async () => {
+  it("trigger creates a real invoice for its events, also for those of a payment", async () => {
     const events = ["accept", "paid", "c2fPaymentFailed"];
     const ends = await Promise.all(
       events.map((event) => run("trigger", event, ...api(), "--json")),
@@ -116,7 +116,7 @@ describe("listen and trigger", () => {
     }
   });
 
-  it("trigger says of a state that does not last what comes after it, and holds what it can", async () => {
+  it("trigger reports what follows a state that does not last, and keeps the state where it can", async () => {
     const trigger = (event: string, status: string) =>
       run("trigger", event, "--status", status, ...api());
     const [held, passing] = await Promise.all([
@@ -133,7 +133,7 @@ describe("listen and trigger", () => {
     expect(JSON.parse(told.body).payload.offramp.status).toBe("ongoing_checks");
   });
 
-  it("trigger teaches what is possible", async () => {
+  it("trigger lists what is possible", async () => {
     const [nothing, listed, unknown, mistyped, needless] = await Promise.all([
       run("trigger", ...api()),
       run("trigger", "--json", ...api()),
@@ -156,7 +156,7 @@ describe("listen and trigger", () => {
     );
   });
 
-  it("listen bears a service that asks for patience, and asks again when it was told to", async () => {
+  it("listen waits as long as the service asks for, and retries", async () => {
     const asked_ms: number[] = [];
     const busy = createServer((request, response) => {
       response.setHeader("content-type", "application/json");
@@ -179,7 +179,7 @@ describe("listen and trigger", () => {
     expect(listening.printed().stderr).toMatch(/ answered 503; retrying\.\n/);
   });
 
-  it("listen refuses a wrong key and a wrong time before it says that it listens", async () => {
+  it("listen refuses a wrong key and a wrong time before it reports that it listens", async () => {
     const [key, since, json] = await Promise.all([
       run("listen", ...api(), "--key", "sk_test_of_somebody_else_entirely"),
       run("listen", ...api(), "--since", "yesterday"),
@@ -194,7 +194,7 @@ describe("listen and trigger", () => {
     expect(JSON.parse(json.stdout).error.message).toMatch(/^--since: /);
   });
 
-  it("listen takes only what it can forward to, and says when nothing answers", async () => {
+  it("listen refuses what it cannot forward to, and reports when nothing responds", async () => {
     const [odd, nowhere, empty, short] = await Promise.all([
       run("listen", "--forward-to", "localhost:3000/hook", ...api()),
       run("listen", "--url", "http://127.0.0.1:1"),

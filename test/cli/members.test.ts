@@ -20,7 +20,7 @@ function memberIn({ code, stdout, stderr }: Ended) {
   return JSON.parse(stdout).member;
 }
 
-it("a new member signs in with the password that was shown once; the audit log knows", async () => {
+it("a new member signs in with the password that was shown once; the audit log records it", async () => {
   const args = ["--email", "second@example.test", "--role", "approver"];
   const member = memberIn(await create(...args, "--reason", "second approver", "--json"));
   expect(member).toMatchObject({ account_id: server.account_id, role: "approver" });
@@ -38,7 +38,7 @@ it("a new member signs in with the password that was shown once; the audit log k
   expect(twice.stderr).toContain("is already a member of the account");
 });
 
-it("a person who is known keeps their password in a second account", async () => {
+it("an existing person keeps their password in a second account", async () => {
   const { account_id } = await server.addAccount("Second");
   const args = ["--email", "known@example.test", "--role", "admin", "--json"];
   const first = memberIn(await create(...args));
@@ -46,7 +46,7 @@ it("a person who is known keeps their password in a second account", async () =>
   expect(second).toMatchObject({ account_id, person_id: first.person_id, password: null });
 });
 
-it("says what is wrong with a role, an address or an account", async () => {
+it("reports what is wrong with a role, an e-mail address or an account", async () => {
   const [role, email, account, none] = await Promise.all([
     create("--email", "a@example.test", "--role", "king"),
     create("--email", "nothing", "--role", "admin"),
@@ -60,7 +60,7 @@ it("says what is wrong with a role, an address or an account", async () => {
   expect([role, email, account, none].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
 });
 
-it("roles change and memberships end by command, but an account keeps an admin", async () => {
+it("commands change roles and end memberships, but an account keeps an admin", async () => {
   const { account_id } = await server.addAccount("Coming and going");
   const run = (verb: string, ...args: string[]) =>
     runCommand(["members", verb, ...args, "--account", account_id], {
@@ -96,7 +96,7 @@ it("roles change and memberships end by command, but an account keeps an admin",
   ]);
 });
 
-it("the help says when a new role is seen: tokens are looked up once a second", async () => {
+it("the help says when a new role applies: tokens are looked up once a second", async () => {
   const { stdout } = await runCommand(["members", "--help"], {});
   expect(stdout).toMatch(/set-role .*within a second/);
 });

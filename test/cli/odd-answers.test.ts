@@ -40,8 +40,8 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("an answer that cannot be read", () => {
-  it.each(NO_ANSWERS)("%s: a sentence and exit code 1", async (_name, listener) => {
+describe("a response that cannot be parsed", () => {
+  it.each(NO_ANSWERS)("%s: one sentence and exit code 1", async (_name, listener) => {
     const url = await serve(listener);
     const commands = [["listen"], ["trigger", "kyc_update"], ["events", "replay", "e1"]];
     const ends = await Promise.all(
@@ -55,24 +55,27 @@ describe("an answer that cannot be read", () => {
     }
   });
 
-  it.each(NO_ANSWERS)("%s: listen says so, waits and goes on once it listens", async (_, odd) => {
-    let asked = 0;
-    const url = await serve((request, response) => {
-      asked += 1;
-      if (asked === 3) odd(request, response);
-      else response.end(EMPTY);
-    });
-    const listening = startCommand(["listen", "--url", url], environment);
-    await waitFor(() => listening.printed().stderr.includes("answers again"));
-    expect(listening.printed().stderr).toMatch(/cannot be read; retrying\.\n/);
-    listening.child.kill("SIGINT");
-    expect((await listening.ended).code).toBe(0);
-  });
+  it.each(NO_ANSWERS)(
+    "%s: once connected, listen reports it, waits and continues",
+    async (_, odd) => {
+      let asked = 0;
+      const url = await serve((request, response) => {
+        asked += 1;
+        if (asked === 3) odd(request, response);
+        else response.end(EMPTY);
+      });
+      const listening = startCommand(["listen", "--url", url], environment);
+      await waitFor(() => listening.printed().stderr.includes("answers again"));
+      expect(listening.printed().stderr).toMatch(/cannot be read; retrying\.\n/);
+      listening.child.kill("SIGINT");
+      expect((await listening.ended).code).toBe(0);
+    },
+  );
 });
 
-describe("an answer that does not come", () => {
+describe("a response that does not arrive", () => {
   it.each(["SIGINT", "SIGTERM"] as const)(
-    "%s ends listen, before and after it listens",
+    "%s ends listen, before and after it is connected",
     async (signal) => {
       for (const answers of [0, 2]) {
         let asked = 0;
@@ -89,7 +92,7 @@ describe("an answer that does not come", () => {
     },
   );
 
-  it("is not waited for without end", async () => {
+  it("is not waited for indefinitely", async () => {
     const url = await serve((_request, response) => response.write("{"));
     const api = await openApiClient({ url, key: "sk_test" }, { answer_max_ms: 100 });
     await expect(api.send("POST", "/users", {})).rejects.toMatchObject({
@@ -99,7 +102,7 @@ describe("an answer that does not come", () => {
   });
 });
 
-it("listen bears a gateway that has lost the service, and waits until the date it is told", async () => {
+it("listen survives a gateway that has lost the service, and waits until the date it sends", async () => {
   const asked_ms: number[] = [];
   const until = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toUTCString();
   const url = await serve((_request, response) => {
@@ -123,7 +126,7 @@ it("listen bears a gateway that has lost the service, and waits until the date i
   expect(refusal.retry_after_ms).toBeLessThanOrEqual(60_000);
 });
 
-it("a key with characters that no header carries is named as what is wrong", async () => {
+it("a key with characters that a header cannot contain is reported", async () => {
   const url = await serve((_request, response) => response.end("{}"));
   for (const key of ["sk_test_\u2026", "two words", "line\nbreak", ""]) {
     const ended = await runCommand(["listen", "--url", url, "--key", key], environment);

@@ -10,8 +10,8 @@ import { packAll } from "../../scripts/pack.mjs";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-// The service as it is published, in an empty project outside the clone. Its dependencies are links
-// to those of the clone, because npm cannot install them without a network.
+// The published package, in an empty project outside the clone. Its dependencies are links to those
+// of the clone, because npm cannot install them without a network.
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const PACKED_WITHIN_MS = 120_000;
@@ -44,14 +44,14 @@ async function readManifest() {
   return JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
 }
 
-/** As `npx sliproad` does; `node` is whichever the caller has. */
+/** As `npx sliproad` does; `node` is the caller's. */
 function sliproad(args: string[], environment: Record<string, string> = {}, node = "node") {
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH, HOME, SLIPROAD_DATA_DIR: server.data_dir, ...environment };
   return spawn(node, [join(installed, "bin", "sliproad"), ...args], { cwd: project, env });
 }
 
-test("the package is compiled, and brings what the service reads while it runs", async () => {
+test("the package is compiled, and contains what the service reads at run time", async () => {
   const files = await readdir(installed, { recursive: true });
   expect(files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
   for (const file of [
@@ -79,7 +79,7 @@ test(
     const port = await freePort();
     const database = { DATABASE_URL: server.db.url, PORT: String(port) };
     const url = `http://127.0.0.1:${port}`;
-    // The worker of the package alone does the work.
+    // Only the package's worker does the work.
     await server.app.worker.stop();
     const children = [
       sliproad(["api"], database),

@@ -23,7 +23,7 @@ const STATE = {
 };
 
 describe("a line of progress", () => {
-  it("is drawn for a terminal, cut to its width, and taken away at the end", () => {
+  it("is drawn on a terminal, cut to its width, and removed at the end", () => {
     const screen = terminal(true);
     const progress = openProgress({}, screen);
     progress.show(STATE);
@@ -34,7 +34,7 @@ describe("a line of progress", () => {
     ]);
   });
 
-  it("is not drawn without a terminal, nor beside --json", () => {
+  it("is not drawn without a terminal, nor with --json", () => {
     const file = terminal(false);
     const screen = terminal(true);
     for (const progress of [openProgress({}, file), openProgress({ json: true }, screen)]) {
@@ -47,7 +47,7 @@ describe("a line of progress", () => {
 });
 
 describe("colours", () => {
-  it("are for a terminal whose owner wants them", () => {
+  it("are used on a terminal, unless disabled", () => {
     const paintings = [
       openColours({ isTTY: true }, {}),
       openColours({ isTTY: false }, {}),
@@ -61,7 +61,7 @@ describe("colours", () => {
   });
 });
 
-describe("long work tells how far it is", () => {
+describe("long work reports its progress", () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();
@@ -106,7 +106,7 @@ describe("long work tells how far it is", () => {
     );
     expect(told).toEqual([]);
     await database.query("delete from migrations where name = $1", [last!.name]);
-    // What is there already cannot be made once more; it was told before it was tried.
+    // Applying an existing migration fails; its progress was reported before that.
     await migrate(
       database,
       () => new Date(),
@@ -120,7 +120,7 @@ describe("long work tells how far it is", () => {
     ]);
   });
 
-  it("and prints nothing of it where nobody sits at a terminal", async () => {
+  it("prints no progress without a terminal", async () => {
     const environment = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
     const ended = await runCommand(["verify"], environment);
     expect(ended).toEqual({

@@ -11,7 +11,7 @@ import { type Running, runCommand, startCommand } from "../harness/command-line.
 import { waitFor } from "../harness/wait-for.ts";
 
 // One installation with its embedded PostgreSQL, started, stopped and killed in turn: each test
-// goes on where the one before has ended.
+// continues where the previous one ended.
 const START_MAX_MS = 25_000;
 const ANA = "ana.sample@example.com";
 
@@ -22,7 +22,7 @@ let key: string;
 
 beforeAll(async () => {
   data_dir = await mkdtemp(join(tmpdir(), "sliproad-start-"));
-  // Started by root the database runs as another user, who must get in.
+  // When root starts it, the database runs as another user, who needs access.
   await chmod(data_dir, 0o755);
   environment = { SLIPROAD_DATA_DIR: data_dir, PORT: String(await freePort()) };
 });
@@ -34,13 +34,13 @@ afterAll(async () => {
 });
 
 test(
-  "the first start prints the address, where the secrets are, and a line that works when pasted",
+  "the first start prints the URL, where the secrets are, and a line that works when pasted",
   async () => {
     const { stdout, stderr } = await start();
     expect(stderr).toBe("");
     expect(stdout).toContain("Sliproad is ready (sandbox).");
     expect(stdout).toContain(`  Address    ${address()}\n`);
-    // Its output is no terminal, so that no secret is in it.
+    // Its output is not a terminal, so it contains no secret.
     const secrets_file = join(data_dir, "first-start-secrets");
     expect(stdout).toContain(`  API key    in ${secrets_file}\n`);
     expect((await stat(secrets_file)).mode & 0o777).toBe(0o600);
@@ -59,7 +59,7 @@ test(
 );
 
 test(
-  "the other line that is printed, pasted, leads to fiat_sent",
+  "the other printed line, pasted, leads to fiat_sent",
   async () => {
     const pasted = /^ {2}(\S.* demo)$/m.exec(running!.printed().stdout)![1]!;
     const { stdout } = await promisify(execFile)("sh", ["-c", pasted]);
@@ -70,7 +70,7 @@ test(
   START_MAX_MS,
 );
 
-test("commands find the running installation in its data directory, and doctor asks it", async () => {
+test("commands find the running installation in its data directory, and doctor checks it", async () => {
   const own = { SLIPROAD_DATA_DIR: data_dir };
   const [listed, doctor, second] = await Promise.all([
     runCommand(["keys", "list", "--json"], own),
@@ -88,7 +88,7 @@ test("commands find the running installation in its data directory, and doctor a
 });
 
 test(
-  "SIGTERM lets a request in flight end, then leaves no process behind",
+  "SIGTERM lets a request in flight finish, then leaves no process behind",
   async () => {
     const { database_url } = JSON.parse(await readFile(join(data_dir, "instance.json"), "utf8"));
     const database = openDatabase({ url: database_url, connections_max: 2 });
@@ -101,7 +101,7 @@ test(
         return rows.length > 0;
       });
       running!.child.kill("SIGTERM");
-      // It takes no new callers, while the one that it has is not let down.
+      // It accepts no new connections, while the current request is still answered.
       await waitFor(() =>
         fetch(`${address()}/healthz`).then(
           () => false,
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "the second start says where the key is, not the key, and has kept everything",
+  "the second start prints where the key is, not the key, and has kept all data",
   async () => {
     const { stdout } = await start();
     expect(stdout).toMatch(/ {2}API key {4}in \S+sandbox-api-key; /);
@@ -130,13 +130,13 @@ test(
 );
 
 test(
-  "after kill -9 the next start takes over from the database that was left",
+  "after kill -9 the next start takes over the database that was left running",
   async () => {
     const acknowledged = await createUser("just.before@example.com");
     expect(acknowledged.status).toBe(200);
     running!.child.kill("SIGKILL");
     expect((await running!.ended).code).toBeNull();
-    // Looked at twice: the first look starts and ends the database itself.
+    // Run twice: the first run starts and stops the database itself.
     const own = { SLIPROAD_DATA_DIR: data_dir };
     for (const _look of ["first", "second"]) {
       const doctor = await runCommand(["doctor", "--json"], own);
@@ -156,7 +156,7 @@ test(
 );
 
 test(
-  "it ends in time while callers keep their connections busy",
+  "it stops in time while callers keep their connections busy",
   async () => {
     let busy = true;
     const callers = Array.from({ length: 4 }, async () => {
@@ -174,7 +174,7 @@ test(
 );
 
 test(
-  "a stopped installation can be asked and verified, its database runs just that long",
+  "commands and verify work on a stopped installation, whose database runs only that long",
   async () => {
     const ended = await runCommand(["verify", "--json"], { SLIPROAD_DATA_DIR: data_dir });
     expect(JSON.parse(ended.stdout)).toEqual({ ok: true, accounts: 1, fault: null });
@@ -201,7 +201,7 @@ async function start(): Promise<{ stdout: string; stderr: string }> {
   return started.printed();
 }
 
-/** The process has ended with this code, and with it the database. */
+/** The process has ended with this code, and the database with it. */
 async function expectEnd(code: number): Promise<void> {
   const pid = await databasePid();
   const ended = await running!.ended;
@@ -238,7 +238,7 @@ async function listEmails(): Promise<string[]> {
   const headers = { authorization: `Bearer ${key}` };
   const answer = await fetch(`${address()}/users`, { headers });
   const { users } = (await answer.json()) as { users: { email: string }[] };
-  // Those of the demo are as many as it was played.
+  // The demo creates one user per run.
   return users.map((user) => user.email).filter((email) => !email.startsWith("demo-"));
 }
 

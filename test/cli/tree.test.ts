@@ -32,7 +32,7 @@ describe("every command", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("takes --json, and so does a group of them", () => {
+  it("accepts --json, and so does every group", () => {
     const without = listCommands(createProgram()).filter(
       ({ command }) => !command.options.some((option) => option.long === "--json"),
     );
@@ -49,7 +49,7 @@ describe("every command", () => {
     expect(closed).toEqual([]);
   });
 
-  it("teaches by examples, all of which it would accept", () => {
+  it("has examples, all of which it accepts", () => {
     expect(Object.keys(LESSONS).toSorted()).toEqual(pathsOf(leaves).toSorted());
     for (const [path, { examples }] of Object.entries(LESSONS)) {
       expect(examples.length, path).toBeGreaterThan(0);
@@ -59,7 +59,7 @@ describe("every command", () => {
     }
   });
 
-  it("points only to documents that exist", () => {
+  it("refers only to documents that exist", () => {
     const named = Object.values(LESSONS).flatMap(({ more = "" }) =>
       [...more.matchAll(/docs\/[\w./-]+\.md/g)].map(([file]) => file),
     );
@@ -67,8 +67,8 @@ describe("every command", () => {
     expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 
-  it("refuses an option that it does not have, and names the one that was meant", () => {
-    // Where an option is required, its absence is noticed first; cli.test.ts sees to those.
+  it("refuses an unknown option, and names the nearest match", () => {
+    // A missing required option is reported first; cli.test.ts covers those.
     const free = leaves.filter(
       ({ command }) => !command.options.some(({ mandatory }) => mandatory),
     );
@@ -85,7 +85,7 @@ describe("every command", () => {
 });
 
 describe("the whole program", () => {
-  it("its help names every command, the exit codes and where settings are described", () => {
+  it("its help lists every command, the exit codes and where settings are described", () => {
     const program = createProgram();
     let help = "";
     program.configureOutput({ writeOut: (text) => (help += text) });

@@ -52,7 +52,7 @@ describe("apps", () => {
     expect((await run("apps", "resume", id)).stdout).toBe("Resumed Sync.\n");
   });
 
-  it("say in a sentence what is wrong", async () => {
+  it("report errors in one sentence", async () => {
     const [wrong, unknown, missing] = await Promise.all([
       run("apps", "create", "--name", "A", "--webhook-url", "http://10.0.0.1/"),
       run("apps", "create", "--name", "A", "--events", "offramp_updat"),
@@ -70,7 +70,7 @@ describe("apps", () => {
     expect(replayed.stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("take no webhook secret that the API would refuse", async () => {
+  it("refuse a webhook secret that the API would refuse", async () => {
     const { id } = documentOf(await run("apps", "create", "--name", "B", "--json")).app;
     const [created, rotated] = await Promise.all([
       run("apps", "create", "--name", "C", "--webhook-secret", ""),
@@ -80,7 +80,7 @@ describe("apps", () => {
     expect([created.stderr, rotated.stderr]).toEqual([why, why]);
   });
 
-  it("wait for a change through the API and keep what it changed", async () => {
+  it("wait for a concurrent change through the API and keep what it changed", async () => {
     const made = await run(
       "apps",
       "create",

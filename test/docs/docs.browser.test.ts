@@ -47,7 +47,7 @@ async function visit(
 }
 
 describe.each(LOOKS)("on a screen of $width px, $colorScheme", ({ width, colorScheme }) => {
-  it.each(PAGES)("/docs%s fits, and has nothing that keeps people out", async (path) => {
+  it.each(PAGES)("/docs%s fits, and is accessible", async (path) => {
     await visit({ width, colorScheme }, async (page) => {
       await page.goto(`${server.url}/docs${path}`);
       expect(await scrollsSideways(page)).toBe(false);
@@ -57,11 +57,11 @@ describe.each(LOOKS)("on a screen of $width px, $colorScheme", ({ width, colorSc
   });
 });
 
-/** Where most can go wrong; the pages above are seen in every look. */
+/** The most difficult one; the pages above are tested in every look. */
 const NARROW_AND_DARK = LOOKS[3]!;
 
 it.each([...listUrls(), ...listApiUrls()])(
-  "%s fits on a narrow, dark screen, and has nothing that keeps people out",
+  "%s fits on a narrow, dark screen, and is accessible",
   async (path) => {
     await visit(NARROW_AND_DARK, async (page) => {
       await page.goto(server.url + path);
@@ -72,7 +72,7 @@ it.each([...listUrls(), ...listApiUrls()])(
   },
 );
 
-it("a button copies the code beside it", async () => {
+it("a button copies the code next to it", async () => {
   await visit({}, async (page) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(`${server.url}/docs/guides/first-payout`);
@@ -84,7 +84,7 @@ it("a button copies the code beside it", async () => {
 });
 
 describe("the search", () => {
-  it("finds while one types, and goes back to the list when the field is emptied", async () => {
+  it("finds results while typing, and returns to the list when the field is emptied", async () => {
     await visit({ width: 360 }, async (page) => {
       await page.goto(`${server.url}/docs`);
       const guides = page.getByRole("heading", { name: "Guides" });
@@ -103,7 +103,7 @@ describe("the search", () => {
     });
   });
 
-  it("works without any script", async () => {
+  it("works without scripts", async () => {
     await visit({ javaScriptEnabled: false }, async (page) => {
       await page.goto(`${server.url}/docs/guides/first-payout`);
       await page.getByRole("searchbox").fill("iban");

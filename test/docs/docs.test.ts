@@ -17,7 +17,7 @@ async function open(path: string) {
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-/** Every page that can be reached from the start page, by its address. */
+/** Every page that can be reached from the start page, by its URL. */
 async function crawl(): Promise<Map<string, string>> {
   const pages = new Map<string, string>();
   const waiting = ["/docs"];
@@ -34,7 +34,7 @@ async function crawl(): Promise<Map<string, string>> {
 }
 
 describe("the documentation", () => {
-  it("every guide, reference and decision is a page; every link and picture leads somewhere", async () => {
+  it("every guide, reference and decision is a page; every link and image has a target", async () => {
     const pages = await crawl();
     for (const path of [
       "guides/first-payout",
@@ -60,7 +60,7 @@ describe("the documentation", () => {
     expect(await read("guides/first-payout")).toContain(states);
   });
 
-  it("its texts link only to what the pages have", () => {
+  it("its texts link only to existing pages", () => {
     expect(loadPages(server.app.server.swagger(), server.url).lost_links).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe("the documentation", () => {
     expect(ERROR_CODES.filter((code) => !text.includes(`id="${code}"`))).toEqual([]);
   });
 
-  it("the receiver's check in the reference of webhooks takes what is signed, nothing else", async () => {
+  it("the receiver's check in the webhook reference accepts what is signed, nothing else", async () => {
     const file = new URL("../../docs/reference/webhooks.md", import.meta.url);
     const [, code] = /```js\n(.*?)```/s.exec(await readFile(file, "utf8"))!;
     const source = `${code}\nexport { isValid };`;
@@ -80,14 +80,14 @@ describe("the documentation", () => {
     expect(isValid("body", "00", "secret")).toBe(false);
   });
 
-  it("nothing but its own scripts may run, and nothing asks another host", async () => {
+  it("only its own scripts may run, and nothing is loaded from another host", async () => {
     const { headers, text } = await open("/docs");
     expect(headers.get("content-security-policy")).toContain("script-src 'self'");
     expect(text).not.toMatch(/<script(?![^>]* src="\/docs\/assets\/)/);
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
-  it("guides and the API reference show this server's own address in their commands", async () => {
+  it("guides and the API reference show this server's own URL in their commands", async () => {
     for (const path of ["/docs/guides/first-payout", "/docs/api/users"]) {
       const { text } = await open(path);
       expect(text).toContain(server.url);
@@ -105,7 +105,7 @@ describe("the documentation", () => {
 });
 
 describe("the search", () => {
-  it("finds an error code, a setting and a word of a guide, without any script", async () => {
+  it("finds an error code, a setting and a word of a guide, without scripts", async () => {
     for (const [question, url] of [
       ["below_currency_limit", "/docs/reference/errors#below_currency_limit"],
       ["sliproad_approval_above_usd", "/docs/reference/settings#SLIPROAD_APPROVAL_ABOVE_USD"],
@@ -120,13 +120,13 @@ describe("the search", () => {
     }
   });
 
-  it("says so when there is nothing, and shows the question as text", async () => {
+  it("says so when there is no result, and shows the question as text", async () => {
     const { text } = await open(`/docs?q=${encodeURIComponent("<b>zzzz")}`);
     expect(text).toContain("No results for “&lt;b&gt;zzzz”.");
     expect((await open("/docs?q=a&q=b")).status).toBe(200);
   });
 
-  it("gives the page the same index, which a browser need not fetch twice", async () => {
+  it("gives the page the same index, which a browser can cache", async () => {
     const answer = await fetch(`${server.url}/docs/search.json`);
     const sections = (await answer.json()) as SearchSection[];
     expect(searchSections(sections, "quote_expired")[0]?.url).toBe(
@@ -136,7 +136,7 @@ describe("the search", () => {
     expect((await fetch(`${server.url}/docs/search.json`, { headers })).status).toBe(304);
   });
 
-  it("wants every word, and puts headings before text", () => {
+  it("requires every word, and ranks headings before text", () => {
     const section = (heading: string, text: string) => ({ url: heading, page: "P", heading, text });
     const sections = [section("Keys", "about a webhook"), section("Webhooks", "about keys")];
     const found = (question: string) => searchSections(sections, question).map(({ url }) => url);

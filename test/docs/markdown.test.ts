@@ -4,14 +4,14 @@ import { plainText, renderMarkdown } from "../../src/docs/markdown.ts";
 const render = (text: string) => renderMarkdown(text, (address) => `/page/${address}`).body.text;
 
 describe("Markdown", () => {
-  it("headings have addresses, each its own", () => {
+  it("headings have unique anchors", () => {
     const shown = render("# The title\n\n## Send `one`, now\n\n## Send one now\n");
     expect(shown).toContain("<h1>The title</h1>");
     expect(shown).toContain('<h2 id="send-one-now"><a class="anchor" href="#send-one-now">');
     expect(shown).toContain('<h2 id="send-one-now-1">');
   });
 
-  it("paragraphs know code, emphasis, links and pictures, also over two lines", () => {
+  it("paragraphs support code, emphasis, links and images, also over two lines", () => {
     const shown = render(
       "A `a*b*` and **bold\ntext** and *so* [to `x`](other.md#part) ![A](p.png)",
     );
@@ -22,15 +22,15 @@ describe("Markdown", () => {
     );
   });
 
-  it("code may hold backquotes", () => {
+  it("code may contain backquotes", () => {
     expect(render("so: `` html`a` ``.")).toBe("<p>so: <code>html`a`</code>.</p>\n");
   });
 
-  it("a multiplication is no emphasis", () => {
+  it("a multiplication is not emphasis", () => {
     expect(render("2 * 3 * 4 = 24")).toBe("<p>2 * 3 * 4 = 24</p>\n");
   });
 
-  it("lists hold lists, paragraphs and code", () => {
+  it("lists may contain lists, paragraphs and code", () => {
     const shown = render(
       "1. One\n   goes on\n\n   ```sh\n   run it\n     so\n   ```\n2. Two\n   - a\n   - b\n",
     );
@@ -40,7 +40,7 @@ describe("Markdown", () => {
     );
   });
 
-  it("a table keeps the lines that belong to its cells, and every row about a name its address", () => {
+  it("a table keeps the `|` inside its cells, and every row about a name has an anchor", () => {
     const shown = render(
       "| code | meaning |\n| --- | --- |\n| `one_two` | `a\\|b` |\n| both | |\n",
     );
@@ -49,7 +49,7 @@ describe("Markdown", () => {
     expect(shown).toContain('data-label="code"><span>both</span>');
   });
 
-  it("comments are left out, and so is an address that is not ours and not the web's", () => {
+  it("comments are left out, and so are links that lead neither to our pages nor to the web", () => {
     expect(render("<!-- secret -->\n\ntext")).toBe("<p>text</p>\n");
     for (const address of ["javascript:alert", "data:text/html,x", "//evil.example", "\\\\x"]) {
       expect(render(`[text](${address})`)).toBe("<p>text</p>\n");
@@ -70,7 +70,7 @@ describe("Markdown", () => {
     expect(render("- ")).toBe("<p>-</p>\n");
   });
 
-  it("sections hold the words under a heading, and a named row is one of its own", () => {
+  it("sections contain the words under a heading, and a named row is a section of its own", () => {
     const { title, summary, sections } = renderMarkdown(
       "# All `of` it\n\nOne thing. Another.\n\n## Part\n\n| code | what |\n|---|---|\n| `gone` | Leave. |\n",
       () => null,

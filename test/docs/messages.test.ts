@@ -14,7 +14,7 @@ afterAll(() => server.close());
 const has = (text: string, code?: string) =>
   messages.some((one) => one.text === text && (code === undefined || one.code === code));
 
-/** Whether the list has it, with something filled in for each `{name}`. */
+/** Whether the list contains it, with any text for each `{name}`. */
 function isListed(code: string, text: string): boolean {
   return messages.some((one) => {
     const parts = one.text.split(/\{\w+\}/).map((part) => part.replace(/[^\w\s]/g, "\\$&"));
@@ -39,7 +39,7 @@ const REFUSED: Case[] = [
 ];
 
 describe("the list of all messages", () => {
-  it.each(REFUSED)("holds what is answered to %s", async (_, method, path, body) => {
+  it.each(REFUSED)("contains the response to %s", async (_, method, path, body) => {
     const answer = await server.call(method, path, body);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     const problems: { code: string; message: string }[] = answer.body.errors ?? [
@@ -49,7 +49,7 @@ describe("the list of all messages", () => {
     expect(lost).toEqual([]);
   });
 
-  it("reaches through helpers, pairs, tables and constants", () => {
+  it("includes messages from functions, pairs, tables and constants", () => {
     expect(has("This record does not exist; check the id.", "record_not_found")).toBe(true);
     for (const code of ERROR_CODES) expect(messages.some((one) => one.code === code)).toBe(true);
     expect(messages.filter(({ code }) => code === "below_currency_limit").length).toBeGreaterThan(
@@ -58,7 +58,7 @@ describe("the list of all messages", () => {
     expect(messages.length).toBeGreaterThan(300);
   });
 
-  it("holds sentences: each starts like one and ends with a full stop", () => {
+  it("contains sentences: each starts like one and ends with a full stop", () => {
     const others = messages.filter(({ text }) => !/^[\p{Lu}\d{].*[.}]$/u.test(text));
     expect(others).toEqual([]);
   });

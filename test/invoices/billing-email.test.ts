@@ -21,7 +21,7 @@ const setEmail = (account: string, email: string) =>
   });
 
 describe("sliproad accounts set-billing-email", () => {
-  it("shares what is billed to the address with the account, and leaves an audit entry", async () => {
+  it("shares the invoices billed to the address with the account, and writes an audit entry", async () => {
     const name = `Acme ${randomUUID()}`;
     const { account_id, key } = await server.addAccount(name);
     const set = await setEmail(name, "Billing@Acme.example");
@@ -42,7 +42,7 @@ describe("sliproad accounts set-billing-email", () => {
     expect(rows[0]!.action).toBe("account.set_billing_email");
   });
 
-  it("lets what was billed before be found among what changed since, once it is shared", async () => {
+  it("lists earlier invoices as changed since, once they are shared", async () => {
     const name = `Later ${randomUUID()}`;
     const { key } = await server.addAccount(name);
     const email = `${randomUUID()}@later.example`;
@@ -67,7 +67,7 @@ describe("sliproad accounts set-billing-email", () => {
     expect((await setEmail(other.account_id, "nonsense")).stderr).toContain("--email must be");
   });
 
-  it("keeps the address out of the database in clear", async () => {
+  it("does not store the address in clear", async () => {
     const rows = await server.db.database.query<{ found: boolean }>(
       `select exists (select from billing_emails b
          where position('acme'::bytea in b.email) > 0) as found`,

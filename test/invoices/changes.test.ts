@@ -27,7 +27,7 @@ afterAll(async () => {
 const send = (more = {}) => sendInvoice(server, seller, buyer, more);
 
 const STATES = ["open", "accepted", "declaredPaid", "paid", "canceled", "rejected"] as const;
-/** Who may do what, and where it leads. */
+/** Which party may make which change, and the resulting state. */
 const TABLE: Record<string, Partial<Record<(typeof STATES)[number], string>>> = {
   "buyer accept": { open: "accepted" },
   "buyer reject": { open: "rejected", accepted: "rejected" },
@@ -53,8 +53,8 @@ function bankOption(iban: string) {
   };
 }
 
-describe("who may do what", () => {
-  it.each(STATES)("from %s follows the table, and nothing else is possible", async (from) => {
+describe("allowed changes", () => {
+  it.each(STATES)("from %s, the table's transitions are possible and no others", async (from) => {
     const sides = [
       ["seller", seller],
       ["buyer", buyer],
@@ -86,7 +86,7 @@ describe("who may do what", () => {
     );
   });
 
-  it("needs a note to reject, and knows no other types", async () => {
+  it("rejecting needs a note, and unknown types are refused", async () => {
     const invoice = await send();
     const without = await change(server, invoice.id, "reject", buyer.key);
     expect(without.status).toBe(400);
@@ -122,7 +122,7 @@ describe("who may do what", () => {
 describe("changePaymentOptions", () => {
   const options = (...ibans: string[]) => ({ paymentOptions: ibans.map(bankOption) });
 
-  it("replaces the options for both sides, asks for acceptance anew, and tells no event", async () => {
+  it("replaces the options for both parties, requires a new acceptance, and sends no event", async () => {
     const invoice = await send();
     good(await change(server, invoice.id, "accept", buyer.key));
     const input = { ...options("GB29NWBK60161331926819"), note: "We have changed our bank." };
@@ -141,7 +141,7 @@ describe("changePaymentOptions", () => {
     expect(good(await change(server, invoice.id, "accept", buyer.key)).status).toBe("accepted");
   });
 
-  it("of a salary is the employee's, who does not own it", async () => {
+  it("of a salary is allowed to the employee, who does not own it", async () => {
     const salary = good(
       await create(
         server,
@@ -163,7 +163,7 @@ describe("changePaymentOptions", () => {
     expect(good(seen)).toMatchObject(input);
   });
 
-  it("needs options that are whole, and says what is wrong with them", async () => {
+  it("needs complete options, and reports what is wrong with them", async () => {
     const invoice = await send();
     const attempt = (input?: Record<string, unknown>) =>
       change(server, invoice.id, "changePaymentOptions", seller.key, input);
@@ -185,7 +185,7 @@ describe("changePaymentOptions", () => {
 });
 
 describe("PATCH /sandbox/invoices/:id", () => {
-  it("walks the legal path, each step recorded and told", async () => {
+  it("takes the legal path, with every step recorded and reported", async () => {
     const draft = good(await create(server, {}, seller.key));
     const walk = (status: string) =>
       server.call("PATCH", `/sandbox/invoices/${draft.id}`, { invoice: { status } }, seller);

@@ -9,7 +9,7 @@ import { good, settle } from "../offramps/story.ts";
 
 export type Json = Record<string, unknown>;
 
-/** An account that is billed at an address of its own. */
+/** An account with a billing address of its own. */
 export async function addBilledAccount(server: TestServer, name: string) {
   const account = await server.addAccount(`${name} ${randomUUID()}`);
   const email = `billing-${randomUUID()}@example.com`;
@@ -29,7 +29,7 @@ export async function setEmail(server: TestServer, account_id: string, email: st
 export const create = (server: TestServer, more: Json = {}, key?: string): Promise<Answer> =>
   server.call("POST", "/invoices", newInvoice(more), key ? { key } : {});
 
-/** A payable invoice from one account to another, both of which know of it. */
+/** A payable invoice from one account to another, visible to both. */
 export async function sendInvoice(
   server: TestServer,
   seller: { key: string },
@@ -69,7 +69,7 @@ export type StoredEvent = {
   body: any;
 };
 
-/** The events that an account's applications are told of an invoice, in order. */
+/** The events of an invoice that an account's applications receive, in order. */
 export async function eventsOf(
   server: TestServer,
   account_id: string,
@@ -91,7 +91,7 @@ export async function eventsOf(
 export const namesOf = async (server: TestServer, account_id: string, invoice_id: string) =>
   (await eventsOf(server, account_id, invoice_id)).map((event) => event.name);
 
-/** One problem and no other. */
+/** Exactly one problem. */
 export function expectProblem(answer: Answer, field: string, code: string): void {
   expect(answer.body.errors, answer.text).toMatchObject([{ field, code }]);
   expect(answer.body.error_code).toBe(code);

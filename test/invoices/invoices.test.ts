@@ -17,7 +17,7 @@ afterAll(async () => {
 const item = (more = {}) => ({ currency: "USD", quantity: 1, unitPrice: "100", ...more });
 
 describe("creating an invoice", () => {
-  it("makes a draft without a requestId, which nobody is told of", async () => {
+  it("creates a draft without a requestId, and sends no event", async () => {
     const invoice = good(await create(server));
     expect(invoice).toMatchObject({
       status: "draft",
@@ -35,7 +35,7 @@ describe("creating an invoice", () => {
     expect(await namesOf(server, server.account_id, invoice.id)).toEqual([]);
   });
 
-  it("makes it payable with POST /invoices/:id: a requestId, links and the event create", async () => {
+  it("POST /invoices/:id makes it payable: a requestId, links and the event create", async () => {
     const draft = good(await create(server));
     const invoice = good(await server.call("POST", `/invoices/${draft.id}`));
     expect(invoice.status).toBe("open");
@@ -48,7 +48,7 @@ describe("creating an invoice", () => {
     expectRefusal(await server.call("POST", `/invoices/${draft.id}`), "invalid_transition");
   });
 
-  it("makes it payable at once with convert, and shows it by id and by requestId", async () => {
+  it("convert makes it payable at once, and it is found by id and by requestId", async () => {
     const invoice = good(await create(server, { convert: true }));
     expect(invoice.status).toBe("open");
     expect(await show(server, invoice.id)).toEqual(invoice);
@@ -58,7 +58,7 @@ describe("creating an invoice", () => {
     expect(unknown.status).toBe(404);
   });
 
-  it("gives the same answer again for the same Idempotency-Key", async () => {
+  it("returns the same response for the same Idempotency-Key", async () => {
     const body = newInvoice({ convert: true });
     const options = { headers: { "idempotency-key": randomUUID() } };
     const first = await server.call("POST", "/invoices", body, options);
@@ -69,7 +69,7 @@ describe("creating an invoice", () => {
     expect(other.status).toBe(409);
   });
 
-  it("takes each number once per account", async () => {
+  it("accepts each number once per account", async () => {
     const invoiceNumber = randomUUID();
     good(await create(server, { invoiceNumber }));
     const again = await create(server, { invoiceNumber });
@@ -78,7 +78,7 @@ describe("creating an invoice", () => {
     good(await create(server, { invoiceNumber }, key));
   });
 
-  it("of many parallel ones with one number makes one", async () => {
+  it("creates one of many parallel ones with the same number", async () => {
     const invoiceNumber = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => create(server, { invoiceNumber })),
@@ -154,7 +154,7 @@ describe("creating an invoice", () => {
     });
   });
 
-  it("takes back the older names of an address, unless they say something else", async () => {
+  it("accepts the older names of an address, unless they contradict the new ones", async () => {
     const older = { "street-address": "Street 1", locality: "Lisbon", "country-name": "pt" };
     const buyerInfo = { email: "buyer@example.com", address: { ...older, city: " Lisbon" } };
     const { address } = good(await create(server, { buyerInfo })).buyerInfo;
@@ -179,7 +179,7 @@ describe("creating an invoice", () => {
     }
   });
 
-  it("says what a list of tags and a body have to be, and nothing beside", async () => {
+  it("reports what a list of tags and a body must be, and nothing else", async () => {
     const tagged = await create(server, { tags: [null] });
     expectProblem(tagged, "tags[0]", "parameter_missing");
     for (const body of [[], [1], "text"]) {
@@ -218,12 +218,12 @@ describe("creating an invoice", () => {
       expectProblem(await pay(currencies, { paymentAddress: EVM, ...more }), field, code);
     });
 
-    it("takes coins of one or several chains that the address is on", async () => {
+    it("accepts coins of one or several chains on which the address is valid", async () => {
       good(await pay(["USDC", "USDT-matic"], { paymentAddress: EVM, chain: "polygon" }));
       good(await pay(["USDC-base", "USDC-arbitrum-one"], { paymentAddress: EVM }));
     });
 
-    it("refuses a bank account in a currency that nobody knows", async () => {
+    it("refuses a bank account in an unknown currency", async () => {
       const paymentInformation = { iban: "DE89370400440532013000" };
       const value = { currencies: ["FOO"], paymentInformation };
       const answer = await create(server, { paymentOptions: [{ type: "bank-account", value }] });
@@ -259,7 +259,7 @@ describe("a salary", () => {
 });
 
 describe("what is refused", () => {
-  it("reports everything that is wrong at once, each with its field", async () => {
+  it("reports all problems at once, each with its field", async () => {
     const answer = await create(server, {
       invoiceNumber: " ",
       invoiceItems: [
@@ -313,11 +313,11 @@ describe("what is refused", () => {
     ["meta.format", { meta: { format: "rnf_invoice" } }, "record_invalid"],
     ["tags[0]", { tags: ["x".repeat(51)] }, "value_too_long"],
     ["convert", { convert: true, recurringRule: "FREQ=DAILY" }, "record_invalid"],
-  ])("names %s", async (field, more, code) => {
+  ])("reports %s", async (field, more, code) => {
     expectProblem(await create(server, more), field, code);
   });
 
-  it("names a payment detail that is not the account's with 404", async () => {
+  it("404 for a payment detail of another account", async () => {
     const value = { paymentInformation: { paymentDetailId: randomUUID() } };
     const answer = await create(server, { paymentOptions: [{ type: "bank-account", value }] });
     expect(answer.status).toBe(404);

@@ -92,7 +92,7 @@ it.each([
   expect(await names(text)).toEqual(expected);
 });
 
-it("goes on after a record, and says whether there is more", async () => {
+it("continues after a record, and says whether there is more", async () => {
   const first = good(await query("take=2"));
   expect(first.has_more).toBe(true);
   expect(await names(`take=2&starting_after=${ids.salary}`)).toEqual(["paid", "open"]);
@@ -130,7 +130,7 @@ it.each([
   expectProblem(await query(text), field, "record_invalid");
 });
 
-it("names a mistyped filter with the nearest one", async () => {
+it("reports a mistyped filter with the nearest one", async () => {
   const answer = await query("serch=x");
   expectProblem(answer, "serch", "parameter_unknown");
   expect(answer.text).toContain("Did you mean search?");

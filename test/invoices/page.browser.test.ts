@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 it.each([360, 1200])(
-  "an invoice's page fits %s points, has no barriers, and works",
+  "an invoice's page fits %s points, is accessible, and works",
   async (width) => {
     const invoice = good(
       await create(server, {

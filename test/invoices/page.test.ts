@@ -23,7 +23,7 @@ afterAll(async () => {
 
 type Visit = { id: string; path: string; visitor: HttpVisitor };
 
-/** Somebody without an account who was sent the link of an invoice. */
+/** A party without an account who received the link of an invoice. */
 async function visit(more = {}): Promise<Visit> {
   const invoice = good(await create(server, { convert: true, note: "<b>Thanks</b>", ...more }));
   const path = invoice.invoiceLinks.view.slice(server.url.length);
@@ -33,7 +33,7 @@ async function visit(more = {}): Promise<Visit> {
 const statusOf = async ({ id }: Visit) => (await show(server, id)).status;
 
 describe("the page behind invoiceLinks.view", () => {
-  it("shows the invoice, keeps its address to itself, and changes nothing", async () => {
+  it("shows the invoice, does not leak its URL, and changes nothing", async () => {
     const here = await visit();
     const page = await here.visitor.get(here.path);
     expect(page.statusCode).toBe(200);
@@ -52,7 +52,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(looked.status).toBe(200);
   });
 
-  it("says the same as the PDF: amounts without tax, tax, discount, terms, in their lines", async () => {
+  it("matches the PDF: amounts without tax, tax, discount, terms, with their line breaks", async () => {
     const item = { name: "Work", currency: "USD", quantity: 2, unitPrice: "9999" };
     const here = await visit({
       invoiceItems: [{ ...item, discount: "98", tax: { type: "percentage", amount: "20" } }],
@@ -68,7 +68,7 @@ describe("the page behind invoiceLinks.view", () => {
     }
   });
 
-  it("refuses a link that is used without end", async () => {
+  it("limits the requests of one link", async () => {
     const here = await visit();
     const codes: number[] = [];
     for (let at = 0; at < 21; at += 1) {
@@ -80,7 +80,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
   });
 
-  it("keeps only a hash of the token", async () => {
+  it("stores only a hash of the token", async () => {
     const { path } = await visit();
     const token = path.split("/").at(-1)!;
     const rows = await server.db.database.query<{ found: boolean }>(
@@ -91,7 +91,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(rows[0]!.found).toBe(false);
   });
 
-  it("lets the party accept, then say that it has paid", async () => {
+  it("lets the party accept, then declare that it has paid", async () => {
     const here = await visit();
     await here.visitor.get(here.path);
     const accepted = await here.visitor.post(here.path, { type: "accept" });
@@ -119,7 +119,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(rejected.events.at(-1)).toMatchObject({ name: "reject", note: "Not ours" });
   });
 
-  it("refuses what the party may not do, a forged form, and another token", async () => {
+  it("refuses actions the party may not take, a forged form, and another token", async () => {
     const here = await visit();
     await here.visitor.get(here.path);
     for (const type of ["cancel", "declareReceivedPayment", "markUnpaid", "paid", ""]) {
@@ -152,7 +152,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(await statusOf(here)).toBe("paid");
   });
 
-  it("only shows the invoice of a party that has an account", async () => {
+  it("is read-only for a party that has an account", async () => {
     const buyer = await addBilledAccount(server, "Buyer");
     const invoice = await sendInvoice(server, { key: server.key }, buyer);
     const path = invoice.invoiceLinks.view.slice(server.url.length);
@@ -164,7 +164,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(await namesOf(server, server.account_id, invoice.id)).toEqual(["create"]);
   });
 
-  it("lets one of 20 parallel forms win", async () => {
+  it("accepts one of 20 parallel forms", async () => {
     const here = await visit();
     await here.visitor.get(here.path);
     const answers = await Promise.all(
@@ -173,7 +173,7 @@ describe("the page behind invoiceLinks.view", () => {
     expect(answers.filter((answer) => answer.statusCode === 303)).toHaveLength(1);
   });
 
-  it("gives the PDF, and shows an invoice that was canceled as such", async () => {
+  it("serves the PDF, and shows a canceled invoice as canceled", async () => {
     const here = await visit();
     const pdf = await here.visitor.get(`${here.path}/pdf`);
     expect(pdf.rawPayload.subarray(0, 5).toString()).toBe("%PDF-");

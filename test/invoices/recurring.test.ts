@@ -37,7 +37,7 @@ type Made = {
   paymentTerms: { dueDate: string };
 };
 
-/** What a template has made, oldest first. */
+/** The invoices that a template has created, oldest first. */
 async function madeBy(number: string, key = server.key): Promise<Made[]> {
   const path = `/invoices?take=100&search=${number}`;
   const { invoices } = good(await server.call("GET", path, undefined, { key }));
@@ -46,7 +46,7 @@ async function madeBy(number: string, key = server.key): Promise<Made[]> {
 }
 
 describe("a recurring invoice", () => {
-  it("is a template that makes payable invoices, each once and in order, over a long jump", async () => {
+  it("is a template that creates payable invoices, each once and in order, over a long clock jump", async () => {
     const buyer = await addBilledAccount(server, "Subscriber");
     const first = start(0);
     const invoiceNumber = randomUUID();
@@ -90,7 +90,7 @@ describe("a recurring invoice", () => {
     expect(hidden.status).toBe(404);
   });
 
-  it("is made in the order of time with those of other templates, after one jump of the clock", async () => {
+  it("creates invoices in order of time across templates, after one clock jump", async () => {
     const numbers = Array.from({ length: 23 }, () => randomUUID());
     for (const [at, invoiceNumber] of numbers.entries()) {
       const first = new Date(start(1).getTime() + at * HOUR_MS);
@@ -98,7 +98,7 @@ describe("a recurring invoice", () => {
       const recurringRule = `DTSTART:${compact(first)}\nRRULE:${rule}`;
       good(await create(server, { invoiceNumber, recurringRule }));
     }
-    // Not by the route, which lets the work of each time run before it goes on.
+    // Not through the route, which runs the due work of each time before it continues.
     await server.core.clock.advance(12 * DAY_MS);
     await settle(server);
     const made = (await Promise.all(numbers.map((number) => madeBy(number)))).flat();
@@ -108,7 +108,7 @@ describe("a recurring invoice", () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  it("stops when it is canceled, and tells nobody", async () => {
+  it("stops when it is canceled, and sends no event", async () => {
     const invoiceNumber = randomUUID();
     const recurringRule = `DTSTART:${compact(start(0))} RRULE:FREQ=DAILY`;
     const template = good(await create(server, { invoiceNumber, recurringRule }));
@@ -123,7 +123,7 @@ describe("a recurring invoice", () => {
     expectRefusal(await change(server, template.id, "accept"), "invalid_transition");
   });
 
-  it("begins at once without DTSTART, and passes over a number that is taken", async () => {
+  it("starts at once without DTSTART, and skips a number that is taken", async () => {
     const invoiceNumber = randomUUID();
     good(await create(server, { invoiceNumber: `${invoiceNumber}-1` }));
     const recurringRule = "RRULE:FREQ=WEEKLY;COUNT=2";
@@ -135,7 +135,7 @@ describe("a recurring invoice", () => {
     expect(numbers.slice(1)).toEqual([`${invoiceNumber}-1-2`, `${invoiceNumber}-2`]);
   });
 
-  it("makes nothing up for the past", async () => {
+  it("creates nothing for the past", async () => {
     const invoiceNumber = randomUUID();
     const recurringRule = `DTSTART:${compact(start(-40))}\nRRULE:FREQ=WEEKLY`;
     const template = good(await create(server, { invoiceNumber, recurringRule }));
@@ -161,7 +161,7 @@ describe("a rule", () => {
     "dtstart:20261201\nrrule:freq=yearly;bymonth=3;byday=1MO",
     "FREQ=WEEKLY;BYDAY=MO,FR;UNTIL=20271231T000000Z",
     "FREQ=DAILY;INTERVAL=2;BYDAY=TU",
-  ])("is read: %j", (text) => {
+  ])("is accepted: %j", (text) => {
     expect(reasonOf(text)).toBeNull();
   });
 
@@ -253,7 +253,7 @@ describe("a rule", () => {
     expect(first(text)).toEqual(expected);
   });
 
-  it("keeps its time of the day in UTC where people change their clocks", () => {
+  it("keeps its time of day in UTC across daylight saving changes", () => {
     const text = "DTSTART:20270326T013000Z\nRRULE:FREQ=DAILY;COUNT=4";
     const parsed = parseRecurrence(text, NOW);
     if ("reason" in parsed) throw new Error(parsed.reason);
@@ -270,7 +270,7 @@ describe("a rule", () => {
     ["RRULE:FREQ=DAILY\nEXDATE:20261201T000000Z", "Remove EXDATE"],
     ["DTSTART;TZID=Europe/Lisbon:20261201T000000\nRRULE:FREQ=DAILY", "without a TZID"],
     ["RRULE:FREQ=DAILY;COUNT=3;UNTIL=20271231T000000Z", "COUNT or UNTIL"],
-  ])("says what to send instead of %j", (text, words) => {
+  ])("that is refused says what to send instead of %j", (text, words) => {
     expect(reasonOf(text)).toContain(words);
   });
 
@@ -287,7 +287,7 @@ describe("a rule", () => {
     "DTSTART:20270228T000000Z RRULE:FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=30",
     "DTSTART:20270101T000000Z RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=2;BYDAY=MO;BYSETPOS=5",
     "DTSTART:20500101T000000Z RRULE:FREQ=MONTHLY",
-  ])("that never comes, or not for ten years, is found out in no time: %j", (text) => {
+  ])("without an occurrence in ten years is detected quickly: %j", (text) => {
     const before = process.cpuUsage();
     const found = first(text);
     if (Array.isArray(found)) expect(found).toEqual([undefined, undefined]);

@@ -23,11 +23,11 @@ it.each([
     "update invoice_changes set from_status = 'paid' where sequence = 3",
   ],
   [
-    "a change that no event tells of",
+    "a change without an event",
     "update invoice_changes set id = gen_random_uuid() where sequence = 2",
     null,
   ],
-])("verify names the invoice with %s changed behind our back", async (_what, wrong, right) => {
+])("verify reports an invoice with %s, changed in the database", async (_what, wrong, right) => {
   await server.db.database.query(wrong);
   expect(await findFault(server)).toContain(`invoice ${id} of account ${server.account_id}`);
   if (right) {

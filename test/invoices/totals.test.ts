@@ -30,7 +30,7 @@ describe("totals", () => {
     expect(totalsOf([item(more)]).total).toBe(total);
   });
 
-  it("are what an independent calculation in whole units of 10^-30 finds", () => {
+  it("equal an independent calculation in whole units of 10^-30", () => {
     const decimal = (digits: number) =>
       fc
         .tuple(fc.nat({ max: 999_999 }), fc.integer({ min: 0, max: digits }))
@@ -71,7 +71,7 @@ type Parts = { units: number; scale: number };
 
 const SCALE = 10n ** 30n;
 
-/** Everything in multiples of 10^-30, where each value of the test is whole. */
+/** Everything in multiples of 10^-30, of which each value of the test is a whole number. */
 function scaledTotal({ quantity, unitPrice, tax }: Line): bigint {
   const net = unitPrice * scaled(quantity);
   const percent = tax?.type === "percentage" ? scaled(tax.percent) : 0n;
@@ -85,7 +85,7 @@ function scaled({ units, scale }: Parts): bigint {
   return BigInt(units) * 10n ** BigInt(30 - scale);
 }
 
-/** Written by hand: the language's own forms of a number know exponents and rounding. */
+/** Formatted manually: JavaScript would use exponents and rounding. */
 function plain({ units, scale }: Parts): string {
   const digits = String(units).padStart(scale + 1, "0");
   return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;

@@ -48,7 +48,7 @@ function readStored(quote_id: string): Promise<Stored[]> {
   );
 }
 
-/** Minor units as plain decimal text, made without the service's own functions. */
+/** Minor units as plain decimal text, computed without the service's own functions. */
 function toText(minor: bigint, digits: number): string {
   const all = String(minor).padStart(digits + 1, "0");
   const decimals = digits === 0 ? "" : all.slice(-digits).replace(/0+$/, "");
@@ -56,7 +56,7 @@ function toText(minor: bigint, digits: number): string {
   return decimals === "" ? whole : `${whole}.${decimals}`;
 }
 
-/** What a plain decimal text says, in minor units; null when it needs more digits. */
+/** A plain decimal text in minor units; null when it needs more digits. */
 function toMinor(text: string, digits: number): bigint | null {
   if (!/^\d+(\.\d+)?$/.test(text)) return null;
   const [whole = "", decimals = ""] = text.split(".");
@@ -64,7 +64,7 @@ function toMinor(text: string, digits: number): bigint | null {
   return BigInt(whole + decimals.slice(0, digits).padEnd(digits, "0"));
 }
 
-/** The numbers of a raw answer, as they stand in it. */
+/** The numbers of a raw response, exactly as written. */
 const numbersOf = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`"${name}":([^,}]+)`, "g"))].map((match) => match[1]);
 
@@ -78,7 +78,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
     const smaller = minor / 10n ** BigInt(shift);
     return smaller < least ? least + smaller : smaller;
   });
-  /** As a number, as the plain text, or with zeros that mean nothing. */
+  /** As a number, as plain text, or with insignificant zeros. */
   const form = fc.constantFrom("number", "text", "zeros");
 
   it("every amount is stored and shown exactly as it was sent", async () => {
@@ -86,7 +86,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
     await fc.assert(
       fc.asyncProperty(items, async (wanted) => {
         const quote_id = await addQuote(server, user_id);
-        // In sum, too, they stay below the limit.
+        // Their sum must stay below the limit too.
         const minors = wanted.map(([minor]) => least + minor / BigInt(ITEMS));
         const sent = wanted.map(([, how], at) => {
           const text = toText(minors[at]!, digits);
@@ -127,7 +127,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
     fc.constantFrom(2 ** 53, 2 ** 53 + 2, 1e15, 1e21, 5e-324, 0.1 + 0.2, 1.005, 4.35, 1000.5),
   );
 
-  it("whatever is sent is either refused or kept as it is", async () => {
+  it("every amount is either refused or kept unchanged", async () => {
     let quote_id = await addQuote(server, user_id);
     let count = 0;
     await fc.assert(
@@ -153,7 +153,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
     );
   });
 
-  it("one decimal too many is refused, never rounded", async () => {
+  it("an amount with one decimal too many is refused, never rounded", async () => {
     const quote_id = await addQuote(server, user_id);
     await fc.assert(
       fc.asyncProperty(amount, fc.constantFrom(1, 5, 9), async (minor, last) => {

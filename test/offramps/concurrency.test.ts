@@ -4,7 +4,7 @@ import { startTestServer } from "../harness/server.ts";
 import { deposit, findFault, good, openStory, type Story, settle } from "./story.ts";
 
 let server: TestServer;
-/** Another process on the same database: there, only the database settles who comes first. */
+/** Another process on the same database, so that only the database decides who is first. */
 let beside: TestServer;
 beforeAll(async () => {
   const environment = { SLIPROAD_DOCUMENTS: "never" };
@@ -19,7 +19,7 @@ afterAll(async () => {
 const AT_ONCE = 50;
 const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 
-/** All at once, by turns to either process. */
+/** All at once, alternating between the processes. */
 function race(count: number, call: (on: TestServer, index: number) => Promise<Answer>) {
   return Promise.all(
     Array.from({ length: count }, (_, index) => call(index % 2 === 0 ? server : beside, index)),
@@ -37,7 +37,7 @@ async function register({ user_id }: Story): Promise<void> {
 }
 
 describe("adding to one quote", () => {
-  it("64 clients, and one who executes it meanwhile: the total is the sum, nothing comes after", async () => {
+  it("64 clients add while another executes: the total is the sum, and nothing is added afterwards", async () => {
     const story = await openStory(server);
     const path = `/users/${story.user_id}/quotes/${story.quote_id}`;
     const add = (on: TestServer, amount: number) =>
@@ -90,7 +90,7 @@ describe("adding to one quote", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("5 000 items in requests of any size: the total is the sum of the items, the next one is too many", async () => {
+  it("5 000 items in requests of any size: the total is the sum of the items, and one more is refused", async () => {
     const story = await openStory(server, [{ amount: 1 }]);
     const sizes = cutUp(4_999);
     const items = sizes.map((size) =>
@@ -115,7 +115,7 @@ describe("adding to one quote", () => {
 });
 
 describe("one balance", () => {
-  it("50 refunds of all of it: one wins", async () => {
+  it("of 50 refunds of the whole balance, one succeeds", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 100 });
     await register(story);
@@ -128,7 +128,7 @@ describe("one balance", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("50 quotes to be funded with it, or one quote 50 times: one wins", async () => {
+  it("of 50 quotes funded from it, or one quote funded 50 times, one call succeeds", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount: amount * 2 });
@@ -154,7 +154,7 @@ describe("one balance", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("refunds, fundings and an execution at once: it is spent once", async () => {
+  it("refunds, fundings and an execution at once spend it only once", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount });
@@ -173,7 +173,7 @@ describe("one balance", () => {
     const won = answers.filter((answer) => answer.status === 200).length;
     expect(answers.every(({ status }) => status === 200 || status === 422)).toBe(true);
     const { status } = await story.show();
-    // Either one of them won, or the executed quote was faster than all of them.
+    // Either one of them succeeded, or the executed quote was faster than all of them.
     expect(won).toBe(status === "ongoing_checks" ? 1 : 0);
     expect(await story.owed()).toBe(0);
     expect(await findFault(server)).toBeNull();
@@ -181,7 +181,7 @@ describe("one balance", () => {
 });
 
 describe("one bounced offramp", () => {
-  it("50 re-routes: one wins, and it is paid once more", async () => {
+  it("of 50 re-routes one succeeds, and it is paid once more", async () => {
     const story = await openBounced();
     const path = `/users/${story.user_id}/offramps/${story.offramp_id}/reroute`;
     const body = { offramp: { payment_detail_id: story.payment_detail_id } };
@@ -195,7 +195,7 @@ describe("one bounced offramp", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("50 re-routes and refunds: one wins", async () => {
+  it("of 50 re-routes and refunds one succeeds", async () => {
     const story = await openBounced();
     const path = `/users/${story.user_id}/offramps/${story.offramp_id}`;
     const body = { offramp: { payment_detail_id: story.payment_detail_id } };
@@ -223,7 +223,7 @@ async function openBounced(): Promise<Story> {
 
 type Made = { destination_amount: number; fee: number; rate: number };
 
-/** What one item costs, by the words of the contract: rounded up to the sixth decimal. */
+/** The cost of one item by the contract: rounded up to the sixth decimal. */
 function tokensOf({ destination_amount, fee, rate }: Made): bigint {
   const minor = BigInt(Math.round(destination_amount * 100)) + BigInt(Math.round(fee * 100));
   const [whole = "", decimals = ""] = String(rate).split(".");
@@ -232,7 +232,7 @@ function tokensOf({ destination_amount, fee, rate }: Made): bigint {
   return (numerator + rate_units - 1n) / rate_units;
 }
 
-/** Parts of 1 to 500 that make up the whole. */
+/** Random parts of 1 to 500 that add up to the whole. */
 function cutUp(whole: number): number[] {
   const parts: number[] = [];
   for (let rest = whole; rest > 0; rest -= parts.at(-1)!) {

@@ -58,14 +58,14 @@ async function expectProblem(
 }
 
 describe("a request as a whole", () => {
-  it("400 without items, 422 with more than 500, 400 without the array", async () => {
+  it("400 without items or without the array, 422 with more than 500 items", async () => {
     await expectProblem(add([]), "offramps", "parameter_missing", 400);
     await expectProblem(add(undefined), "offramps", "parameter_missing", 400);
     const many = Array.from({ length: 501 }, () => item("eur", 1));
     await expectProblem(add(many), "offramps", "record_invalid");
   });
 
-  it("takes 500 items, in their order", async () => {
+  it("accepts 500 items and keeps their order", async () => {
     const quote_id = await addQuote(server, user_id);
     const items = Array.from({ length: 500 }, (_, index) => item("eur", index + 1));
     const { offramps } = good(await add(items, quote_id));
@@ -80,7 +80,7 @@ describe("a request as a whole", () => {
     expect(more.has_more_offramps).toBe(true);
   });
 
-  it("all or none: one bad item leaves the quote as it was, and every problem is named", async () => {
+  it("creates all or none: one bad item leaves the quote unchanged, and every problem is reported", async () => {
     const quote_id = await addQuote(server, user_id);
     const answer = await add(
       [
@@ -111,7 +111,7 @@ describe("a request as a whole", () => {
     expect(quote.deposit_token_amount).toBe(0);
   });
 
-  it("404 for a quote of nobody, of another user, or with a malformed id", async () => {
+  it("404 for an unknown quote, another user's quote, or a malformed id", async () => {
     const other_user = await addApprovedUser(server);
     const foreign = await addQuote(server, other_user);
     for (const id of [crypto.randomUUID(), foreign, "nonsense"]) {
@@ -123,7 +123,7 @@ describe("a request as a whole", () => {
 });
 
 describe("the payment detail", () => {
-  it("404 when it is another user's, or another account's", async () => {
+  it("404 when it belongs to another user or another account", async () => {
     const other_user = await addApprovedUser(server);
     const foreign = await addPaymentDetail(server, other_user, "eur");
     const more = { payment_detail_id: foreign };
@@ -135,7 +135,7 @@ describe("the payment detail", () => {
     );
   });
 
-  it("422 when it was deactivated or refused; pending is for the execution to judge", async () => {
+  it("422 when it was deactivated or refused; a pending one is checked at execution", async () => {
     const set = async (status: string) => {
       const id = await addPaymentDetail(server, user_id, "eur");
       const path = `/sandbox/users/${user_id}/payment_details/${id}`;
@@ -154,7 +154,7 @@ describe("the payment detail", () => {
     expect(executed.body.error_code).toBe("payment_detail_not_approved");
   });
 
-  it("422 when its currency is another one, or one that is not paid out", async () => {
+  it("422 when its currency differs, or is not paid out", async () => {
     const field = "offramps[0].destination_currency";
     await expectProblem(
       addOne("eur", 10, { destination_currency: "usd" }),
@@ -173,20 +173,20 @@ describe("the payment detail", () => {
 describe("the rail", () => {
   const railOf = async (answering: Promise<Answer>) => good(await answering).offramps[0].rails;
 
-  it("in eur is the payment detail's, whatever was asked for", async () => {
+  it("in eur is always the payment detail's", async () => {
     expect(await railOf(addOne("eur", 40))).toBe("local");
     expect(await railOf(addOne("eur", 40, { rails: "swift" }))).toBe("local");
     expect(await railOf(addOne("eur_swift", 40, { rails: "local", ...document }))).toBe("swift");
   });
 
-  it("elsewhere is the one asked for, else the payment detail's", async () => {
+  it("in other currencies is the requested one, else the payment detail's", async () => {
     expect(await railOf(addOne("usd", 40))).toBe("local");
     expect(await railOf(addOne("usd", 40, { rails: "wire" }))).toBe("wire");
     expect(await railOf(addOne("usd", 40, { rails: "SWIFT", ...document }))).toBe("swift");
     expect(await railOf(addOne("usd_swift", 40, document))).toBe("swift");
   });
 
-  it("422 when the currency does not offer it, the account lacks its fields, or it is none", async () => {
+  it("422 when the currency does not offer it, the account lacks its fields, or it does not exist", async () => {
     const field = "offramps[0].rails";
     await expectProblem(addOne("mxn", 4000, { rails: "swift" }), field, "rails_not_available");
     await expectProblem(addOne("mxn", 4000, { rails: "wire" }), field, "rails_not_available");
@@ -200,7 +200,7 @@ describe("minimums and documents, on the rail that is used", () => {
     ["usd", 1, 0.99, {}],
     ["usd", 30, 29.99, { rails: "swift", ...document }],
     ["eur", 1, 0.99, {}],
-    // The detail's rail counts in eur, so its minimum too.
+    // In eur the payment detail's rail applies, so its minimum does too.
     ["eur", 1, 0.99, { rails: "swift" }],
     ["eur_swift", 30, 29.99, { rails: "local", ...document }],
     ["mxn", 400, 399.99, {}],
@@ -221,18 +221,18 @@ describe("minimums and documents, on the rail that is used", () => {
     expect(offramps[0].supporting_document).toEqual({ submitted_url: URL, status: "not_checked" });
   });
 
-  it("swift needs one at any amount; a blank address is none", async () => {
+  it("swift needs a document at any amount; a blank URL counts as none", async () => {
     const missing = "supporting_document_required";
     await expectProblem(addOne("usd_swift", 30), field, missing);
     const blank = { supporting_document_attributes: { submitted_url: "  " } };
     await expectProblem(addOne("usd_swift", 30, blank), field, missing);
     const absent = { supporting_document_attributes: null };
     await expectProblem(addOne("usd", 30, { rails: "swift", ...absent }), field, missing);
-    // In eur the detail's rail decides: local, so none is needed.
+    // In eur the payment detail's rail applies: local, so no document is needed.
     good(await addOne("eur", 30, { rails: "swift" }));
   });
 
-  it("422 for an address that is none, carries a password or is too long", async () => {
+  it("422 for a URL that is malformed, contains a password or is too long", async () => {
     const at = (submitted_url: string) =>
       addOne("eur", 30, { supporting_document_attributes: { submitted_url } });
     await expectProblem(at("files.test/a.pdf"), field, "record_invalid");
@@ -247,11 +247,11 @@ describe("minimums and documents, on the rail that is used", () => {
 });
 
 describe("the size of a request", () => {
-  it("16 MiB are read and carried out, one byte more is 413 and stores nothing", async () => {
+  it("16 MiB are accepted; one byte more is 413 and stores nothing", async () => {
     const quote_id = await addQuote(server, user_id);
     const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
     const json = JSON.stringify({ offramps: [item("eur", 10)] });
-    // Blanks between values are JSON: the request is right, and as long as it may be.
+    // Blanks between values are valid JSON, so the request is valid at the maximum size.
     const padded = (bytes: number) => json + " ".repeat(bytes - json.length);
     const limit = 16 * 1024 * 1024;
     const over = await server.call("POST", path, undefined, { raw: padded(limit + 1) });
@@ -304,7 +304,7 @@ describe("amounts, references and metadata", () => {
 });
 
 describe("the quote's state", () => {
-  it("expired; executed goes before expired", async () => {
+  it("an expired quote is refused; an executed one is reported as executed, even if expired", async () => {
     const [idle, executed] = [await addQuote(server, user_id), await addQuote(server, user_id)];
     good(await add([item("eur", 10)], executed));
     good(await execute(server, user_id, executed));
@@ -324,7 +324,7 @@ describe("changing and listing", () => {
       offramp,
     });
 
-  it("reference and metadata may change while it is initiated, nothing else ever", async () => {
+  it("reference and metadata can change while it is initiated; nothing else can", async () => {
     const quote_id = await addQuote(server, user_id);
     const metadata = { sandbox_outcome: "stuck", kept: "yes" };
     const made = good(await add([item("eur", 10, { reference: "one", metadata })], quote_id));
@@ -371,7 +371,7 @@ describe("changing and listing", () => {
     expect(good(shown).offramp).toMatchObject(kept);
   });
 
-  it("another account and another user cannot change it; a change without a field is 400", async () => {
+  it("another account or user cannot change it; a change without a field is 400", async () => {
     const quote_id = await addQuote(server, user_id);
     const [{ id }] = good(await add([item("eur", 10)], quote_id)).offramps;
     const { key } = await server.addAccount("Other payer");
@@ -383,7 +383,7 @@ describe("changing and listing", () => {
     expect((await server.call("PATCH", path, {})).body.error_code).toBe("parameter_missing");
   });
 
-  it("the list is newest first, page by page, by quote and by status", async () => {
+  it("the list is newest first, in pages, filtered by quote and by status", async () => {
     const owner = await addApprovedUser(server);
     const detail = await addPaymentDetail(server, owner, "eur");
     const quotes = [await addQuote(server, owner), await addQuote(server, owner)];
@@ -412,7 +412,7 @@ describe("changing and listing", () => {
     expect((await list(`quote_id=${crypto.randomUUID()}`)).ids).toEqual([]);
     const failed = { offramp: { status: "failed" } };
     good(await server.call("PATCH", `/sandbox/offramps/${ids[0]}`, failed));
-    // An offramp fails unpaid only with its whole quote.
+    // An unpaid offramp fails only with its whole quote.
     expect((await list("status=failed")).ids).toEqual(newest_first.slice(3));
     expect((await list(`status=initiated&quote_id=${quotes[0]}`)).ids).toEqual([]);
     const wrong = await server.call("GET", `/users/${owner}/offramps?quote_id=nonsense`);

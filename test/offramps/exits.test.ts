@@ -35,7 +35,7 @@ async function findFault(): Promise<string | null> {
   return (await verify(database, signingKey(signingSeed(config)), input)).fault;
 }
 
-it("walks an offramp whose deposit is short to fiat_sent, by paying the rest", async () => {
+it("the sandbox moves an offramp with a short deposit to fiat_sent by paying the rest", async () => {
   const { user_id, quote_id, id } = await addOfframp();
   await deposit(quote_id, 10);
   await execute(server, user_id, quote_id);
@@ -49,7 +49,7 @@ it("walks an offramp whose deposit is short to fiat_sent, by paying the rest", a
   expect(await findFault()).toBeNull();
 });
 
-it("walks an offramp whose deposit was refunded, by paying it again", async () => {
+it("the sandbox moves an offramp whose deposit was refunded by paying again", async () => {
   const { user_id, quote_id, path, id } = await addOfframp();
   const { deposit_token_amount } = (await server.call("GET", path)).body.quote;
   await deposit(quote_id, deposit_token_amount);
@@ -63,7 +63,7 @@ it("walks an offramp whose deposit was refunded, by paying it again", async () =
   expect(await findFault()).toBeNull();
 });
 
-it("tells how much is missing now after a part was sent", async () => {
+it("the message shows how much is still missing after a partial deposit", async () => {
   const { user_id, quote_id, path, id } = await addOfframp();
   const total = (await server.call("GET", path)).body.quote.deposit_token_amount;
   await deposit(quote_id, 50);
@@ -78,7 +78,7 @@ it("tells how much is missing now after a part was sent", async () => {
   await messageHas(`short by ${Number((total - 100).toFixed(6))}`);
 });
 
-it("shows a balance with more digits than a number holds", async () => {
+it("a balance with more digits than a JavaScript number can represent is shown exactly", async () => {
   const { user_id, quote_id } = await addOfframp();
   for (let times = 0; times < 12; times += 1) await deposit(quote_id, "999999999.999999");
   const shown = await server.call("GET", `/users/${user_id}/balances`);
@@ -111,7 +111,7 @@ it("404 record_not_found when a re-route names no record of the user, whatever e
   });
 });
 
-it("verify names an offramp whose bank proof or encrypted details were changed", async () => {
+it("verify reports an offramp whose bank proof or encrypted details were changed", async () => {
   const { id } = await addOfframp();
   await walk(id, "fiat_sent");
   const change = async (assignment: string) => {

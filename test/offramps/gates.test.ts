@@ -45,7 +45,7 @@ async function addPayout(): Promise<Payout> {
     supporting_document_attributes: { submitted_url: "https://files.test/invoice.pdf" },
   };
   const made = good(await server.call("POST", path, { offramps: [item] }));
-  // The document's copy is stored.
+  // Stores the copy of the document.
   await steps.runAll();
   return { user_id, payment_detail_id, quote_id, offramp_id: made.offramps[0].id };
 }
@@ -79,7 +79,7 @@ type Gate = {
   close(payout: Payout): Promise<unknown>;
   /** Absent where it stays closed for good. */
   open?: (payout: Payout) => Promise<unknown>;
-  /** Whether it can still be closed once the instruction is on record. */
+  /** Whether it can still be closed after the instruction is recorded. */
   is_late: boolean;
   /** Why an execution is refused; null when it is not, because the offramp may wait. */
   refusal: string | null;
@@ -127,11 +127,11 @@ const PLACES: [string, number][] = [
 ];
 const RECORDED = 4;
 
-/** A test that does not concern this gate: left out, not skipped. */
+/** For a test that does not concern this gate: left out, not skipped. */
 const itNot = (_title: string, _test: () => Promise<void>) => {};
 
 describe.each(Object.entries(GATES))("%s", (_, gate) => {
-  it("before the execution: nothing leaves", async () => {
+  it("closed before the execution: nothing is sent", async () => {
     const payout = await addPayout();
     await gate.close(payout);
     const executed = await execute(server, payout.user_id, payout.quote_id);
@@ -146,24 +146,24 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
     expect(await statusOf(payout)).toBe("fiat_sent");
   });
 
-  const places = PLACES.filter(([, beat]) => gate.is_late || beat < RECORDED);
-  it.each(places)("%s: nothing leaves until it opens again", async (_place, beat) => {
+  const places = PLACES.filter(([, step]) => gate.is_late || step < RECORDED);
+  it.each(places)("closed %s: nothing is sent until it opens again", async (_place, step) => {
     const payout = await addPayout();
     good(await execute(server, payout.user_id, payout.quote_id));
-    for (const kind of PAYOUT_STEPS.slice(0, beat)) expect(await steps.run(kind)).toBe(true);
+    for (const kind of PAYOUT_STEPS.slice(0, step)) expect(await steps.run(kind)).toBe(true);
     await gate.close(payout);
     await steps.runAll();
-    expect(await statusOf(payout)).toBe(beat === RECORDED ? "bounced" : "ongoing_checks");
+    expect(await statusOf(payout)).toBe(step === RECORDED ? "bounced" : "ongoing_checks");
     expect(hasLeft(payout)).toBe(false);
     await server.core.clock.advance(HOUR_MS);
     await steps.runAll();
     expect(hasLeft(payout)).toBe(false);
-    await (beat === RECORDED ? leaveBounced(payout, gate) : leaveWaiting(payout, gate));
+    await (step === RECORDED ? leaveBounced(payout, gate) : leaveWaiting(payout, gate));
   });
 
   const ifLate = gate.is_late ? it : itNot;
   ifLate(
-    "between the mark and the call to the bank: it is not told again until it opens",
+    "closed between the mark and the call to the bank: it is not sent again until it opens",
     async () => {
       const payout = await addPayout();
       good(await execute(server, payout.user_id, payout.quote_id));
@@ -195,7 +195,7 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
   });
 });
 
-/** Reopened, it goes on by itself; closed for good, it is refunded. */
+/** Reopened, it continues by itself; closed for good, it is refunded. */
 async function leaveWaiting(payout: Payout, gate: Gate): Promise<void> {
   if (gate.open) {
     await gate.open(payout);

@@ -28,7 +28,7 @@ describe("the status of a quote", () => {
   const listOf = async ({ user_id }: Story, status: string) =>
     idsOf((await get(`/users/${user_id}/quotes?status=${status}`)).quotes);
 
-  it("is open, executed, expired or failed, and lists can be asked for one", async () => {
+  it("is open, executed, expired or failed, and lists can be filtered by it", async () => {
     const story = await openStory(server);
     const short = await story.addQuote();
     good(await story.add(short, [{ amount: 100 }]));
@@ -57,7 +57,7 @@ describe("the status of a quote", () => {
     expect(unknown.body).toMatchObject({ status: 422, errors: [{ field: "status" }] });
   });
 
-  it("is expired at its expiry to the second: it can no longer be executed", async () => {
+  it("is expired exactly at its expiry: it can no longer be executed", async () => {
     const story = await openStory(server);
     await advance(server, EXPIRY_MS);
     expectRefusal(await story.execute(), "quote_expired");
@@ -65,7 +65,7 @@ describe("the status of a quote", () => {
 });
 
 describe("the offramps of the whole account", () => {
-  it("are those of all its users, by user, quote and status, and nobody else's", async () => {
+  it("are those of all its users, filtered by user, quote and status, and no other account's", async () => {
     const { key } = await server.addAccount("Other list");
     const first = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
     const second = await openStory(server);
@@ -89,7 +89,7 @@ describe("the offramps of the whole account", () => {
     ]);
   });
 
-  it("cost the same wherever the page lies: an index gives them in their order", async () => {
+  it("cost the same on every page: an index returns them in order", async () => {
     const plan = async (condition: string) => {
       const rows = await server.db.database.query<{ "QUERY PLAN": string }>(
         `explain select * from offramps where account_id = '${server.account_id}'
@@ -101,8 +101,8 @@ describe("the offramps of the whole account", () => {
   });
 });
 
-describe("what is owed and what came in", () => {
-  it("is summed over the account, and each deposit is listed with its sender", async () => {
+describe("balances and deposits", () => {
+  it("balances are summed over the account, and each deposit is listed with its sender", async () => {
     const { key } = await server.addAccount("Other");
     const before = (await get("/balances")).balances;
     const amountOf = (balances: { currency: string; amount: number }[], currency: string) =>
@@ -153,7 +153,7 @@ describe("what is owed and what came in", () => {
     ]);
   });
 
-  it("refunds are listed by status; a refund address says when it was changed last", async () => {
+  it("refunds are listed by status; a refund address shows when it was last changed", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 20 });
     const path = `/users/${story.user_id}`;
@@ -168,7 +168,7 @@ describe("what is owed and what came in", () => {
   });
 });
 
-describe("outcomes that are asked for", () => {
+describe("requested outcomes", () => {
   it("are one per attempt, separated by commas; attempts beyond them succeed", async () => {
     const outcomes = { sandbox_outcome: "bounced, bounced" };
     const story = await openStory(server, [{ amount: 100, metadata: outcomes }]);

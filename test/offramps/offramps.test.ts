@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("offramps", () => {
-  it("creates the sample of the interface as it says", async () => {
+  it("creates the sample of the interface document with the values it states", async () => {
     const user_id = await addApprovedUser(server);
     const usd = await addPaymentDetail(server, user_id, "usd_swift");
     const eur = await addPaymentDetail(server, user_id, "eur");
@@ -52,7 +52,7 @@ describe("offramps", () => {
     ]);
   });
 
-  it("goes from a quote to money in the bank", async () => {
+  it("leads from a quote to money in the bank", async () => {
     const user_id = await addApprovedUser(server);
     const eur = await addPaymentDetail(server, user_id, "eur");
     const quote_id = await addQuote(server, user_id);

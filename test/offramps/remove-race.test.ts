@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("eight removals and executions at once: what was executed is paid whole, the rest is gone", async () => {
+it("eight concurrent removals and executions: an executed offramp is paid in full, the rest are removed", async () => {
   const items = Array.from({ length: 5 }, () => ({ amount: 100 }));
   const story = await openStory(server, items);
   const path = `/users/${story.user_id}/quotes/${story.quote_id}`;

@@ -26,7 +26,7 @@ const remove = (
   );
 
 describe("an offramp removed from its quote", () => {
-  it("is answered as it was, is gone, and the totals follow", async () => {
+  it("is returned as it was, is gone afterwards, and the totals are reduced", async () => {
     const story = await openStory(server, [{ amount: 1000 }, { amount: 200 }]);
     const [kept, removed] = story.offramp_ids as [string, string];
     const path = `/users/${story.user_id}/quotes/${story.quote_id}`;
@@ -45,7 +45,7 @@ describe("an offramp removed from its quote", () => {
     expect(await story.owed()).toBe(0);
   });
 
-  it("is answered again for the same Idempotency-Key, and the totals fall once", async () => {
+  it("is returned again for the same Idempotency-Key, and the totals are reduced once", async () => {
     const story = await openStory(server, [{ amount: 1000 }, { amount: 1000 }]);
     const [, removed] = story.offramp_ids as [string, string];
     const idempotency_key = `remove-${removed}`;
@@ -57,7 +57,7 @@ describe("an offramp removed from its quote", () => {
     expect(await story.total()).toBe(await (await openStory(server)).total());
   });
 
-  it("without a key by eight callers at once is removed once", async () => {
+  it("is removed once by eight concurrent callers without a key", async () => {
     const story = await openStory(server, [{ amount: 1000 }, { amount: 1000 }]);
     const [, removed] = story.offramp_ids as [string, string];
     const answers = await Promise.all(Array.from({ length: 8 }, () => remove(story, removed)));
@@ -66,7 +66,7 @@ describe("an offramp removed from its quote", () => {
     expect(await story.total()).toBe(await (await openStory(server)).total());
   });
 
-  it("422 once the quote is executed or has expired; the last one leaves nothing to execute", async () => {
+  it("422 once the quote is executed or expired; without its last offramp it cannot be executed", async () => {
     const executed = await openStory(server);
     good(await executed.execute());
     expectRefusal(await remove(executed, executed.offramp_id), "quote_already_executed");
@@ -90,7 +90,7 @@ describe("an offramp removed from its quote", () => {
     expect((await story.show()).status).toBe("initiated");
   });
 
-  it("takes the files of its document with it", async () => {
+  it("is removed together with the files of its document", async () => {
     const fixture = await openDocumentFixture(server);
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);

@@ -8,7 +8,7 @@ import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness
 import type { Answer, TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** A quote's life, and how long after it a transfer may still be named. */
+/** A quote's lifetime, and how long after it a transfer may still be named. */
 export const EXPIRY_MS = 30 * MINUTE_MS;
 export const GRACE_MS = HOUR_MS;
 const IDLE_MAX_MS = 20_000;
@@ -18,7 +18,7 @@ export type Item = { amount: number | string; metadata?: Record<string, string> 
 
 export type Story = Awaited<ReturnType<typeof openStory>>;
 
-/** A user with a bank account in eur, and a quote to which the given payouts were added. */
+/** A user with a bank account in eur, and a quote with the given offramps. */
 export async function openStory(server: TestServer, items: readonly Item[] = [{ amount: 1000 }]) {
   const user_id = await addApprovedUser(server);
   const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
@@ -63,13 +63,13 @@ export async function openStory(server: TestServer, items: readonly Item[] = [{ 
         const offramp = await show(id);
         return offramp.status === status && offramp;
       }),
-    /** What is owed to the user. */
+    /** The user's balance. */
     owed: async (token = "usdc"): Promise<number> => {
       const { balances } = good(await server.call("GET", `${path}/balances`));
       const own = balances.find((entry: { currency: string }) => entry.currency === token);
       return own?.amount ?? 0;
     },
-    /** The exit: everything goes to an address that the user has registered. */
+    /** Refunds the amount to an address that the user has registered. */
     takeOut: async (amount: number, token = "usdc") => {
       await server.call("POST", `${path}/refund_addresses`, {
         refund_address: { chain: "polygon", address: REFUND_ADDRESS },
@@ -103,7 +103,7 @@ export type Transfer = {
   mined_at?: string;
 };
 
-/** Lets a transfer arrive and waits for whatever it sets off. */
+/** Simulates a transfer and waits for everything it triggers. */
 export async function deposit(server: TestServer, crypto_deposit: Transfer): Promise<void> {
   good(await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit }));
   await settle(server);
@@ -119,7 +119,7 @@ export async function settle(server: TestServer): Promise<void> {
   expect(await server.app.worker.runUntilIdle(IDLE_MAX_MS)).toBe(true);
 }
 
-/** What `sliproad verify` finds wrong once everything is sealed; null when all is well. */
+/** What `sliproad verify` reports once everything is sealed; null when there is no problem. */
 export async function findFault(server: TestServer): Promise<string | null> {
   const { config, database, clock } = server.core;
   const key = signingKey(signingSeed(config));
@@ -128,7 +128,7 @@ export async function findFault(server: TestServer): Promise<string | null> {
   return (await verify(database, key, time)).fault;
 }
 
-/** The natural balance of one of the installation's own accounts. */
+/** The balance of one of the installation's own ledger accounts, on its natural side. */
 export async function ledgerBalance(
   server: TestServer,
   ledger_account: string,

@@ -43,12 +43,11 @@ async function tell(on: TestServer): Promise<void> {
 
 type Column = { table_name: string; column_name: string; data_type: string };
 
-/** What cannot be read is noticed by whoever reads it: it is sealed with its place. */
+/** Encrypted with its place, so a changed value fails to decrypt when it is read. */
 const CIPHERTEXT = ["offramps.details", "events.body"];
 
 /**
- * Notes of how far something has come and when. They move no money: what does, an event or an
- * entry of the ledger vouches for.
+ * Progress and timestamps. They move no money: what does is covered by an event or a ledger entry.
  */
 const NOTES = [
   ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
@@ -56,7 +55,7 @@ const NOTES = [
 ].map((column) => `quotes.${column}`);
 /** Counts retries between two events, so no event vouches for it; it only ends the retries. */
 const RETRIES = ["offramps.document_fetch_failures"];
-/** Which trace an event's webhooks belong to says nothing about money. */
+/** The trace that an event's webhooks belong to has no effect on money. */
 const TRACES = ["events.trace_id"];
 const HAND_OVER = ["payment_detail_id", "flagged_at", "created_at", "updated_at"].map(
   (column) => `payouts.${column}`,
@@ -70,7 +69,7 @@ const OTHER_VALUES: Record<string, string> = {
   "offramps.document_source": "'upload'",
   "offramps.payout_reference": `'{"end_to_end_id":"x","trace_number":null,"uetr":null}'`,
   "payouts.status": "case when status in ('booked', 'returned') then 'sent' else 'booked' end",
-  // The database lets one stand only beside the other.
+  // The database allows either only together with the other.
   "events.change_id": "gen_random_uuid(), role = 'buyer'",
   "events.role": "'buyer', change_id = gen_random_uuid()",
   "quotes.deposit_token": "'usdt'",
@@ -88,7 +87,7 @@ const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
     `coalesce(${column}, '2026-11-15T00:00:00Z') + interval '1 second'`,
 };
 
-/** How a row is named, by the columns that name it. */
+/** How verify names a row, by its key columns. */
 const NAMES: Record<string, string> = {
   offramps: "id",
   quotes: "id",
@@ -99,7 +98,7 @@ const NAMES: Record<string, string> = {
   ledger_balances: "ledger_account",
 };
 
-/** A balance of zero is the same as none, and a quote without offramps says nothing. */
+/** A balance of zero equals none, and a quote without offramps proves nothing. */
 const CHOSEN: Record<string, string> = { ledger_balances: "balance > 0" };
 
 async function listColumns(session: Session): Promise<Column[]> {
@@ -111,7 +110,7 @@ async function listColumns(session: Session): Promise<Column[]> {
   );
 }
 
-/** Changes one value of one row, asks for the fault, and takes the change back. */
+/** Changes one value of one row, runs verify, and reverts the change. */
 async function tamper(column: Column, row: string): Promise<string | null> {
   const { table_name, column_name, data_type } = column;
   const undo = new Error("undone");
@@ -121,7 +120,7 @@ async function tamper(column: Column, row: string): Promise<string | null> {
   const { config, database } = server.core;
   await database
     .transaction(async (tx) => {
-      // References and their checks are no protection against whoever writes to the tables.
+      // Foreign keys and checks do not protect against an attacker who writes to the tables.
       await tx.query("set local session_replication_role = replica");
       await tx.query(`update ${table_name} set ${column_name} = ${value} where ctid = $1::tid`, [
         row,
@@ -136,8 +135,8 @@ async function tamper(column: Column, row: string): Promise<string | null> {
   return fault;
 }
 
-describe("a value changed behind the program's back", () => {
-  it("is none as it stands", async () => {
+describe("a value changed directly in the database", () => {
+  it("verify finds no fault before any change", async () => {
     const { config, database } = server.core;
     const key = signingKey(signingSeed(config));
     expect(await findFault(database, key, server.account_id, now())).toBeNull();

@@ -19,7 +19,7 @@ let server: TestServer;
 const bank = createScriptedBank();
 const sent = new Map<string, number>();
 
-/** Counts what really leaves: the key is what makes a second call harmless. */
+/** Counts real transfers: the key is what makes a second call harmless. */
 function countingChain(chain: ChainPort, onSent: () => void = () => {}): ChainPort {
   return {
     ...chain,
@@ -45,7 +45,7 @@ async function runWith(database: Database): Promise<void> {
   const { core } = server;
   const chain = countingChain(createSandboxChain(core.database));
   const steps = await openSteps(core, { chain, bank: bank.port }, database);
-  // The bank is asked every second; nobody moves the clock here.
+  // The bank is read every second; the clock does not move here.
   await core.database.query("update tasks set due_at = created_at where kind = $1", [
     READ_CREDITS_TASK,
   ]);
@@ -69,7 +69,7 @@ async function eraseUser(user_id: string): Promise<string> {
 }
 
 describe("a process that ends at any commit", { timeout: 90_000 }, () => {
-  it("of a return of what an onramp holds: given back once, the books are right", async () => {
+  it("of a return from an onramp: given back once, the ledger is right", async () => {
     await atEveryCommit(server.core.database, async (run, round) => {
       const onramp = await openOnramp(server);
       await setKyc(onramp.user_id, "suspended");
@@ -79,7 +79,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       const { id } = deposits[0];
       good(await act(server, id, "return"));
       await run(runWith);
-      // Whoever has nothing open any more may be erased, also in the middle of this.
+      // A user with nothing open may be erased, even in the middle of this.
       await eraseUser(onramp.user_id);
       await runWith(server.core.database);
       const { deposit } = good(await server.call("GET", `/deposits/${id}`));
@@ -90,7 +90,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("between the two sides of a match, and the user is erased: the deposit stays matched", async () => {
+  it("between the two sides of a match, with the user erased: the deposit stays matched", async () => {
     const onramp = await openOnramp(server);
     bank.receive(credit(server, { text: onramp.code }));
     const { core } = server;
@@ -116,7 +116,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("of a deposit and its delivery: credited once, sent once, the books are right", async () => {
+  it("of a deposit and its delivery: credited once, sent once, the ledger is right", async () => {
     const commits = await atEveryCommit(server.core.database, async (run, round) => {
       const onramp = await openOnramp(server);
       const lines = await countBankLines();
@@ -142,7 +142,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     expect(sent.size).toBeGreaterThan(0);
   });
 
-  it("of a return: sent back once, the books are right", async () => {
+  it("of a return: sent back once, the ledger is right", async () => {
     await atEveryCommit(server.core.database, async (run, round) => {
       const line = credit(server, { text: "to be sent back" });
       bank.receive(line);
@@ -162,7 +162,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
 });
 
 describe("two lines of the bank that contradict each other", { timeout: 90_000 }, () => {
-  it("are never both dismissed once both stand in the books", async () => {
+  it("are never both dismissed once both are posted", async () => {
     const { core } = server;
     const line = credit(server, { text: "nobody's", amount: 1_000n });
     bank.receive(line);
@@ -170,7 +170,7 @@ describe("two lines of the bank that contradict each other", { timeout: 90_000 }
     await runWith(core.database);
     const listed = await findLines(core.database, server.account_id, [line.bank_reference]);
     const conflict = listed.find((row) => row.is_conflict)!;
-    // Two deposits reach for one onramp: the conflict is believed, comes second, and waits again.
+    // Two deposits for one onramp: the conflict is posted, comes second, and waits again.
     const onramp = await openOnramp(server);
     bank.receive(credit(server, { text: onramp.code }));
     const deps = { ...core, bank: bank.port, operator_id: server.account_id };

@@ -14,7 +14,7 @@ import {
 } from "../offramps/story.ts";
 import { act, openOnramp, receive, showDeposit } from "./story.ts";
 
-/** A chain that may fail before or after it has sent; it counts what really left. */
+/** A chain that may fail before or after it has sent; it counts real transfers. */
 function createFailingChain(chain: ChainPort) {
   const state = {
     fails: null as "before" | "after" | "refuses" | null,
@@ -55,7 +55,7 @@ const setKyc = async (user_id: string, status: string) =>
 
 describe("a chain that fails", () => {
   it.each(["before", "after"] as const)(
-    "%s sending: the coins leave exactly once",
+    "%s sending: the coins are sent exactly once",
     async (when) => {
       const onramp = await openOnramp(server);
       chain.state.fails = when;
@@ -93,7 +93,7 @@ describe("a chain that fails", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("a deposit whose coins may have left cannot be returned", async () => {
+  it("a deposit whose coins may have been sent cannot be returned", async () => {
     const onramp = await openOnramp(server);
     chain.state.fails = "after";
     const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
@@ -105,7 +105,7 @@ describe("a chain that fails", () => {
 });
 
 describe("gates at delivery", () => {
-  it("a user who lost the approval is not delivered to; approved again, delivery goes on", async () => {
+  it("a user who lost approval gets no delivery; once approved again, delivery continues", async () => {
     const onramp = await openOnramp(server);
     await setKyc(onramp.user_id, "suspended");
     await receive(server, { amount: 1004, deposit_message: onramp.code });
@@ -120,7 +120,7 @@ describe("gates at delivery", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("what is held can be returned: the onramp fails, the payer has the money, nothing is left", async () => {
+  it("a held deposit can be returned: the onramp fails, the payer is repaid, nothing is left", async () => {
     const before = await ledgerBalance(server, "bank", "usd");
     const onramp = await openOnramp(server);
     await setKyc(onramp.user_id, "suspended");
@@ -141,7 +141,7 @@ describe("gates at delivery", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("an approval that is lost after the coins have left: they are found, nothing is sent again", async () => {
+  it("approval lost after the coins were sent: they are found, and nothing is sent again", async () => {
     const onramp = await openOnramp(server);
     const key = `onramp:${server.account_id}:${onramp.id}`;
     chain.state.fails = "after";
@@ -157,7 +157,7 @@ describe("gates at delivery", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("an approval that is lost while nothing has left holds it until it is given again", async () => {
+  it("approval lost before anything was sent holds the delivery until it is restored", async () => {
     const onramp = await openOnramp(server);
     const key = `onramp:${server.account_id}:${onramp.id}`;
     chain.state.fails = "before";

@@ -69,7 +69,7 @@ describe("creating an onramp", () => {
     ["base", `0x${ADDRESS.slice(2).toUpperCase()}`],
     ["tron", "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"],
     ["solana", "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM"],
-  ])("takes an address of %s and shows it as it was sent: %s", async (crypto_rails, address) => {
+  ])("accepts an address of %s and shows it as it was sent: %s", async (crypto_rails, address) => {
     const request = { crypto_rails, destination_address: address };
     const { created, show } = await openOnramp(server, request);
     expect(created.destination_address).toBe(address);
@@ -100,7 +100,7 @@ describe("creating an onramp", () => {
     ]);
   });
 
-  it("names every problem at once, each with its code", async () => {
+  it("reports every problem at once, each with its code", async () => {
     const answer = await create({
       destination_amount: "1.1234567",
       crypto_currency: "doge",
@@ -140,7 +140,7 @@ describe("creating an onramp", () => {
   });
 });
 
-describe("the onramps that a user has not paid", () => {
+describe("a user's unpaid onramps", () => {
   it("are 20 at most, however many callers ask at once in two processes", async () => {
     const user_id = await addApprovedUser(server);
     const other = await startTestServer({ beside: server });
@@ -161,7 +161,7 @@ describe("the onramps that a user has not paid", () => {
     } finally {
       await other.close();
     }
-    // The limit is the user's own, and one that ends makes fixture for another.
+    // The limit is per user, and one that ends makes room for another.
     good(await create({}));
     const { onramps } = good(await server.call("GET", `/users/${user_id}/onramps?limit=1`));
     const onramp = { status: "failed" };
@@ -197,8 +197,8 @@ describe("reading onramps", () => {
   });
 });
 
-describe("a deposit that fits", () => {
-  it("is converted and delivered: crypto_sent with tx_id, and the books say the same", async () => {
+describe("a matching deposit", () => {
+  it("is converted and delivered: crypto_sent with tx_id, and the ledger agrees", async () => {
     const before = {
       bank: await ledgerBalance(server, "bank", "usd"),
       fees: await ledgerBalance(server, "fees", "usd"),
@@ -227,7 +227,7 @@ describe("a deposit that fits", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("writes one event for each change, with rising sequence and time", async () => {
+  it("writes one event per change, with increasing sequence and time", async () => {
     const onramp = await openOnramp(server);
     await receive(server, { amount: 1004, deposit_message: onramp.code });
     const rows = await server.db.database.query<Record<string, unknown>>(
@@ -243,7 +243,7 @@ describe("a deposit that fits", () => {
 });
 
 describe("time", () => {
-  it("an onramp that nobody pays fails after 7 days, and moves nothing", async () => {
+  it("an unpaid onramp fails after 7 days, and moves no money", async () => {
     const onramp = await openOnramp(server);
     await advance(server, 7 * DAY_MS - HOUR_MS);
     expect((await onramp.show()).status).toBe("initiated");
@@ -260,14 +260,17 @@ describe("PATCH /sandbox/onramps/:id", () => {
   const walk = (id: string, status: string) =>
     server.call("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
 
-  it.each([["sending_fiat"], ["crypto_sent"], ["failed"]])("walks to %s", async (status) => {
-    const onramp = await openOnramp(server);
-    expect(good(await walk(onramp.id, status)).onramp.status).toBe(status);
-    expect((await onramp.show()).status).toBe(status);
-    expect(await findFault(server)).toBeNull();
-  });
+  it.each([["sending_fiat"], ["crypto_sent"], ["failed"]])(
+    "moves an onramp to %s",
+    async (status) => {
+      const onramp = await openOnramp(server);
+      expect(good(await walk(onramp.id, status)).onramp.status).toBe(status);
+      expect((await onramp.show()).status).toBe(status);
+      expect(await findFault(server)).toBeNull();
+    },
+  );
 
-  it("a paid onramp goes on to crypto_sent or, with its deposit returned, to failed", async () => {
+  it("moves a paid onramp to crypto_sent or, with its deposit returned, to failed", async () => {
     const [first, second] = [await openOnramp(server), await openOnramp(server)];
     for (const { id } of [first, second]) good(await walk(id, "sending_fiat"));
     expect(good(await walk(first.id, "crypto_sent")).onramp.tx_id).toMatch(/^0x/);

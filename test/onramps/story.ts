@@ -51,7 +51,7 @@ export type Deposit = {
   bank_reference?: string;
 };
 
-/** Lets fiat arrive and waits for whatever it sets off; the deposit as it is then. */
+/** Simulates a fiat deposit, waits for everything it triggers, and returns the deposit. */
 export async function receive(server: TestServer, deposit: Deposit) {
   const body = { deposit: { currency: "usd", ...deposit } };
   const { id } = good(await server.call("POST", "/sandbox/deposits", body)).deposit;
@@ -63,7 +63,7 @@ export async function showDeposit(server: TestServer, id: string) {
   return good(await server.call("GET", `/deposits/${id}`)).deposit;
 }
 
-/** What waits for the operator. */
+/** The deposits that wait for the operator. */
 export async function listUnmatched(server: TestServer) {
   return good(await server.call("GET", "/deposits?status=unmatched&limit=100")).deposits;
 }

@@ -50,7 +50,7 @@ describe("GET /fees", () => {
     );
   });
 
-  it("is what a payout is charged, by the operator's file too", async () => {
+  it("is what a payout is charged, also with the operator's file", async () => {
     const directory = await mkdtemp(join(tmpdir(), "sliproad-fees-"));
     const fees_file = join(directory, "fees.json");
     await writeFile(fees_file, '{"swift":{"basis_points":25,"flat_usd":"12.50"}}');
@@ -79,7 +79,7 @@ describe("GET /fees", () => {
     }
   });
 
-  it("422 parameter_unknown for a filter, which it has none of", async () => {
+  it("422 parameter_unknown for a filter, since it has none", async () => {
     const { status, body } = await server.call("GET", "/fees?currency=eur");
     expect([status, body.error_code]).toEqual([422, "parameter_unknown"]);
   });

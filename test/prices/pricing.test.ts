@@ -33,7 +33,7 @@ const PRICES = pricesOf(RATES_TABLE);
 const offramp = (amount_minor: bigint, currency: string, rail: Rail, prices = PRICES) =>
   priceOfframp({ amount_minor, currency, rail, token: "usdc" }, prices);
 
-/** A slow second opinion: fractions of whole numbers, and nothing else. */
+/** A slow reference calculation: fractions of whole numbers, and nothing else. */
 type Fraction = { n: bigint; d: bigint };
 const whole = (n: bigint): Fraction => ({ n, d: 1n });
 const toFraction = ({ units, scale }: Decimal): Fraction => ({ n: units, d: 10n ** BigInt(scale) });
@@ -116,7 +116,7 @@ describe("priceOfframp", () => {
     expect(offramp(3_000n, "jpy", "swift").fee_minor).toBe(7_497n + 12n);
   });
 
-  it("a wire costs 20 usd more, tokens above par make the flat part cheaper in tokens", () => {
+  it("a wire costs 20 usd more, and tokens above par make the flat part cheaper in tokens", () => {
     expect(offramp(100_000n, "usd", "wire").fee_minor).toBe(400n + 2_000n);
     const prices = pricesOf({ usd: "1.25", eur: "1" });
     expect(offramp(100_000n, "eur", "swift", prices).fee_minor).toBe(400n + 3_920n);
@@ -132,7 +132,7 @@ describe("priceOfframp", () => {
     );
   });
 
-  it("the tokens asked for pay for amount and fee, by less than a millionth more", () => {
+  it("the requested tokens cover amount and fee, with less than a millionth to spare", () => {
     fc.assert(
       fc.property(any_case, (made) => {
         const { input, prices } = makeCase(made);
@@ -172,16 +172,19 @@ describe("priceOfframp", () => {
   });
 });
 
-it.each(ROUTES)("$currency by $rail: the share stays under 0.41 % and a minor unit", (route) => {
-  const million = 1_000_000n * 10n ** BigInt(minorDigits(route.currency)!);
-  const minimum = minimumMinor(catalogue, PRICES, "usdc", route.currency, route.rail);
-  expect(minimum).toBeGreaterThan(0n);
-  for (const amount_minor of [minimum, million]) {
-    const { fee_minor } = priceOfframp({ ...route, amount_minor }, PRICES);
-    const limit = plus({ n: amount_minor * 41n, d: 10_000n }, whole(1n));
-    expect(isAtMost(whole(fee_minor), plus(limit, flatOf(route, PRICES)))).toBe(true);
-  }
-});
+it.each(ROUTES)(
+  "$currency by $rail: the percentage fee stays under 0.41 % and a minor unit",
+  (route) => {
+    const million = 1_000_000n * 10n ** BigInt(minorDigits(route.currency)!);
+    const minimum = minimumMinor(catalogue, PRICES, "usdc", route.currency, route.rail);
+    expect(minimum).toBeGreaterThan(0n);
+    for (const amount_minor of [minimum, million]) {
+      const { fee_minor } = priceOfframp({ ...route, amount_minor }, PRICES);
+      const limit = plus({ n: amount_minor * 41n, d: 10_000n }, whole(1n));
+      expect(isAtMost(whole(fee_minor), plus(limit, flatOf(route, PRICES)))).toBe(true);
+    }
+  },
+);
 
 describe("from a token amount", () => {
   it("the fiat amount is the largest that the tokens pay for", () => {
@@ -199,7 +202,7 @@ describe("from a token amount", () => {
     );
   });
 
-  it("too few for the flat fee pay for nothing", () => {
+  it("too few tokens for the flat fee pay for nothing", () => {
     const route = { token: "usdc", currency: "usd", rail: "swift" } as const;
     expect(affordableOfframp(route, 48_000_000n, PRICES)).toBe(0n);
     expect(affordableOfframp(route, 19_125_000_000n, PRICES)).toBe(1_900_000n);
@@ -253,7 +256,7 @@ describe("documents", () => {
     expect(documentRequired("usd", "local", 1_000_001n)).toBe(true);
   });
 
-  it("are required on swift at any amount, elsewhere without a threshold never", () => {
+  it("are required on swift at any amount, elsewhere never without a threshold", () => {
     expect(documentRequired("usd", "swift", 1n)).toBe(true);
     expect(documentRequired("mxn", "local", 10n ** 15n)).toBe(false);
     expect(documentRequired("constructor", "local", 1n)).toBe(false);
@@ -290,7 +293,7 @@ describe("the operator's fees", () => {
     ['{"swift":{"basis_points":40,"flat_usd":49}}', "swift.flat_usd must be a decimal string"],
     ['{"swift":{"basis_points":40,"flat_usd":"1.005"}}', "swift.flat_usd must be a decimal"],
     ['{"onramp":{"basis_points":40,"flat_usd":"1"}}', "onramps have no flat fee"],
-  ])("%s is refused with a sentence", (text, sentence) => {
+  ])("%s is refused with a message", (text, sentence) => {
     expect(() => loadFees(text)).toThrow(sentence);
   });
 });

@@ -21,7 +21,7 @@ const problemsOf = ({ body }: Answer) =>
   body.errors.map(({ field, code }: { field: string; code: string }) => [field, code]);
 
 describe("POST /users/:user_id/quote/rate", () => {
-  it("says what a fiat amount costs", async () => {
+  it("returns what a fiat amount costs", async () => {
     const answer = await askRate({ fiat_amount: 1000 });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -40,7 +40,7 @@ describe("POST /users/:user_id/quote/rate", () => {
     });
   });
 
-  it("says how much a token amount pays for, and the way back agrees", async () => {
+  it("returns how much a token amount pays for, consistent with the reverse", async () => {
     const there = await askRate({ deposit_token_amount: "1167.441861", rails: "local" });
     expect(there.body.quote).toMatchObject({ fiat_amount: 1000, fees: 4.651163 });
     const less = await askRate({ deposit_token_amount: 1167.44186 });
@@ -58,7 +58,7 @@ describe("POST /users/:user_id/quote/rate", () => {
     expect(wire.body.quote).toMatchObject({ fees: 96, currency_pair: "usdtusd" });
   });
 
-  it("takes the first rail that the currency offers where none is asked for", async () => {
+  it("uses the first rail that the currency offers when none is requested", async () => {
     const answer = await askRate({ fiat_currency: "jpy", fiat_amount: 3000, rails: null });
     expect(answer.body.quote).toMatchObject({ rails: "swift", fiat_amount: 3000 });
   });
@@ -115,14 +115,14 @@ describe("POST /users/:user_id/quote/rate", () => {
     expect(problemsOf(answer)).toEqual([[`quote.${name}`, code]]);
   });
 
-  it("tells the least amount in the words of the amount that was given", async () => {
+  it("reports the minimum in the unit of the given amount", async () => {
     const swift = { fiat_currency: "usd", rails: "swift" };
     const tokens = await askRate({ ...swift, deposit_token_amount: 79.119999 });
     expect(tokens.body.message).toContain("Send at least 79.12 usdc by swift.");
     expect((await askRate({ ...swift, deposit_token_amount: 79.12 })).status).toBe(200);
   });
 
-  it("a number with more digits than it can hold is refused, not changed", async () => {
+  it("a number with more digits than it can represent is refused, not changed", async () => {
     const raw = JSON.stringify({ quote: ASKED }).replace(
       "}}",
       ',"fiat_amount":1000.0000000000001}}',
@@ -135,7 +135,7 @@ describe("POST /users/:user_id/quote/rate", () => {
     expect(changed.body.message).toContain("at most 15 significant digits");
   });
 
-  it("an Idempotency-Key gives the first answer again, and belongs to that request", async () => {
+  it("an Idempotency-Key returns the first response again, for that request only", async () => {
     const headers = { "Idempotency-Key": "one" };
     const first = await askRate({ fiat_amount: 1000 }, headers);
     expect(first.body.quote.fiat_amount).toBe(1000);
@@ -158,7 +158,7 @@ describe("POST /users/:user_id/quote/rate", () => {
     expect(await count()).toEqual(before);
   });
 
-  it("a body that is no object is one problem", async () => {
+  it("a body that is not an object is one problem", async () => {
     const path = `/users/${user_id}/quote/rate`;
     for (const [body, status, field] of [
       [undefined, 400, "body"],
@@ -203,12 +203,15 @@ describe("POST /conversions", () => {
   it.each([
     [{ input_currency: "usd", output_currency: "usdc" }, 1004, 1000, 4],
     [{ input_currency: "eur", output_currency: "usdt" }, 863.44, 1000, 3.44],
-  ])("an onramp, from both ends: %j", async (pair, input_amount, output_amount, fees) => {
-    const receiving = await convert({ ...pair, output_amount, mode: "receiving" });
-    expect(receiving.body.conversion).toMatchObject({ input_amount, output_amount, fees });
-    const sending = await convert({ ...pair, input_amount, mode: "sending" });
-    expect(sending.body.conversion).toMatchObject({ input_amount, output_amount, fees });
-  });
+  ])(
+    "an onramp, priced from either amount: %j",
+    async (pair, input_amount, output_amount, fees) => {
+      const receiving = await convert({ ...pair, output_amount, mode: "receiving" });
+      expect(receiving.body.conversion).toMatchObject({ input_amount, output_amount, fees });
+      const sending = await convert({ ...pair, input_amount, mode: "sending" });
+      expect(sending.body.conversion).toMatchObject({ input_amount, output_amount, fees });
+    },
+  );
 
   it.each([
     [{ input_currency: "gbp" }, "input_currency", "currency_not_supported"],

@@ -31,7 +31,7 @@ beforeEach(async () => {
   await fixture.database.query("truncate price_versions, rate_checks, audit_entries cascade");
 });
 
-/** A source that says what the test tells it to. */
+/** A source that returns what the test sets. */
 type Script = { reading: RateReading | Error; source: RateSource };
 
 function script(rates: Record<string, string>, as_of: Date | null = NOW): Script {
@@ -75,7 +75,7 @@ const set = (made: Script, rates: Record<string, string>, as_of: Date | null = N
 };
 
 describe("the version of prices", () => {
-  it("holds the rates for both tokens and the fees, without what is not paid out", async () => {
+  it("has the rates for both tokens and the fees, without currencies that are not paid out", async () => {
     const book = await open(script({ eur: "0.86", jpy: "153", bhd: "0.377" }).source);
     const prices = await current(book);
     expect([...prices.rates.keys()]).toEqual(["usdc", "usdt"]);
@@ -84,7 +84,7 @@ describe("the version of prices", () => {
     expect(prices.fees.swift).toEqual({ basis_points: 40, flat_usd: { units: 49n, scale: 0 } });
   });
 
-  it("is used again while nothing changes, also by another process", async () => {
+  it("is reused while nothing changes, also by another process", async () => {
     const made = script({ eur: "0.86" });
     const one = await open(made.source);
     const first = await current(one);
@@ -94,7 +94,7 @@ describe("the version of prices", () => {
     expect(await countVersions()).toBe(1);
   });
 
-  it("is a new one for other rates, other fees, or rates of another time", async () => {
+  it("is new for other rates, other fees, or rates of another time", async () => {
     const made = script({ eur: "0.86" });
     const book = await open(made.source);
     const ids = [(await current(book)).version_id];
@@ -120,7 +120,7 @@ describe("the version of prices", () => {
     }
   });
 
-  it("stays what it was for quotes priced with it, read or remembered", async () => {
+  it("never changes for quotes priced with it, read or cached", async () => {
     const made = script({ eur: "0.86" });
     const book = await open(made.source);
     const { version_id } = await current(book);
@@ -134,7 +134,7 @@ describe("the version of prices", () => {
     }
   });
 
-  it("is one, however many processes start at once", async () => {
+  it("is a single one, however many processes start at once", async () => {
     const made = script({ eur: "0.86" });
     await Promise.all(Array.from({ length: 5 }, () => open(made.source)));
     expect(await countVersions()).toBe(1);
@@ -150,7 +150,7 @@ describe("the version of prices", () => {
 });
 
 describe("a rate more than 5 % off the last accepted one", () => {
-  it("stops its currency only, for as long as the source says so", async () => {
+  it("stops only its currency, for as long as the source returns it", async () => {
     const warnings: object[] = [];
     const made = script({ eur: "1", gbp: "0.75" });
     const log = { warn: (fields: object) => warnings.push(fields) };
@@ -178,7 +178,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     expect(await rateOf(book, "eur")).toBe("95");
   });
 
-  it("is quoted at once when the operator confirms it, and becomes the measure", async () => {
+  it("is quoted at once when the operator confirms it, and becomes the reference", async () => {
     const made = script({ eur: "1" });
     const book = await open(made.source);
     set(made, { eur: "2" });
@@ -206,7 +206,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     ]);
   });
 
-  it("is not confirmed when it is not what is held any more, or nothing is", async () => {
+  it("is not confirmed when another rate, or none, is held", async () => {
     const made = script({ eur: "1" });
     const book = await open(made.source);
     for (const eur of ["2", "3"]) {
@@ -239,7 +239,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     expect((await current(book)).rates.get("usdt")!.size).toBe(0);
   });
 
-  it("is forgotten when the source gives none any more; the accepted one stays the measure", () => {
+  it("is dropped when the source no longer returns one; the accepted one stays the reference", () => {
     const check: RateCheck = {
       ...{ token: "usdc", currency: "eur", accepted_rate: "1", accepted_at: NOW },
       ...{ held_rate: "2", held_at: NOW },
@@ -250,7 +250,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     expect(again).toEqual({ rates: { usdc: {} }, changed: [], newly_held: [] });
   });
 
-  it("is listed with the one that was accepted", async () => {
+  it("is listed with the accepted one", async () => {
     const made = script({ eur: "1" });
     const book = await open(made.source);
     set(made, { eur: "2" });
@@ -272,7 +272,7 @@ describe("prices are stale", () => {
     expect(await book.currentPrices(new Date(limit_ms + 1))).toEqual({ stale: true });
   });
 
-  it("never, with the table that ships", async () => {
+  it("never, with the shipped table", async () => {
     const book = await open(createShippedTable());
     const in_a_year = new Date(NOW.getTime() + 365 * 24 * HOUR_MS);
     expect(await book.currentPrices(in_a_year)).toHaveProperty("version_id");
@@ -280,7 +280,7 @@ describe("prices are stale", () => {
     expect(await countVersions()).toBe(1);
   });
 
-  it("when the source has given nothing yet; that does not stop the start", async () => {
+  it("when the source has returned nothing yet; the service still starts", async () => {
     const made = script({});
     made.reading = new Error("away");
     const errors: object[] = [];
@@ -291,21 +291,21 @@ describe("prices are stale", () => {
     await expect(book.refresh(NOW)).rejects.toThrow("script: away");
   });
 
-  it("when the last rates are of another source", async () => {
+  it("when the last rates are from another source", async () => {
     await open(createShippedTable());
     const made = script({});
     made.reading = new Error("away");
     expect(await (await open(made.source)).currentPrices(NOW)).toEqual({ stale: true });
   });
 
-  it("when the source's rates are of a time yet to come, which would never end", async () => {
+  it("when the source's rates are dated in the future, as they would never expire", async () => {
     const in_two_days = new Date(NOW.getTime() + 48 * HOUR_MS);
     const book = await open(script({ eur: "0.86" }, in_two_days).source);
     expect(await book.currentPrices(NOW)).toEqual({ stale: true });
   });
 });
 
-it("the recurring task reads the source and comes again", async () => {
+it("the recurring task reads the source and reschedules itself", async () => {
   const made = script({ eur: "0.86" });
   const { database, clock, account_id } = fixture;
   const book = await open(made.source);

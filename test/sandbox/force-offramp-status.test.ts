@@ -17,7 +17,7 @@ beforeAll(async () => {
     bank: bank.port,
   });
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" }, partners: open });
-  // The test itself is the worker: a state that was walked to stays until it says so.
+  // The test itself is the worker: a forced state stays until the test continues.
   await server.app.worker.stop();
   steps = await openSteps(server.core, open(server.core));
 });
@@ -30,7 +30,7 @@ afterEach(async () => expect(await findFault(server)).toBeNull());
 const walk = (offramp_id: string, status: string) =>
   server.call("PATCH", `/sandbox/offramps/${offramp_id}`, { offramp: { status } });
 
-it.each(OFFRAMP_STATUSES)("walks a new offramp to %s, and the money goes along", async (status) => {
+it.each(OFFRAMP_STATUSES)("moves a new offramp to %s, with its money", async (status) => {
   const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
   expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
   expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
@@ -38,7 +38,7 @@ it.each(OFFRAMP_STATUSES)("walks a new offramp to %s, and the money goes along",
   await steps.runAll();
 });
 
-it("takes over a payout that the worker has on record but not sent", async () => {
+it("takes over a payout that the worker has recorded but not sent", async () => {
   const story = await openStory(server);
   good(await walk(story.offramp_id, "pending_internal_assessment"));
   expect(await steps.run("assess-offramp")).toBe(true);
@@ -50,7 +50,7 @@ it("takes over a payout that the worker has on record but not sent", async () =>
   expect(await story.owed()).toBe(await story.total());
 });
 
-it("an offramp that fails unpaid takes its quote with it: nothing can be added or paid", async () => {
+it("an offramp that fails unpaid ends its quote: nothing can be added or paid", async () => {
   const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
   good(await walk(story.offramp_id, "failed"));
   for (const id of story.offramp_ids) expect((await story.show(id)).status).toBe("failed");
@@ -58,7 +58,7 @@ it("an offramp that fails unpaid takes its quote with it: nothing can be added o
   expectRefusal(await story.execute(), "quote_expired");
 });
 
-it("422 where no path leads, 404 for an offramp of nobody", async () => {
+it("422 where there is no path, 404 for an unknown offramp", async () => {
   const story = await openStory(server);
   good(await walk(story.offramp_id, "failed"));
   expectRefusal(await walk(story.offramp_id, "fiat_sent"), "invalid_transition");

@@ -20,7 +20,7 @@ afterAll(async () => {
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
 const advance = (body: unknown) => server.call("POST", "/sandbox/clock", body);
-/** The states of an offramp as an application was told them. */
+/** The states of an offramp as an application received them. */
 const toldOf = (id: string): string[] =>
   receiver.received
     .map(({ body }) => body.payload.offramp)
@@ -29,7 +29,7 @@ const toldOf = (id: string): string[] =>
 
 describe("the clock", () => {
   it.each([-1, 0.5, "60000", null, 400 * DAY_MS + 1, true])(
-    "does not take advance_ms = %j",
+    "refuses advance_ms = %j",
     async (advance_ms) => {
       const before = good(await server.call("GET", "/sandbox/clock")).clock.now;
       const answer = await advance({ advance_ms });
@@ -40,7 +40,7 @@ describe("the clock", () => {
     },
   );
 
-  it("moves forward by what was asked for, for every later answer", async () => {
+  it("moves forward by the requested time, for every later response", async () => {
     const before = good(await server.call("GET", "/sandbox/clock")).clock.now;
     const { clock } = good(await advance({ advance_ms: 3 * DAY_MS }));
     expect(Date.parse(clock.now) - Date.parse(before)).toBeGreaterThanOrEqual(3 * DAY_MS);
@@ -48,12 +48,12 @@ describe("the clock", () => {
     expect((await story.show()).created_at >= clock.now).toBe(true);
   });
 
-  it("answers idle when a payout has reached its end and its events were delivered", async () => {
+  it("responds idle when a payout has finished and its events were delivered", async () => {
     const stories: Story[] = [];
     for (let count = 0; count < 3; count += 1) stories.push(await openStory(server));
     await Promise.all(stories.map(async (story) => good(await story.execute())));
     expect(good(await advance({ advance_ms: 0 })).clock.idle).toBe(true);
-    // Nothing is waited for from here on.
+    // From here on the test does not wait for anything.
     for (const story of stories) {
       expect((await story.show()).status).toBe("fiat_sent");
       expect(toldOf(story.offramp_id)).toEqual([
@@ -72,7 +72,7 @@ describe("metadata.sandbox_outcome", () => {
     ["bounced", ["sending_fiat", "fiat_sent", "bounced"]],
     ["failed", ["sending_fiat", "failed"]],
     ["stuck", ["sending_fiat"]],
-  ])("%s: the offramp goes by %j", async (sandbox_outcome, told) => {
+  ])("%s: the offramp passes through %j", async (sandbox_outcome, told) => {
     const story = await openStory(server, [{ amount: 100, metadata: { sandbox_outcome } }]);
     good(await story.execute());
     expect(good(await advance({ advance_ms: 0 })).clock.idle).toBe(true);
@@ -82,7 +82,7 @@ describe("metadata.sandbox_outcome", () => {
 });
 
 describe("payout_reference", () => {
-  it("is null until the bank has sent the money, then its proof; a return leaves it", async () => {
+  it("is null until the bank has sent the money, then its proof; a return keeps it", async () => {
     const metadata = { sandbox_outcome: "stuck" };
     const waiting = await openStory(server, [{ amount: 100, metadata }]);
     good(await waiting.execute());

@@ -11,12 +11,12 @@ const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 const USERS = 2;
 /** Gates close now and then, and open more often. */
 const OPEN = ["approved", "approved", "approved"];
-/** What a client may be told; anything else is a fault of the service. */
+/** The responses that a client may receive; anything else is a fault of the service. */
 const EXPECTED_STATUSES = [200, 404, 422];
 
 export type Clients = ReturnType<typeof createClients>;
 
-/** People who use the service as they please, and remember what they made. */
+/** Clients that make random calls, and remember what they created. */
 export function createClients(server: TestServer, bank: RandomBank, random: Random) {
   const users: User[] = [];
   const quotes: Quote[] = [];
@@ -84,7 +84,7 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
   const executeOne = async ({ id, user }: Quote) => {
     await execute(server, user.id, id, txId(random.chance(0.1) ? "shared" : id));
   };
-  /** As it should be: pay, then name the transfer, or the other way round. */
+  /** The intended use: pay, then name the transfer, or the other way round. */
   const pay = async () => {
     const quote = recent();
     const steps = [payIn, executeOne];
@@ -94,7 +94,7 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
     const { id, user } = random.pick(quotes);
     await call("POST", `/users/${user.id}/quotes/${id}/fund`);
   };
-  /** A new quote takes what its user has; the rest comes later, or does not. */
+  /** A new quote takes its user's balance; the rest is paid later, or never. */
   const fundInParts = async () => {
     await openQuote();
     const { id, user } = quotes.at(-1)!;
@@ -143,7 +143,7 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
       await openQuote();
     },
     act: () => random.pick(acts)(),
-    /** Everybody is approved again. */
+    /** Approves every user again. */
     calmDown: async () => {
       for (const { id, detail_ids } of users) {
         await call("PATCH", `/sandbox/users/${id}/kycs`, { kyc: { status: "approved" } });

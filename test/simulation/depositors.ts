@@ -8,7 +8,7 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
 const ACTIONS = ["match", "accept_difference", "return", "dismiss"];
 
-/** People who pay in for onramps, rightly and wrongly, and an operator who decides on the rest. */
+/** Payers who pay for onramps, correctly or not, and an operator who decides on the rest. */
 export function createDepositors(
   server: TestServer,
   bank: ScriptedBank,
@@ -34,7 +34,7 @@ export function createDepositors(
     const text = random.pick([code, code, code.toLowerCase(), `inv 7 ${code}`, "no code"]);
     const line = credit(server, { amount, text });
     bank.receive(line);
-    // Banks repeat themselves, and sometimes they contradict themselves.
+    // Banks repeat themselves, and sometimes contradict themselves.
     if (random.chance(0.3)) bank.receive(line);
     if (random.chance(0.1)) bank.receive({ ...line, amount: amount + 1n });
   };

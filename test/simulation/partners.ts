@@ -6,10 +6,10 @@ import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { Crash } from "../harness/steps.ts";
 import type { Random } from "./random.ts";
 
-/** How likely something goes wrong at a call; zero once the simulation calms down. */
+/** The probability that a call fails; zero once the simulation calms down. */
 export type Weather = { trouble: number };
 
-/** Fails before or after what it does, or ends the process there. */
+/** Fails before or after the call, or ends the process there. */
 function troubled<Arguments extends unknown[], Result>(
   random: Random,
   weather: Weather,
@@ -47,7 +47,7 @@ export function createTroubledDatabase(
   };
 }
 
-/** A chain that also refuses some refunds for good: asked again, it says the same. */
+/** A chain that also refuses some refunds for good: repeated calls return the same. */
 export function createTroubledChain(chain: ChainPort, random: Random, weather: Weather): ChainPort {
   const refused = new Map<string, boolean>();
   const isRefused = (key: string) => {
@@ -59,7 +59,7 @@ export function createTroubledChain(chain: ChainPort, random: Random, weather: W
   return {
     ...chain,
     announce: troubled(random, weather, chain.announce),
-    // What was read before may be told again.
+    // May return transfers that were read before.
     listTransfers: troubled(random, weather, (name: Chain, cursor: string | null, limit: number) =>
       chain.listTransfers(name, random.chance(weather.trouble) ? null : cursor, limit),
     ),
@@ -73,7 +73,7 @@ type State = "accepted" | "booked" | "rejected" | "returned";
 
 export type RandomBank = ReturnType<typeof createRandomBank>;
 
-/** A bank that tells the truth: late, twice, in any order of payments, and not always reachable. */
+/** A bank that reports the truth: late, twice, in any order, and not always reachable. */
 export function createRandomBank(random: Random, weather: Weather) {
   const bank = createScriptedBank();
   bank.manner = "is_silent";
@@ -103,7 +103,7 @@ export function createRandomBank(random: Random, weather: Weather) {
       ),
       returnCredit: troubled(random, weather, bank.port.returnCredit),
     },
-    /** Decides on some payment, or says again what it said. */
+    /** Decides on a payment, or repeats an earlier answer. */
     act: (account_id: string) => {
       bank.return_answer = random.pick(["booked", "booked", "pending", "refused"]);
       const accepted = listIn("accepted");
@@ -116,7 +116,7 @@ export function createRandomBank(random: Random, weather: Weather) {
       else if (what < 0.95 && said.length > 0) bank.repeat(random.pick(said));
       else bank.say("nobody", "returned", { account_id, amount: BigInt(random.below(5)) });
     },
-    /** Everything it has is paid. */
+    /** Pays everything that it has received. */
     calmDown: () => {
       bank.return_answer = "booked";
       for (const id of listIn("accepted")) move(id, "booked");
@@ -124,7 +124,7 @@ export function createRandomBank(random: Random, weather: Weather) {
     /** The payments of an offramp whose money is with the beneficiary. */
     listPaid: (offramp_id: string) =>
       listIn("booked").filter((id) => id.startsWith(offramp_id.replaceAll("-", ""))),
-    /** Payments that it was handed over with different contents. */
+    /** Payments that it received with different contents. */
     listChanged: () =>
       bank.handed_over.filter((one) => bank.known.get(one.end_to_end_id)!.amount !== one.amount),
   };

@@ -1,4 +1,4 @@
-/** Random numbers that come again with their seed. */
+/** Random numbers that are reproducible from their seed. */
 export type Random = {
   /** From 0 up to, not including, 1. */
   next(): number;

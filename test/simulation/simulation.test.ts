@@ -14,12 +14,10 @@ import {
 } from "./partners.ts";
 import { createRandom } from "./random.ts";
 
-/*
- * The whole service on a real database, with a worker that is ended between any two commits or
- * calls, partners that fail, repeat themselves and come late, people who do as they please, and a
- * clock that jumps. After every step everything must add up. A failing seed is printed; with
- * SIMULATION_SEED it is played again, with SIMULATION_STEPS for longer.
- */
+/* The whole service on a real database, with a worker that is ended between any two commits or
+   calls, partners that fail, repeat themselves and are late, clients that make random calls, and a
+   clock that jumps. After every step everything must add up. A failing seed is printed;
+   SIMULATION_SEED repeats it, SIMULATION_STEPS runs it for longer. */
 const SEED = Number(process.env.SIMULATION_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const STEPS = Number(process.env.SIMULATION_STEPS ?? 150);
 const STEP_TIMEOUT_MS = 1_000;
@@ -73,7 +71,7 @@ it(`everything adds up after each of ${STEPS} steps (SIMULATION_SEED=${SEED})`, 
   }
 });
 
-/** Something happens; says what it was. */
+/** Performs a random action; returns its name. */
 async function takeStep(): Promise<string> {
   const what = random.next();
   if (what < 0.35) {
@@ -92,7 +90,7 @@ async function takeStep(): Promise<string> {
   const due = await steps.listDue();
   if (due.length === 0) return "nothing due";
   const kinds = Array.from({ length: 1 + random.below(4) }, () => random.pick(due));
-  // A failing task is tried again; what matters is what it leaves behind.
+  // A failing task is tried again; only its effects matter.
   await Promise.all(kinds.map((kind) => steps.run(kind).catch(() => {})));
   return kinds.join("+");
 }
@@ -105,7 +103,7 @@ async function check(): Promise<void> {
   }
 }
 
-/** With good weather and open gates everything comes to an end that agrees with the bank. */
+/** Without failures and with open gates, everything ends in agreement with the bank. */
 async function calmDown(): Promise<void> {
   weather.trouble = 0;
   await clients.calmDown();
@@ -133,7 +131,7 @@ async function calmDown(): Promise<void> {
   await checkRefunds();
 }
 
-/** Every refund came to an end; coins left once for those that were sent, never for the others. */
+/** Every refund has ended; coins were sent once for those marked sent, never for the others. */
 async function checkRefunds(): Promise<void> {
   const rows = await server.db.database.query<{ id: string; status: string; sends: number }>(
     `select r.id, r.status, (select count(*)::int from sandbox_sends s
@@ -146,7 +144,7 @@ async function checkRefunds(): Promise<void> {
   }
 }
 
-/** Coins left once for every onramp that says so, and money went back once for every return. */
+/** Coins were sent once for every delivered onramp, money returned once for every return. */
 async function checkOnramps(): Promise<void> {
   const { database } = server.db;
   const rows = await database.query<{ id: string; status: string; sends: number }>(

@@ -31,7 +31,7 @@ afterAll(async () => {
 const send = (more = {}) => sendInvoice(server, seller, buyer, more);
 
 describe("an invoice between two accounts", () => {
-  it("is seen by each with its own role, under the same id and requestId", async () => {
+  it("is visible to each with its own role, under the same id and requestId", async () => {
     const invoice = await send();
     const seen = await show(server, invoice.id, buyer.key);
     expect(seen).toEqual({ ...invoice, role: "buyer" });
@@ -45,7 +45,7 @@ describe("an invoice between two accounts", () => {
     expect((await change(server, invoice.id, "accept", stranger.key)).status).toBe(404);
   });
 
-  it("is nobody else's matter while it is a draft", async () => {
+  it("is not visible to the other party while it is a draft", async () => {
     const draft = await send({ convert: false });
     const answer = await server.call("GET", `/invoices/${draft.id}`, undefined, { key: buyer.key });
     expect(answer.status).toBe(404);
@@ -54,7 +54,7 @@ describe("an invoice between two accounts", () => {
     expect((await show(server, draft.id, buyer.key)).status).toBe("open");
   });
 
-  it("tells each side once of every change, with the same number and change id", async () => {
+  it("notifies each party once of every change, with the same sequence and change id", async () => {
     const invoice = await send();
     good(await change(server, invoice.id, "accept", buyer.key));
     good(await change(server, invoice.id, "declareSentPayment", buyer.key));
@@ -86,7 +86,7 @@ describe("an invoice between two accounts", () => {
     }
   });
 
-  it("shows in events who did what, and why", async () => {
+  it("shows in events who made which change, and why", async () => {
     const invoice = await send();
     const input = { note: "Not ordered" };
     const rejected = good(await change(server, invoice.id, "reject", buyer.key, input));
@@ -112,7 +112,7 @@ describe("an invoice between two accounts", () => {
     const reject = { note: "No" };
     const other = await change(server, invoice.id, "reject", buyer.key, reject, headers);
     expect(other.body.error_code).toBe("idempotency_key_reused");
-    // The answer was not kept, as after a crash between the two transactions.
+    // The response was not stored, as after a crash between the two transactions.
     await server.db.database.query(
       "delete from commands where account_id = $1 and idempotency_index is not null",
       [buyer.account_id],
@@ -141,7 +141,7 @@ describe("an invoice between two accounts", () => {
     expect((await show(server, invoice.id, seller.key)).status).toBe("rejected");
   });
 
-  it("of 50 parallel acceptances by the buyer lets one through while the seller cancels", async () => {
+  it("accepts one of 50 parallel acceptances while the seller cancels", async () => {
     const invoice = await send();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
@@ -171,14 +171,14 @@ describe("an invoice between two accounts", () => {
     expect(await namesOf(server, late.account_id, invoice.id)).toEqual(["accept"]);
   });
 
-  it("cannot be sent to oneself", async () => {
+  it("cannot be sent to its own issuer", async () => {
     const answer = await create(server, { buyerInfo: { email: seller.email } }, seller.key);
     expectProblem(answer, "buyerInfo.email", "record_invalid");
     const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: seller.email } };
     expectProblem(await create(server, salary, seller.key), "sellerInfo.email", "record_invalid");
   });
 
-  it("of a salary shares with the employee, who is its seller", async () => {
+  it("of a salary is shared with the employee, who is its seller", async () => {
     const employee = await addBilledAccount(server, "Employee");
     const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: employee.email } };
     const invoice = good(await create(server, { ...salary, convert: true }, seller.key));

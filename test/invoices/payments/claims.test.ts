@@ -19,7 +19,7 @@ import {
   show,
 } from "../invoice-fixture.ts";
 
-// The addresses of the private keys 1 and 2, which everybody knows.
+// The addresses of the well-known private keys 1 and 2.
 const PAYER_KEY = Buffer.from(`${"0".repeat(63)}1`, "hex");
 const PAYER = "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf";
 const WALLET = "0x2b5ad5c4795c026514f8317c7a215e218dccd6cf";
@@ -77,7 +77,7 @@ async function transfer(more: Json = {}): Promise<{ tx_id: string; log_index: nu
   return good(answer).crypto_transfer;
 }
 
-/** Locks an account's view of an invoice, until the answer is called. */
+/** Locks an account's view of an invoice until the returned function is called. */
 async function holdView(account_id: string, id: string): Promise<() => Promise<void>> {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = server.db.database.transaction(async (tx) => {
@@ -105,7 +105,7 @@ const history = (invoice: { events: { name: string; note?: string }[] }) =>
   invoice.events.map(({ name, note }) => (note ? `${name}: ${note}` : name));
 
 describe("a claim with the payer's signature", () => {
-  it("is paid with its event once the transfer is final", async () => {
+  it("is paid, with its event, once the transfer is final", async () => {
     const { id } = await send();
     const tx_id = newHash();
     const declared = good(await claim(id, { txHash: tx_id, signature: signed(id) }));
@@ -137,7 +137,7 @@ describe("a claim with the payer's signature", () => {
     expect(event!.body.invoice.trackedTransactions).toEqual(paid.trackedTransactions);
   });
 
-  it("is found by the hash of its transaction, by both sides and by no other", async () => {
+  it("is found by the hash of its transaction, by both parties and by no other", async () => {
     const { id } = await send();
     const { tx_id } = await transfer();
     const search = async ({ key }: { key: string }): Promise<string[]> => {
@@ -153,13 +153,13 @@ describe("a claim with the payer's signature", () => {
     expect(await search(await addBilledAccount(server, "Other"))).toEqual([]);
   });
 
-  it("is found by the hash also where the buyer is told two changes at once", async () => {
+  it("is found by the hash also when two changes are synced to the buyer at once", async () => {
     const { id } = await send();
     const tx_id = newHash();
     good(await claim(id, { txHash: tx_id }));
     await settle(server);
     const release = await holdView(buyer.account_id, id);
-    // Telling the buyer of this change has read the invoice when it waits for the buyer's view.
+    // The sync of this change has read the invoice when it waits for the buyer's view.
     good(await change(server, id, "declareReceivedPayment", seller.key));
     await waitFor(isViewAwaited);
     const crypto_transfer = { blockchain: "polygon", amount: 1000, from: PAYER, to: WALLET, tx_id };
@@ -177,7 +177,7 @@ describe("a claim with the payer's signature", () => {
     expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
   });
 
-  it("is paid at once where the transfer was final before the claim", async () => {
+  it("is paid at once when the transfer was final before the claim", async () => {
     const { id } = await send();
     const { tx_id } = await transfer({ amount: "1000.000001" });
     good(await claim(id, { txHash: tx_id, signature: signed(id) }));
@@ -185,7 +185,7 @@ describe("a claim with the payer's signature", () => {
     expect(await show(server, id, seller.key)).toMatchObject({ status: "paid" });
   });
 
-  it("by another address than the sender's waits for the seller", async () => {
+  it("by an address other than the sender's waits for the seller", async () => {
     const { id } = await send();
     const { tx_id } = await transfer({ from: STRANGER });
     good(await claim(id, { txHash: tx_id, signature: signed(id) }));
@@ -223,7 +223,7 @@ describe("a claim without a signature", () => {
     expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
   });
 
-  it("that the seller confirmed early is tracked and told as paid when it is final", async () => {
+  it("that the seller confirmed early is tracked and reported as paid when it is final", async () => {
     const { id } = await send();
     const tx_id = newHash();
     good(await claim(id, { txHash: tx_id }));
@@ -238,7 +238,7 @@ describe("a claim without a signature", () => {
   });
 });
 
-describe("a claim that turns out wrong", () => {
+describe("a wrong claim", () => {
   it.each<[reason: string, more: Json, note: RegExp]>([
     ["too little", { amount: "999.999999" }, /less than the invoice's total/],
     ["to another address", { to: STRANGER }, /no token of the invoice to its wallet/],
@@ -262,7 +262,7 @@ describe("a claim that turns out wrong", () => {
   it.each([
     ["accepted where the buyer had accepted", false, "accepted"],
     ["open where the payment options were changed since the acceptance", true, "open"],
-  ])("leads back to %s", async (_, is_changed, status) => {
+  ])("returns the invoice to %s", async (_, is_changed, status) => {
     const { id } = await send();
     good(await change(server, id, "accept", buyer.key));
     const input = { paymentOptions: [wallet()] };
@@ -285,7 +285,7 @@ describe("a claim that turns out wrong", () => {
     expect(history(dropped).at(-1)).toMatch(/not final on polygon within 24 hours/);
   });
 
-  it("one transfer serves one invoice of the installation, two transfers two", async () => {
+  it("one transfer pays one invoice of the installation, two transfers two", async () => {
     const invoices = await Promise.all([send(), send(), send()]);
     const { tx_id } = await transfer();
     await transfer({ tx_id });
@@ -305,10 +305,10 @@ describe("a claim that turns out wrong", () => {
 });
 
 describe("a transfer that two invoices name", () => {
-  /** Somebody else's transfer to the same wallet, named without a proof, and by who sent it. */
+  /** The same transfer, claimed without a proof by one buyer, and with it by its sender. */
   const rivals = () => Promise.all([send(), send()]);
 
-  it("is not taken from who sent it by a claim without proof", async () => {
+  it("is not taken from its sender by a claim without proof", async () => {
     const [unproven, proven] = await rivals();
     const { tx_id } = await transfer();
     good(await claim(unproven.id, { txHash: tx_id }));
@@ -346,14 +346,14 @@ describe("a transfer that two invoices name", () => {
     );
     await settle(server);
     const shown = await Promise.all(invoices.map(({ id }) => show(server, id, seller.key)));
-    // The seller says that both were paid; the chain shows one of them.
+    // The seller declares that both were paid; the chain shows one of them.
     expect(shown.map(({ status }) => status)).toEqual(["paid", "paid"]);
     expect(shown.map((one) => one.trackedTransactions.length).sort()).toEqual([0, 1]);
     const last = shown.map((one) => one.events.at(-1).name).sort();
     expect(last).toEqual(["dropClaim", "paid"]);
   });
 
-  it("pays once in whatever spelling it is named", async () => {
+  it("pays once, however it is spelled", async () => {
     const [first, second] = await rivals();
     const { tx_id } = await transfer();
     good(await claim(first.id, { txHash: tx_id, signature: signed(first.id) }));
@@ -383,7 +383,7 @@ describe("an invoice that the seller marked unpaid", () => {
     expect(history(shown).at(-1)).toMatch(/already paid an invoice/);
   });
 
-  it("has no claim any more: what is declared afterwards stands", async () => {
+  it("has no claim any more: a later declaration applies", async () => {
     const { id } = await send();
     good(await claim(id, { txHash: newHash() }));
     good(await change(server, id, "declareReceivedPayment", seller.key));
@@ -396,8 +396,8 @@ describe("an invoice that the seller marked unpaid", () => {
   });
 });
 
-describe("a claim that cannot be right", () => {
-  it("is 404 for an account that does not see the invoice", async () => {
+describe("an invalid claim", () => {
+  it("is 404 for an account that cannot see the invoice", async () => {
     const { id } = await send();
     const other = await addBilledAccount(server, "Other");
     const { tx_id } = await transfer();
@@ -427,7 +427,7 @@ describe("a claim that cannot be right", () => {
     expect((await show(server, id, buyer.key)).status).toBe("open");
   });
 
-  it("is refused where the invoice is not in USD", async () => {
+  it("is refused when the invoice is not in USD", async () => {
     const item = { name: "Work", currency: "EUR", quantity: 1, unitPrice: "100000" };
     const { id } = await send({ invoiceItems: [item] });
     expectProblem(await claim(id, { txHash: newHash() }), "input.txHash", "record_invalid");
@@ -466,7 +466,7 @@ it("a salary is paid by a claim of its employer, who owns it", async () => {
 });
 
 describe("POST /sandbox/crypto_transfers", () => {
-  it("reports everything that is wrong at once", async () => {
+  it("reports all problems at once", async () => {
     const answer = await server.call("POST", "/sandbox/crypto_transfers", {
       crypto_transfer: {
         ...{ blockchain: "polygon", tx_id: "x", token: "doge", amount: -1, mined_at: "soon" },
@@ -480,7 +480,7 @@ describe("POST /sandbox/crypto_transfers", () => {
   });
 
   it.each(["2026", "Nov 15 2026", "2026-02-30T00:00:00Z", "1", "2026-11-15T09:30:00"])(
-    "takes no mined_at that is not an ISO 8601 time with its zone: %s",
+    "refuses a mined_at that is not an ISO 8601 time with a zone: %s",
     async (mined_at) => {
       const crypto_transfer = { blockchain: "polygon", amount: 1, from: PAYER, to: WALLET };
       const body = { crypto_transfer: { ...crypto_transfer, mined_at } };

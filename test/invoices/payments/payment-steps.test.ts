@@ -38,7 +38,7 @@ const NAMES = [
   ...["declareSentPayment", "declareReceivedPayment", "paid"],
 ];
 
-it("steps of an offramp apply in order, although only the task of the last one is left", async () => {
+it("steps of an offramp are applied in order, although only the task of the last one is left", async () => {
   for (const status of ["fiat_sent", "bounced", "fiat_sent"]) {
     good(await server.call("PATCH", path, { offramp: { status } }));
   }

@@ -17,7 +17,7 @@ import {
 
 let server: TestServer;
 let seller: BilledAccount;
-/** The first account pays: the helpers of ramps use its key. */
+/** The first account pays: the ramp fixtures use its key. */
 const payer = { email: `payer-${randomUUID()}@example.com` };
 let user_id: string;
 let payment_detail_id: string;
@@ -105,7 +105,7 @@ describe("an offramp with an invoice_id", () => {
     expect((await show(server, invoice.id, seller.key)).status).toBe("paid");
   });
 
-  it("is shown without invoice_id where it pays none", async () => {
+  it("is shown without invoice_id when it pays none", async () => {
     const { offramp } = await pay(undefined);
     expect(offramp).not.toHaveProperty("invoice_id");
   });
@@ -130,7 +130,7 @@ describe("an offramp with an invoice_id", () => {
       failed.requestId,
     ]);
 
-    // Still the one that pays it: another is refused until it is given up.
+    // It still pays the invoice: another offramp is refused until it is given up.
     expectInvoiceProblem((await pay(invoice.id)).answer, "record_not_unique");
     const detail = await addPaymentDetail(server, user_id, "eur");
     const reroute = { offramp: { payment_detail_id: detail } };
@@ -143,7 +143,7 @@ describe("an offramp with an invoice_id", () => {
     );
     await settle(server);
     const again = await eventsOf(server, seller.account_id, invoice.id);
-    // The sandbox's bank may return this attempt as well: what it asked for concerns each.
+    // The sandbox's bank may return this attempt as well: the requested outcome applies to each.
     const after = again.slice(told.length, told.length + 3);
     expect(after.map((event) => event.name)).toEqual(PAID);
     const request_ids = after.map((event) => event.body.invoice.requestId);
@@ -167,7 +167,7 @@ describe("an offramp with an invoice_id", () => {
     expect(await namesOf(server, seller.account_id, invoice.id)).toEqual([...told, ...PAID]);
   });
 
-  it("that bounced and is given up says so once, and then another may pay", async () => {
+  it("that bounced and is given up is reported once, and then another may pay", async () => {
     const invoice = await bill();
     const offramp = await payOut(invoice.id, { outcome: "bounced" });
     good(await server.call("POST", `/users/${user_id}/offramps/${offramp.id}/refund`));
@@ -177,7 +177,7 @@ describe("an offramp with an invoice_id", () => {
     good((await pay(invoice.id)).answer);
   });
 
-  it("that was never paid leaves the invoice alone and frees it", async () => {
+  it("that was never paid leaves the invoice unchanged and releases it", async () => {
     const invoice = await bill();
     const { offramp } = await pay(invoice.id);
     good(
@@ -199,7 +199,7 @@ describe("an offramp with an invoice_id", () => {
     expect((await show(server, invoice.id)).status).toBe("paid");
   });
 
-  it("may pay anew what was marked unpaid, and a late return of the first changes nothing", async () => {
+  it("may pay again an invoice marked unpaid, and a late return of the first changes nothing", async () => {
     const invoice = await bill();
     const first = await payOut(invoice.id);
     good(await change(server, invoice.id, "markUnpaid", seller.key));
@@ -243,7 +243,7 @@ async function billUnpaid() {
 }
 
 describe("an invoice that was marked unpaid", () => {
-  it("is never paid by two offramps: one that is returned cannot go again beside another", async () => {
+  it("is never paid by two offramps: a returned one cannot be sent again next to another", async () => {
     const { invoice, first } = await billUnpaid();
     const { answer, quote_id } = await pay(invoice.id);
     good(answer);
@@ -262,13 +262,13 @@ describe("an invoice that was marked unpaid", () => {
     for (const account_id of [seller.account_id, server.account_id]) {
       expect(await namesOf(server, account_id, invoice.id)).toEqual(names);
     }
-    // By now the invoice is paid by another, so the first has no business with it any more.
+    // The invoice is paid by another now, so the first can no longer pay it.
     expectRefused(await reroute(first.id), "offramp_id", "record_not_unique");
     good(await server.call("POST", `/users/${user_id}/offramps/${first.id}/refund`));
     expect((await show(server, invoice.id)).status).toBe("paid");
   });
 
-  it("is paid by the returned offramp once that goes again, and then by no other", async () => {
+  it("is paid by the returned offramp once that is sent again, and then by no other", async () => {
     const { invoice, first } = await billUnpaid();
     good(await moveOfframp(first.id, "bounced"));
     good(await reroute(first.id));
@@ -278,7 +278,7 @@ describe("an invoice that was marked unpaid", () => {
     expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(names);
   });
 
-  it("is found out by verify when two offramps pay it after all", async () => {
+  it("is reported by verify when two offramps pay it", async () => {
     const { invoice, first } = await billUnpaid();
     const { offramp } = await pay(invoice.id);
     const place = (id: string) =>
@@ -292,7 +292,7 @@ describe("an invoice that was marked unpaid", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("cannot be paid by a re-route once it was canceled or declared paid by hand", async () => {
+  it("cannot be paid by a re-route once it was canceled or manually declared paid", async () => {
     for (const [type, key] of [
       ["cancel", seller.key],
       ["declareReceivedPayment", seller.key],
@@ -306,7 +306,7 @@ describe("an invoice that was marked unpaid", () => {
 });
 
 describe("what an offramp cannot pay", () => {
-  it("is one whose payment is under way: nobody declares by hand what an offramp does", async () => {
+  it("is one whose payment is in progress: manual declarations are refused meanwhile", async () => {
     const invoice = await bill();
     const { quote_id, offramp } = await pay(invoice.id, { outcome: "stuck" });
     good(await execute(server, user_id, quote_id));
@@ -328,28 +328,25 @@ describe("what an offramp cannot pay", () => {
   it.each([
     ["declareSentPayment", "declaredPaid"],
     ["declareReceivedPayment", "paid"],
-  ])(
-    "is one on which somebody made %s while its offramp waited for money",
-    async (type, status) => {
-      const invoice = await bill();
-      const { quote_id, offramp } = await pay(invoice.id);
-      const key = type === "declareSentPayment" ? server.key : seller.key;
-      good(await change(server, invoice.id, type, key));
-      expectRefused(await execute(server, user_id, quote_id), "quote", "record_invalid");
-      // As if it had been executed just before: the sandbox pays the quote by itself.
-      good(await moveOfframp(offramp.id, "pending_internal_assessment"));
-      const path = `/users/${user_id}/offramps/${offramp.id}`;
-      expect((await server.call("GET", path)).body.offramp).toMatchObject({
-        status: "ongoing_checks",
-        status_message: `The invoice is ${status}; it must be open or accepted.`,
-      });
-      expect((await show(server, invoice.id)).paymentMetadata).toMatchObject({
-        isManuallyPaid: true,
-      });
-      good(await server.call("POST", `${path}/refund`));
-      expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", type]);
-    },
-  );
+  ])("is one that had a %s while its offramp waited for money", async (type, status) => {
+    const invoice = await bill();
+    const { quote_id, offramp } = await pay(invoice.id);
+    const key = type === "declareSentPayment" ? server.key : seller.key;
+    good(await change(server, invoice.id, type, key));
+    expectRefused(await execute(server, user_id, quote_id), "quote", "record_invalid");
+    // As if it had been executed just before: the sandbox then pays the quote.
+    good(await moveOfframp(offramp.id, "pending_internal_assessment"));
+    const path = `/users/${user_id}/offramps/${offramp.id}`;
+    expect((await server.call("GET", path)).body.offramp).toMatchObject({
+      status: "ongoing_checks",
+      status_message: `The invoice is ${status}; it must be open or accepted.`,
+    });
+    expect((await show(server, invoice.id)).paymentMetadata).toMatchObject({
+      isManuallyPaid: true,
+    });
+    good(await server.call("POST", `${path}/refund`));
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", type]);
+  });
 
   it("is paid once when it is declared received while its offramp is executed", async () => {
     for (let round = 0; round < 8; round += 1) {
@@ -411,7 +408,7 @@ describe("what an offramp cannot pay", () => {
     expect(made).toHaveLength(1);
   });
 
-  it("is one that was canceled after the offramp was made: its quote is not executed", async () => {
+  it("is one that was canceled after the offramp was created: its quote is not executed", async () => {
     const invoice = await bill();
     const { quote_id } = await pay(invoice.id);
     good(await change(server, invoice.id, "cancel", seller.key));
@@ -425,7 +422,7 @@ describe("what an offramp cannot pay", () => {
     const invoice = await bill();
     const { offramp } = await pay(invoice.id);
     good(await change(server, invoice.id, "cancel", seller.key));
-    // As if it had been executed just before: the sandbox pays the quote by itself.
+    // As if it had been executed just before: the sandbox then pays the quote.
     good(await moveOfframp(offramp.id, "pending_internal_assessment"));
     const path = `/users/${user_id}/offramps/${offramp.id}`;
     expect((await server.call("GET", path)).body.offramp).toMatchObject({

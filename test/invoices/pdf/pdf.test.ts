@@ -39,7 +39,7 @@ async function download(id: string): Promise<{ answer: Response; pages: Run[][] 
   return { answer, pages: readPdf(Buffer.from(await answer.clone().arrayBuffer())) };
 }
 
-/** How long the process did nothing else, at most, until a promise was kept; in milliseconds. */
+/** The longest time, in milliseconds, that the event loop was blocked until a promise settled. */
 async function watchLoop(until: Promise<unknown>): Promise<{ max: number }> {
   const histogram = monitorEventLoopDelay({ resolution: 5 });
   histogram.enable();
@@ -48,7 +48,7 @@ async function watchLoop(until: Promise<unknown>): Promise<{ max: number }> {
   return { max: histogram.max / 1e6 };
 }
 
-/** What stands on one line in several fonts, from left to right. */
+/** The text of each line, across fonts, from left to right. */
 function linesOf(runs: readonly Run[]): string[] {
   const lines: { y: number; end: number; text: string }[] = [];
   for (const { text, x, y } of runs) {
@@ -93,12 +93,12 @@ describe("the PDF of an invoice", () => {
     ["text/html, application/pdf;q=0.9", 200],
     ["application/json", 200],
     ["text/html", 400],
-  ])("to Accept: %s the answer is %d", async (accept, status) => {
+  ])("with Accept: %s the response is %d", async (accept, status) => {
     const invoice = good(await create(server, { ...FULL, invoiceNumber: `for ${accept}` }));
     expect((await fetchPdf(invoice.id, accept)).status).toBe(status);
   });
 
-  it("is one page that says who owes whom how much for what, until when and where to", async () => {
+  it("is one page with the parties, the amount, the items, the due date and how to pay", async () => {
     const user_id = await addApprovedUser(server);
     const paymentDetailId = await addPaymentDetail(server, user_id, "eur");
     const value = { currencies: ["EUR"], paymentInformation: { paymentDetailId } };
@@ -121,7 +121,7 @@ describe("the PDF of an invoice", () => {
     expect((await download(requestId)).answer.status).toBe(200);
   });
 
-  it("flows to more pages with many items, repeats its head and never leaves the page", async () => {
+  it("continues on more pages with many items, repeats its header and stays within the page", async () => {
     const name = "A rather long description that needs more than one line of the table ".repeat(2);
     const word = "x".repeat(150);
     const invoiceItems = Array.from({ length: 60 }, (_, at) => ({
@@ -153,7 +153,7 @@ describe("the PDF of an invoice", () => {
     expect(text.replaceAll("\n", "")).toContain(word);
   });
 
-  it("calls a salary by its name, and is no more than a draft before it is payable", async () => {
+  it("is titled as a salary where it is one, and as a draft before it is payable", async () => {
     const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: "eva@example.com" } };
     const { id } = good(await create(server, salary));
     const { pages } = await download(id);
@@ -163,7 +163,7 @@ describe("the PDF of an invoice", () => {
     }
   });
 
-  it("shows that there is what its fonts cannot draw, with the e-mail beside it", async () => {
+  it("shows a box for what its fonts cannot draw, with the e-mail next to it", async () => {
     const buyerInfo = { email: "mei@example.com", businessName: "株式会社 Aé 👩‍👩‍👧👍" };
     const { id } = good(await create(server, { buyerInfo }));
     const runs = (await download(id)).pages[0]!;
@@ -184,7 +184,7 @@ describe("the PDF of an invoice", () => {
     const { answer, pages } = await download(id);
     const lines = linesOf(pages[0]!);
     expect(lines.join()).not.toContain("□");
-    // Glyphs of Devanagari stand for several letters, or in another order than these.
+    // Glyphs of Devanagari may combine several letters, or be in another order than these.
     const printed = lines.map((line) => line.normalize("NFKC"));
     if (country !== "IN") expect(printed).toContain(name.normalize("NFKC"));
     const fonts = pages[0]!.flatMap(({ font }) => (font.includes("Noto") ? font : []));
@@ -197,7 +197,7 @@ describe("the PDF of an invoice", () => {
     expect(linesOf((await download(id)).pages[0]!)).toContain("น\u0e4d\u0e49\u0e32");
   });
 
-  it("shapes Devanagari: a vowel stands before its letter, two letters are one", async () => {
+  it("shapes Devanagari: a vowel is drawn before its letter, two letters are one", async () => {
     const { id } = good(await create(server, { note: "हि क्ष" }));
     const runs = (await download(id)).pages[0]!.filter(({ font }) => font.includes("Noto"));
     // The vowel sign of हि is read after the letter and drawn before it.
@@ -205,7 +205,7 @@ describe("the PDF of an invoice", () => {
     expect(runs[1]!.text).toBe("क्ष");
   });
 
-  it("breaks lines of Chinese and Thai between words, and before no closing sign", async () => {
+  it("breaks lines of Chinese and Thai between words, and never before closing punctuation", async () => {
     const note = `${"北京示例科技有限公司，".repeat(12)}\n${"บริษัทตัวอย่างจำกัด".repeat(12)}`;
     const { id } = good(await create(server, { note }));
     const lines = linesOf((await download(id)).pages[0]!);
@@ -214,24 +214,24 @@ describe("the PDF of an invoice", () => {
     for (const line of long) expect(line).not.toMatch(/^[，\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]/);
   });
 
-  it("writes Hebrew and Arabic from right to left, numbers and Latin among them not", async () => {
+  it("writes Hebrew and Arabic from right to left, but numbers and Latin among them not", async () => {
     const item = { currency: "EUR", quantity: 1, unitPrice: "100" };
     const invoiceItems = [{ ...item, name: "שלום עולם (3 שעות) GmbH" }];
     const { id } = good(await create(server, { invoiceItems, note: "one\ttwo" }));
     const runs = (await download(id)).pages[0]!;
-    // As they are seen, from left to right.
+    // In visual order, from left to right.
     expect(textOf(runs)).toContain("GmbH (תועש 3) םלוע םולש");
     expect(textOf(runs)).toContain("one two");
   });
 
-  it("says what it costs to pay late", async () => {
+  it("shows the cost of paying late", async () => {
     const paymentTerms = { lateFeesPercent: 2.5, lateFeesFix: "1500", miscellaneous: "Net 30" };
     const { id } = good(await create(server, { paymentTerms, terms: "No returns" }));
     const text = textOf((await download(id)).pages[0]!);
     expect(text).toContain("No returns\nNet 30\nLate fees: 2.5 % plus 15.00 EUR");
   });
 
-  it("keeps answering others while many large ones are asked for", async () => {
+  it("does not block other requests while many large ones are rendered", async () => {
     const name = "long words here ".repeat(24).trim();
     const items = Array.from({ length: 500 }, () => ({
       ...{ name, currency: "EUR", quantity: 1, unitPrice: "100" },
@@ -243,7 +243,7 @@ describe("the PDF of an invoice", () => {
     expect(max).toBeLessThan(400);
   });
 
-  it("writes small and large numbers out, each on one line", async () => {
+  it("writes small and large numbers in full, each on one line", async () => {
     const item = { name: "Dust", currency: "USDC-arbitrum-one" };
     const invoiceItems = [
       { ...item, quantity: 0.0000001, unitPrice: "20000000" },
@@ -256,13 +256,13 @@ describe("the PDF of an invoice", () => {
     expect(runs).toContain("999,999,999.999002 USDC-arbitrum-one");
   });
 
-  it("is printed for all ten who ask at once, when nobody else prints", async () => {
+  it("is rendered for ten concurrent callers when no other account renders", async () => {
     const ids = await createMany(server, 10, FULL.invoiceItems);
     const answers = await Promise.all(ids.map((id) => fetchPdf(id)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 
-  it("is not printed for who hung up while waiting", async () => {
+  it("is not rendered for a caller who disconnected while waiting", async () => {
     const lines: string[] = [];
     const log_destination = { write: (line: string) => void lines.push(line) };
     const logged = await startTestServer({ log_destination });
@@ -284,7 +284,7 @@ describe("the PDF of an invoice", () => {
     }
   });
 
-  it("holds up no stop: who waits is told to come again, which is no error of ours", async () => {
+  it("does not delay a shutdown: waiting callers are asked to retry, which is not an error", async () => {
     const lines: string[] = [];
     const log_destination = { write: (line: string) => void lines.push(line) };
     const stopping = await startTestServer({ log_destination });

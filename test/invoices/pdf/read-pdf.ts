@@ -1,11 +1,11 @@
 import { inflateSync } from "node:zlib";
 
-/** A run of text as it stands on a page; y counts from the top, in points. */
+/** A run of text on a page; y counts from the top, in points. */
 export type Run = { text: string; x: number; y: number; size: number; font: string };
 
 /**
- * Reads the text of a PDF as far as our own writer makes it: compressed streams, embedded fonts
- * with their tables of characters. Independent of the library that wrote it.
+ * Reads the text of a PDF as our own writer produces it: compressed streams, embedded fonts with
+ * their character tables. Independent of the library that wrote it.
  */
 export function readPdf(bytes: Buffer): Run[][] {
   const objects = readObjects(bytes);

@@ -45,7 +45,7 @@ function printed(id: string, sequence = 1, ways_to_pay: PrintedInvoice["ways_to_
 }
 
 describe("the PDF renderer", () => {
-  it("prints once what is asked for again, until invoice or bank account change", async () => {
+  it("renders a repeated request once, until the invoice or the bank account changes", async () => {
     open();
     const [first, same] = await Promise.all([print(printed("a")), print(printed("a"))]);
     expect(first!.subarray(0, 5).toString()).toBe("%PDF-");
@@ -56,7 +56,7 @@ describe("the PDF renderer", () => {
     expect(await print(printed("a", 1, ways))).not.toBe(first);
   });
 
-  it("lets a few wait and tells the others when to come again", async () => {
+  it("queues a few jobs and tells further callers when to retry", async () => {
     open();
     const all = await Promise.allSettled(["a", "b", "c", "d", "e"].map((id) => print(printed(id))));
     expect(all.map(({ status }) => status)).toEqual([
@@ -66,7 +66,7 @@ describe("the PDF renderer", () => {
     expect((await print(printed("e"))).length).toBeGreaterThan(1000);
   });
 
-  it("gives back its thread and files when nobody prints, and prints again", async () => {
+  it("frees its thread and files when idle, and renders again later", async () => {
     open({ idle_ms: 20 });
     const first = await print(printed("a"));
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -75,14 +75,14 @@ describe("the PDF renderer", () => {
     expect(again.equals(first)).toBe(true);
   });
 
-  it("keeps no more bytes than it may", async () => {
+  it("caches no more bytes than allowed", async () => {
     open({ kept_bytes_max: 30_000 });
     const first = await print(printed("a"));
     for (const id of ["b", "c", "d"]) await print(printed(id));
     expect(await print(printed("a"))).not.toBe(first);
   });
 
-  it("gives up a job that takes too long, or cannot be done, and goes on", async () => {
+  it("aborts a job that takes too long or fails, and continues", async () => {
     open({ job_ms_max: 1 });
     await expect(print(printed("a"))).rejects.toThrow("took too long");
     await renderer.close();
@@ -93,12 +93,12 @@ describe("the PDF renderer", () => {
     expect((await print(printed("b"))).length).toBeGreaterThan(1000);
   });
 
-  it("keeps fixture for other accounts when one asks for many", async () => {
+  it("keeps capacity for other accounts when one sends many jobs", async () => {
     open({ waiting_max: 12 });
     const greedy = idsOf(9).map((id) => print(printed(id)));
     const others = idsOf(4).map((id) => print(printed(`other ${id}`), "two"));
     const statuses = (await Promise.allSettled([...greedy, ...others])).map((end) => end.status);
-    // One is being printed at once; of the 12 places it may take half.
+    // One is being rendered; of the 12 places the account may use half.
     expect(statuses.slice(0, 9)).toEqual([
       ...Array(7).fill("fulfilled"),
       ...["rejected", "rejected"],
@@ -106,13 +106,13 @@ describe("the PDF renderer", () => {
     expect(statuses.slice(9)).toEqual(Array(4).fill("fulfilled"));
   });
 
-  it("prints ten of one account when nobody else prints", async () => {
+  it("renders ten jobs of one account when no other account renders", async () => {
     renderer = createPdfRenderer();
     const files = await Promise.all(idsOf(10).map((id) => print(printed(id))));
     expect(files).toHaveLength(10);
   });
 
-  it("serves accounts in turn: who asks for one waits for the job that is printed only", async () => {
+  it("serves accounts in turn: a single job waits only for the running one", async () => {
     renderer = createPdfRenderer();
     const done: string[] = [];
     const note = (id: string, account_id: string) =>
@@ -130,7 +130,7 @@ describe("the PDF renderer", () => {
     expect(done.slice(7, 10)).toEqual(["again 1", "more invoice 0", "again 2"]);
   });
 
-  it("drops what waits for callers who have all hung up, and has fixture again", async () => {
+  it("drops jobs whose callers have all disconnected, and has capacity again", async () => {
     open();
     const [one, two] = [new AbortController(), new AbortController()];
     const first = print(printed("a"));
@@ -150,7 +150,7 @@ describe("the PDF renderer", () => {
     expect((await print(printed("b"))).length).toBeGreaterThan(1000);
   });
 
-  it("prints what is asked for again after it was dropped", async () => {
+  it("renders a job that is requested again after it was dropped", async () => {
     open();
     const hang_up = new AbortController();
     const first = print(printed("a"));
@@ -162,7 +162,7 @@ describe("the PDF renderer", () => {
     await first;
   });
 
-  it("hands nobody what a thread prints that was given up", async () => {
+  it("returns no result of an aborted thread", async () => {
     open();
     const expected = await print(printed("b"));
     const other = await print(printed("a", 1, MANY_WAYS));
@@ -173,14 +173,14 @@ describe("the PDF renderer", () => {
     const late = print(printed("a", 1, MANY_WAYS));
     const next = print(printed("b"));
     const given_up = expect(late).rejects.toThrow("took too long");
-    // The thread is done in time, but nobody looks before the time is over.
+    // The thread finishes in time, but the main thread is blocked until the limit has passed.
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_200));
     await given_up;
     expect((await next).equals(expected)).toBe(true);
     expect((await print(printed("b"))).equals(expected)).toBe(true);
   });
 
-  it("stops at once, with whoever waits, and takes no more", async () => {
+  it("stops at once, with all waiting callers, and accepts no more", async () => {
     open();
     const jobs = [print(printed("a", 1, MANY_WAYS)), print(printed("b")), print(printed("c"))];
     const ends = Promise.allSettled(jobs);

@@ -31,7 +31,7 @@ export type UploadOptions = {
   part?: string;
 };
 
-/** What tests of documents do, on a server of theirs. */
+/** The actions of document tests, on a server of their own. */
 export type DocumentFixture = Awaited<ReturnType<typeof openDocumentFixture>>;
 
 export async function openDocumentFixture(server: TestServer) {
@@ -42,7 +42,7 @@ export async function openDocumentFixture(server: TestServer) {
     usd_swift: await addPaymentDetail(server, user_id, "usd_swift"),
   };
 
-  /** The answer to creating an offramp in a quote of its own. */
+  /** The response to creating an offramp in a quote of its own. */
   async function tryOfframp(request: NewOfframp, quote_id?: string): Promise<Answer> {
     const { account = "eur", amount = 1000, submitted_url } = request;
     const item = {
@@ -86,7 +86,7 @@ export async function openDocumentFixture(server: TestServer) {
       waitUntil(offramp, (shown) => shown.status === status),
     upload: ({ id }: TestOfframp, content: Uint8Array, options: UploadOptions = {}) =>
       upload(server, documentPath(id), content, options),
-    /** A document before its offramps. */
+    /** Uploads a document before its offramps. */
     uploadFirst: async (content: Uint8Array): Promise<{ id: string; submitted_url: string }> => {
       const answer = await upload(server, `/users/${user_id}/documents`, content, {});
       expect(answer.status, answer.text).toBe(200);
@@ -99,7 +99,7 @@ export async function openDocumentFixture(server: TestServer) {
       const executed = await execute(server, user_id, offramp.quote_id);
       expect(executed.status, executed.text).toBe(200);
     },
-    /** Takes it where its document can no longer be reviewed, and leaves it there. */
+    /** Moves it to a state in which its document can no longer be reviewed. */
     beginPayout: (offramp: TestOfframp) => moveTo(server, offramp, "sending_fiat"),
     moveTo: (offramp: TestOfframp, status: string) => moveTo(server, offramp, status),
     advance: async (minutes: number) => {
@@ -108,7 +108,7 @@ export async function openDocumentFixture(server: TestServer) {
       expect(moved.body, moved.text).toMatchObject({ clock: { idle: true } });
     },
     audit: ({ id }: TestOfframp) => listAudit(server, id),
-    /** Names of the copies on disk. */
+    /** File names of the copies on disk. */
     listFiles: async ({ id }: TestOfframp) => {
       const directory = join(server.data_dir, "files", server.account_id, id.slice(-2), id);
       return (await readdir(directory).catch(() => [])).sort();
@@ -174,7 +174,7 @@ async function listAudit(server: TestServer, id: string): Promise<AuditLine[]> {
 
 export type Handle = (answer: ServerResponse, request: IncomingMessage) => void;
 
-/** Somebody else's web server, which documents are fetched from. */
+/** An external web server that documents are fetched from. */
 export async function startReceiver(pages: Record<string, Handle>) {
   const tries: Record<string, number> = {};
   const receiver = http.createServer((request, answer) => {

@@ -31,7 +31,7 @@ const NEEDED = /needs a supporting document/;
 const URL_OF_SAMPLE = "https://files.test/invoice.pdf";
 
 describe("an executed offramp", () => {
-  it("waits for a document, and goes on by itself when one is uploaded", async () => {
+  it("waits for a document, and continues when one is uploaded", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.execute(offramp);
@@ -43,14 +43,14 @@ describe("an executed offramp", () => {
     expect(sent.supporting_document.status).toBe("not_checked");
   });
 
-  it("goes on when the document of its address was fetched", async () => {
+  it("continues when the document was fetched from its URL", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp({ submitted_url: URL_OF_SAMPLE });
     await fixture.execute(offramp);
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
-  it("waits while its address is of no use, and says why", async () => {
+  it("waits while its URL cannot be used, and shows why", async () => {
     const { always: fixture } = fixtures;
     const location = "http://10.1.2.3/invoice.pdf";
     const redirect = createServer((_, answer) => answer.writeHead(302, { location }).end());
@@ -66,7 +66,7 @@ describe("an executed offramp", () => {
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
-  it("waits above the threshold and on swift only, where the policy is threshold", async () => {
+  it("waits above the threshold and on swift only, under the policy threshold", async () => {
     const { threshold: fixture } = fixtures;
     const below = await fixture.addOfframp({ amount: 15_000 });
     await fixture.execute(below);
@@ -83,14 +83,14 @@ describe("an executed offramp", () => {
     }
   });
 
-  it("does not wait where the policy is never", async () => {
+  it("does not wait under the policy never", async () => {
     const { never: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.execute(offramp);
     expect((await fixture.waitForStatus(offramp, "fiat_sent")).supporting_document).toBe(null);
   });
 
-  it("waits for the approval too, where the policy is review", async () => {
+  it("also waits for the approval, under the policy review", async () => {
     const { review: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.execute(offramp);
@@ -113,7 +113,7 @@ describe("an executed offramp", () => {
 });
 
 describe("a review", () => {
-  it("that rejects leaves an initiated offramp where it is, with the comment", async () => {
+  it("that rejects leaves an initiated offramp in its status, with the comment", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
@@ -139,7 +139,7 @@ describe("a review", () => {
     ]);
   });
 
-  it("that rejects keeps a waiting offramp waiting, until another document comes", async () => {
+  it("that rejects keeps a waiting offramp waiting until another document is uploaded", async () => {
     const { review: fixture } = fixtures;
     const offramp = await fixture.addOfframp({ submitted_url: URL_OF_SAMPLE });
     await fixture.execute(offramp);
@@ -158,11 +158,11 @@ describe("a review", () => {
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
-  it("that rejects sends one that is being assessed to ongoing_checks", async () => {
+  it("that rejects moves an offramp under assessment to ongoing_checks", async () => {
     const server = await startTestServer();
     try {
       const fixture = await openDocumentFixture(server);
-      // Nobody assesses it meanwhile.
+      // Stopped, so that no worker assesses it.
       await server.app.worker.stop();
       const offramp = await fixture.addOfframp();
       await fixture.upload(offramp, PDF);
@@ -178,7 +178,7 @@ describe("a review", () => {
     }
   });
 
-  it("tells the reason again after another gate had its turn", async () => {
+  it("shows its reason again after another gate replaced the message", async () => {
     const { review: fixture } = fixtures;
     const { server } = fixture;
     const offramp = await fixture.addOfframp({ submitted_url: URL_OF_SAMPLE });
@@ -193,7 +193,7 @@ describe("a review", () => {
     await fixture.waitUntil(offramp, ({ status_message }) => status_message === "Blurred.");
   });
 
-  it("leaves the message of a short deposit, which says how much to send", async () => {
+  it("keeps the message of a short deposit, which says how much to send", async () => {
     const { always: fixture } = fixtures;
     const { server } = fixture;
     const offramp = await fixture.addOfframp({ account: "usd" });
@@ -221,7 +221,7 @@ describe("a review", () => {
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
-  it("that rejects is final for the API: the file is neither approved nor taken again", async () => {
+  it("that rejects is final for the API: the file can be neither approved nor uploaded again", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
@@ -238,14 +238,14 @@ describe("a review", () => {
     });
     await fixture.upload(offramp, PNG);
     await fixture.waitForStatus(offramp, "fiat_sent");
-    // Not even after another one.
+    // Not even after another file.
     expect((await fixture.upload(offramp, PDF)).status).toBe(422);
     expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
   });
 
-  it("rejects a document whose URL was not fetched yet, and nothing is fetched any more", async () => {
+  it("rejects a document whose URL was not fetched yet, and nothing is fetched afterwards", async () => {
     const { always: fixture } = fixtures;
-    // Nothing listens on port 1: it is tried again in three minutes.
+    // Nothing listens on port 1, so it is retried in three minutes.
     const offramp = await fixture.addOfframp({ submitted_url: "http://127.0.0.1:1/invoice.pdf" });
     const early = await fixture.review(offramp, { status: "approved" });
     expect(early).toMatchObject({ status: 422, body: { error_code: "invalid_transition" } });
@@ -272,7 +272,7 @@ describe("a review", () => {
     expect((await fixture.show(offramp)).supporting_document.status).toBe("not_checked");
   });
 
-  it("is not asked for again on a re-route, whatever was uploaded since", async () => {
+  it("is not required again on a re-route, whatever was uploaded since", async () => {
     const { review: fixture } = fixtures;
     const { server } = fixture;
     const offramp = await fixture.addOfframp();
@@ -287,7 +287,7 @@ describe("a review", () => {
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
-  it("names every problem of the request", async () => {
+  it("reports every problem of the request", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);

@@ -38,7 +38,7 @@ beforeAll(async () => {
     "/moved.pdf": (answer) => answer.writeHead(302, { location: "/invoice.pdf" }).end(),
     "/inside.pdf": (answer) => answer.writeHead(302, { location: "http://10.1.2.3/a.pdf" }).end(),
     "/largest.pdf": send("application/pdf", LARGEST),
-    // Without a length, so that only counting finds out.
+    // Without a content length, so only counting bytes detects it.
     "/larger.pdf": (answer) => {
       answer.write(LARGEST);
       answer.end("x");
@@ -60,8 +60,8 @@ afterAll(async () => {
   await server.close();
 });
 
-describe("a document named by its address", () => {
-  it("is fetched and kept; the address stays what it was", async () => {
+describe("a document named by its URL", () => {
+  it("is fetched and kept; the URL stays unchanged", async () => {
     const submitted_url = `${receiver.url}/invoice.pdf`;
     const offramp = await fixture.addOfframp({ account: "usd_swift", submitted_url });
     const document = { submitted_url, status: "not_checked" };
@@ -80,7 +80,7 @@ describe("a document named by its address", () => {
     expect(more).toEqual([]);
   });
 
-  it("is judged by its first bytes, be it ever so small", async () => {
+  it("is judged by its first bytes, however small it is", async () => {
     const photo = await fixture.addOfframp({ submitted_url: `${receiver.url}/photo` });
     const tiny = await fixture.addOfframp({ submitted_url: `${receiver.url}/tiny` });
     expect((await waitForCopy(photo)).headers.get("content-type")).toBe("image/jpeg");
@@ -102,7 +102,7 @@ describe("a document named by its address", () => {
     expect(await fixture.listFiles(offramp)).toEqual([]);
   });
 
-  it("is fetched from where its URL redirects to", async () => {
+  it("is fetched from the URL it redirects to", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/moved.pdf` });
     expect((await waitForCopy(offramp)).content.equals(PDF)).toBe(true);
   });
@@ -113,7 +113,7 @@ describe("a document named by its address", () => {
   });
 
   it.each(["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254", "[fd00::1]:80"])(
-    "is 422 at creation where its host is the private address %s",
+    "is 422 at creation when its host is the private address %s",
     async (host) => {
       const answer = await fixture.tryOfframp({ submitted_url: `http://${host}/invoice.pdf` });
       expect(answer.status, answer.text).toBe(422);
@@ -122,7 +122,7 @@ describe("a document named by its address", () => {
     },
   );
 
-  it("is 422 at creation where nothing would be fetched from its port", async () => {
+  it("is 422 at creation when its port is blocked", async () => {
     const answer = await fixture.tryOfframp({ submitted_url: "https://files.example:8443/a.pdf" });
     expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
     expect(answer.body.errors[0].message).toContain("port 8443");
@@ -150,7 +150,7 @@ describe("a document named by its address", () => {
     }
   });
 
-  it("is a sample under .test, without any network", async () => {
+  it("is a sample for hosts under .test, without network access", async () => {
     const offramp = await fixture.addOfframp({
       submitted_url: "https://Files.TEST:8443/invoice.pdf",
     });
@@ -176,7 +176,7 @@ describe("a document named by its address", () => {
     expect(receiver.tries["/busy.pdf"]).toBe(3);
   });
 
-  it("is kept when a later try succeeds", async () => {
+  it("is kept when a later attempt succeeds", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/late.pdf` });
     await waitFor(() => receiver.tries["/late.pdf"] === 1);
     serveLate = (answer) => answer.end(PDF);
@@ -185,7 +185,7 @@ describe("a document named by its address", () => {
     expect((await fixture.show(offramp)).supporting_document.status).toBe("not_checked");
   });
 
-  it("gives way to an upload that comes while it is fetched", async () => {
+  it("is replaced by an upload received during the fetch", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/held.pdf` });
     await waitFor(() => receiver.tries["/held.pdf"] === 1);
     expect((await fixture.upload(offramp, PNG)).status).toBe(200);
@@ -196,7 +196,7 @@ describe("a document named by its address", () => {
     expect(await fixture.audit(offramp)).toHaveLength(1);
   });
 
-  it("is dropped when the payout began while it was fetched", async () => {
+  it("is dropped when the payout began during the fetch", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/held-too.pdf` });
     await waitFor(() => receiver.tries["/held-too.pdf"] === 1);
     await fixture.beginPayout(offramp);
@@ -209,7 +209,7 @@ describe("a document named by its address", () => {
     });
   });
 
-  it("may be uploaded after its address was of no use", async () => {
+  it("can be uploaded after its URL failed", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/page` });
     await waitForRejection(offramp);
     expect((await fixture.upload(offramp, PDF)).status).toBe(200);

@@ -30,8 +30,8 @@ const download = (url: string, key = server.key) =>
   fetch(`${server.url}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${key}` } });
 const userOf = async () => (await fixture.addOfframp()).user_id;
 
-describe("a document that is uploaded before its offramps", () => {
-  it("is taken at creation without a fetch, by as many as name it, and opens their gate", async () => {
+describe("a document uploaded before its offramps", () => {
+  it("is used at creation without a fetch, by every offramp that names it, and opens their gate", async () => {
     const user_id = await userOf();
     const { status, body } = await uploadFirst(user_id);
     expect(status).toBe(200);
@@ -58,7 +58,7 @@ describe("a document that is uploaded before its offramps", () => {
     expect(served.headers.get("content-disposition")).toMatch(/^attachment;/);
   });
 
-  it("is only this user's: 404 for another user's, another account's and an unknown one", async () => {
+  it("belongs to its user: 404 for another user's, another account's and an unknown one", async () => {
     const other_user = await addApprovedUser(server);
     const { key } = await server.addAccount("Other documents");
     expect((await uploadFirst(other_user, key)).status).toBe(404);
@@ -84,7 +84,7 @@ describe("a document that is uploaded before its offramps", () => {
     });
   });
 
-  it("goes after seven days when no offramp names it, and stays while one does", async () => {
+  it("is deleted after seven days when no offramp refers to it, and kept while one does", async () => {
     const user_id = await userOf();
     const unused = (await uploadFirst(user_id)).body.document.submitted_url;
     const used = (await uploadFirst(user_id)).body.document.submitted_url;
@@ -103,7 +103,7 @@ describe("a document that is uploaded before its offramps", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("is answered again for the same Idempotency-Key and file", async () => {
+  it("is returned again for the same Idempotency-Key and file", async () => {
     const path = `/users/${await userOf()}/documents`;
     const send = async () => {
       const form = new FormData();

@@ -46,7 +46,7 @@ describe("an uploaded document", () => {
     );
   });
 
-  it("422 when it is of another type, though it is called invoice.pdf", async () => {
+  it("422 when its type is not accepted, even if it is named invoice.pdf", async () => {
     const offramp = await fixture.addOfframp();
     const page = await fixture.upload(offramp, Buffer.from("<html>an invoice</html>"));
     expect(page).toMatchObject({ status: 422, body: { error_code: "unsupported_file_type" } });
@@ -64,7 +64,7 @@ describe("an uploaded document", () => {
     expect(await server.call("POST", path)).toMatchObject(missing);
   });
 
-  it("may have 5 242 880 bytes; one more is 413, and the earlier document stays", async () => {
+  it("may have 5 242 880 bytes; one more is 413, and the earlier document is kept", async () => {
     const offramp = await fixture.addOfframp();
     const largest = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
     expect((await fixture.upload(offramp, largest)).status).toBe(200);
@@ -74,7 +74,7 @@ describe("an uploaded document", () => {
     expect(await fixture.listFiles(offramp)).toHaveLength(1);
   });
 
-  it("stays when a later upload breaks off, which leaves nothing behind", async () => {
+  it("is kept when a later upload is aborted, which leaves no file behind", async () => {
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
     const temporary = join(server.data_dir, "files", "temporary");
@@ -88,7 +88,7 @@ describe("an uploaded document", () => {
     });
     request.on("error", () => {});
     request.write('--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n%PDF-');
-    // Once it is on its way to the disk.
+    // Once it is being written to disk.
     await waitFor(async () => {
       request.write(Buffer.alloc(1000));
       await nextTurn();
@@ -100,7 +100,7 @@ describe("an uploaded document", () => {
     expect(await fixture.listFiles(offramp)).toHaveLength(1);
   });
 
-  it("takes the place of the earlier one, of which the hash stays", async () => {
+  it("replaces the earlier one, whose hash is kept", async () => {
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
     await fixture.review(offramp, { status: "approved" });
@@ -121,7 +121,7 @@ describe("an uploaded document", () => {
     expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
   });
 
-  it("is written down as the act of the key that brought it, also of several at once", async () => {
+  it("is logged under the key that uploaded it, also for several at once", async () => {
     const offramp = await fixture.addOfframp();
     const { key, actor } = await addKey();
     const other = await server.addAccount("Bystander");
@@ -138,7 +138,7 @@ describe("an uploaded document", () => {
   });
 
   it.each(["sending_fiat", "fiat_sent", "bounced", "failed"])(
-    "is taken when the offramp is %s, and the accepted file's hash stays on record",
+    "is accepted when the offramp is %s, and the accepted file's hash is kept",
     async (status) => {
       const offramp = await fixture.addOfframp();
       await fixture.upload(offramp, PDF);
@@ -163,7 +163,7 @@ describe("an uploaded document", () => {
     },
   );
 
-  it("gives the first answer again for the same key and bytes, 409 for other bytes", async () => {
+  it("returns the first response for the same key and bytes, 409 for other bytes", async () => {
     const offramp = await fixture.addOfframp();
     const again = { idempotency_key: `upload-${offramp.id}` };
     const first = await fixture.upload(offramp, PDF, again);
@@ -178,7 +178,7 @@ describe("an uploaded document", () => {
     expect((await fixture.upload(offramp, PDF, again)).text).toBe(first.text);
   });
 
-  it("404 for another account, be it to upload, to read or to review", async () => {
+  it("404 for another account, to upload, to read or to review", async () => {
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
     const { key } = await server.addAccount("Stranger");
@@ -194,7 +194,7 @@ describe("an uploaded document", () => {
     expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
   });
 
-  it("shows an address of this service that serves it for nothing but keeping", async () => {
+  it("shows a URL of this service that serves it as a download only", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: "https://files.test/other.pdf" });
     await fixture.upload(offramp, PDF);
     expect((await fixture.show(offramp)).supporting_document).toEqual({
@@ -212,7 +212,7 @@ describe("an uploaded document", () => {
     expect((await fixture.download(await fixture.addOfframp())).status).toBe(404);
   });
 
-  it("is encrypted on the disk", async () => {
+  it("is encrypted on disk", async () => {
     const offramp = await fixture.addOfframp();
     const canary = "canary-7f3d0c";
     const content = Buffer.from(`%PDF-1.7 ${canary.repeat(20_000)}`);

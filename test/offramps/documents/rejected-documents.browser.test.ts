@@ -64,7 +64,7 @@ describe.each([
   [1280, "light"],
   [360, "dark"],
 ] as const)("on a screen of %i px, %s", (width, colour) => {
-  test("a member looks at a rejected document and approves it with a reason", async () => {
+  test("a member reviews a rejected document and approves it with a reason", async () => {
     const picture = await addRejected(1000, png("a photo of an invoice"), "The date is cut off");
     const waiting = await addRejected(1250, PDF, "This is last month's payslip");
     const { email } = await addMember(server, "approver");
@@ -80,7 +80,7 @@ describe.each([
       await page.waitForURL(`**/dashboard/documents/${picture.id}/file`);
       expect(await page.evaluate<number>("document.images[0].naturalWidth")).toBeGreaterThan(0);
       await page.goBack();
-      // What the browser's own viewer of pictures says of itself.
+      // A message of the browser's own image viewer.
       expect(errors.splice(0).filter((text) => !text.includes("inline style"))).toEqual([]);
 
       await section.getByLabel("Reason for approving").fill("The payer sent the date by e-mail");

@@ -41,7 +41,7 @@ async function addRejected(amount = 1000, comment = "Last month's payslip"): Pro
   return offramp;
 }
 
-/** What the form of the page sends. */
+/** What the form on the page submits. */
 function approve(
   member: TestMember,
   { id }: TestOfframp,
@@ -59,7 +59,7 @@ function sectionOf(page: string, { id }: TestOfframp): string {
 }
 
 describe("the page of rejected documents", () => {
-  it("shows the offramp, the file, the reason and when, and only what was rejected", async () => {
+  it("shows the offramp, the file, the reason and the time, and only rejected documents", async () => {
     const offramp = await addRejected();
     const other = await fixture.addOfframp();
     await fixture.upload(other, PNG);
@@ -73,7 +73,7 @@ describe("the page of rejected documents", () => {
     expect((await ada.visitor.get("/dashboard")).body).toContain(`href="${PAGE}"`);
   });
 
-  it("serves the file to those who decide, as nothing that could run, and the log says who saw it", async () => {
+  it("serves the file to members as a type that cannot run, and logs who opened it", async () => {
     const offramp = await addRejected();
     const file = await ada.visitor.get(`${PAGE}/${offramp.id}/file`);
     expect(file.statusCode).toBe(200);
@@ -101,7 +101,7 @@ describe("the page of rejected documents", () => {
     expect((await ada.visitor.get(`${PAGE}/${offramp.id}/file`)).statusCode).toBe(404);
   });
 
-  it("goes on after fifty, and shows each once", async () => {
+  it("continues on a second page after fifty, and shows each once", async () => {
     const user_id = await addApprovedUser(server);
     const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
     const quote_id = await addQuote(server, user_id);
@@ -125,7 +125,7 @@ describe("the page of rejected documents", () => {
     await mark(null);
   });
 
-  it("says so where there is none", async () => {
+  it("says so when there are none", async () => {
     const account = await server.addAccount("No rejections");
     const member = await addMember(server, "approver", account.account_id);
     expect((await member.visitor.get(PAGE)).body).toContain("No rejected documents");
@@ -133,7 +133,7 @@ describe("the page of rejected documents", () => {
 });
 
 describe("approving with a reason", () => {
-  it("lets the file pass; the audit log has who, why and the hash", async () => {
+  it("approves the file; the audit log has the member, the reason and the hash", async () => {
     const offramp = await addRejected();
     const answer = await approve(ada, offramp);
     expect(answer.headers.location).toBe(`${PAGE}?done=approved`);
@@ -148,7 +148,7 @@ describe("approving with a reason", () => {
     expect((await ada.visitor.get(PAGE)).body).not.toContain(offramp.id);
   });
 
-  it("422 without a reason, with one that is too long, and for a file that was replaced", async () => {
+  it("422 without a reason, with one that is too long, and for a replaced file", async () => {
     const offramp = await addRejected();
     const blank = await approve(ada, offramp, { reason: "  " });
     expect(blank.statusCode).toBe(422);
@@ -162,7 +162,7 @@ describe("approving with a reason", () => {
     expect(await documentOf(offramp)).toBe("rejected");
   });
 
-  it("above the approval amount is a proposal, in which the member counts as one of the two", async () => {
+  it("becomes a proposal above the approval amount, with the member as one of the two", async () => {
     const offramp = await addRejected(6000);
     const answer = await approve(ada, offramp);
     expect(answer.headers.location).toBe(`${PAGE}?done=proposed`);
@@ -201,7 +201,7 @@ describe("approving with a reason", () => {
     expect(await documentOf(offramp)).toBe("rejected");
   });
 
-  it("is refused to other accounts, to unknown ids and to a form without its token", async () => {
+  it("is refused to other accounts, for unknown ids and for a form without its token", async () => {
     const offramp = await addRejected();
     const account = await server.addAccount(`Other ${crypto.randomUUID()}`);
     const stranger = await addMember(server, "admin", account.account_id);
@@ -214,13 +214,13 @@ describe("approving with a reason", () => {
   });
 });
 
-it("the API's refusal to approve a rejected file says where a member can", async () => {
+it("the API's refusal to approve a rejected file names the page where a member can", async () => {
   const offramp = await addRejected();
   const { status, body } = await fixture.review(offramp, { status: "approved" });
   expect(status).toBe(422);
   expect(body.message).toContain("/dashboard/documents");
 });
 
-it("sliproad verify finds nothing wrong after all of it", async () => {
+it("sliproad verify finds no fault afterwards", async () => {
   expect(await findFault(server)).toBeNull();
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
-it("an offramp removed while its document is uploaded leaves no file behind", async () => {
+it("an offramp removed during its document's upload leaves no file behind", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const offramp = await fixture.addOfframp();
     const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps/${offramp.id}`;
@@ -37,7 +37,7 @@ it("an offramp removed while its document is uploaded leaves no file behind", as
   expect(await readdir(join(server.data_dir, "files", "temporary"))).toEqual([]);
 });
 
-it("a document uploaded first that falls due while offramps name it is used or gone, never both", async () => {
+it("an uploaded document that expires while offramps refer to it is used or deleted, never both", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const uploaded = await fixture.uploadFirst(PDF);
     await advance(server, KEPT_UNUSED_MS - MINUTE_MS);
@@ -58,7 +58,7 @@ it("a document uploaded first that falls due while offramps name it is used or g
       const served = await fixture.download({ id, user_id: fixture.user_id, quote_id });
       expect(served.content.equals(PDF)).toBe(true);
     }
-    // Removed from their quote, the offramps no longer keep it; after 7 days it goes.
+    // Once the offramps are removed from their quote, the document is deleted after 7 days.
     for (const { body } of created) {
       const [{ id }] = body.offramps;
       good(

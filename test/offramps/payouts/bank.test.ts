@@ -29,7 +29,7 @@ afterAll(() => server.close());
 beforeEach(() => {
   bank.manner = "pays";
 });
-// Whatever happened, nothing is lost, doubled or unexplained.
+// In every test no money is lost, duplicated or unexplained.
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
 const idOf = (story: Story, attempt: number) =>
@@ -44,7 +44,7 @@ async function openPayout(status: string): Promise<Story> {
   return story;
 }
 
-/** Waits until what the bank has said was read. */
+/** Waits until the bank's answers are read. */
 async function hear(): Promise<void> {
   await advance(server, 2_000);
 }
@@ -58,7 +58,7 @@ async function outcomeOf(bank_reference: string): Promise<string> {
 }
 
 describe("the instruction", () => {
-  it("carries the caller's reference for eur, and for no other currency", async () => {
+  it("has the caller's reference for eur, and for no other currency", async () => {
     const story = await openStory(server);
     const path = `/users/${story.user_id}`;
     const pay = async (account: "eur" | "usd" | "mxn") => {
@@ -82,8 +82,8 @@ describe("the instruction", () => {
   });
 });
 
-describe("a bank that is hard to reach", () => {
-  it("cannot be reached: it is asked again under the same id until it can", async () => {
+describe("a bank that does not respond", () => {
+  it("is called again under the same id until it can be reached", async () => {
     bank.manner = "unreachable";
     const story = await openPayout("sending_fiat");
     await settle(server);
@@ -95,7 +95,7 @@ describe("a bank that is hard to reach", () => {
     expect(bank.known.get(idOf(story, 1))).toMatchObject({ amount: AMOUNT, currency: "eur" });
   });
 
-  it("times out and then pays: paid once, told again under the same id", async () => {
+  it("times out and then pays: paid once, submitted again under the same id", async () => {
     bank.manner = "lost_answer";
     const story = await openPayout("fiat_sent");
     await advance(server, MINUTE_MS);
@@ -105,7 +105,7 @@ describe("a bank that is hard to reach", () => {
     expect((await story.show()).status).toBe("fiat_sent");
   });
 
-  it("is silent: nothing moves for a month, and there is no second payment", async () => {
+  it("never answers: nothing moves for a month, and there is no second payment", async () => {
     bank.manner = "is_silent";
     const story = await openPayout("sending_fiat");
     await settle(server);
@@ -119,7 +119,7 @@ describe("a bank that is hard to reach", () => {
   });
 });
 
-describe("a bank that says things twice, wrongly or to nobody", () => {
+describe("a bank that repeats or contradicts itself, or reports unknown payments", () => {
   it("answers twice, with one reference or two: booked once", async () => {
     bank.manner = "is_silent";
     const story = await openPayout("sending_fiat");
@@ -136,7 +136,7 @@ describe("a bank that says things twice, wrongly or to nobody", () => {
     expect(await outcomeOf(other.bank_reference)).toBe("out_of_order");
   });
 
-  it("books another amount or currency: nothing moves, it stays for the operator", async () => {
+  it("books another amount or currency: nothing moves, and it is left to the operator", async () => {
     bank.manner = "is_silent";
     const story = await openPayout("sending_fiat");
     await settle(server);
@@ -151,7 +151,7 @@ describe("a bank that says things twice, wrongly or to nobody", () => {
     await story.waitForStatus("fiat_sent");
   });
 
-  it("speaks of a payment that nobody made: its money waits in suspense", async () => {
+  it("reports an unknown payment: its money is posted to suspense", async () => {
     const before = await ledgerBalance(server, "suspense", "eur");
     const { account_id } = server;
     const booked = bank.say("nobody", "booked", { account_id, amount: 5n });
@@ -184,7 +184,7 @@ describe("a payment that does not arrive", () => {
     ["less", AMOUNT - 1_500n, { return_costs: 1_500n, suspense: 0n }],
     ["more", AMOUNT + 200n, { return_costs: 0n, suspense: -200n }],
     ["nothing", 0n, { return_costs: AMOUNT, suspense: 0n }],
-  ])("comes back with %s: the user is given back everything", async (_, amount, expected) => {
+  ])("is returned with %s: the whole amount is owed to the user", async (_, amount, expected) => {
     const story = await openPayout("fiat_sent");
     const read = async () => ({
       return_costs: await ledgerBalance(server, "return_costs", "eur"),
@@ -204,7 +204,7 @@ describe("a payment that does not arrive", () => {
     await story.takeOut(await story.owed());
   });
 
-  it("comes back without ever having been booked: both are told in one", async () => {
+  it("is returned without ever having been booked: both are posted at once", async () => {
     bank.manner = "is_silent";
     const story = await openPayout("sending_fiat");
     await settle(server);
@@ -217,7 +217,7 @@ describe("a payment that does not arrive", () => {
     expect((await story.show()).status).toBe("bounced");
   });
 
-  it("comes back in another currency: it waits in suspense, the payment counts as made", async () => {
+  it("is returned in another currency: posted to suspense, and the payment counts as made", async () => {
     const story = await openPayout("fiat_sent");
     const answer = bank.say(idOf(story, 1), "returned", { currency: "usd" });
     await hear();
@@ -227,7 +227,7 @@ describe("a payment that does not arrive", () => {
 });
 
 describe("a re-route", () => {
-  it("keeps amount and fee, takes a new id, and is paid", async () => {
+  it("keeps amount and fee, gets a new id, and is paid", async () => {
     const story = await openPayout("fiat_sent");
     const before = await story.show();
     const fees = await ledgerBalance(server, "fees", "eur");
@@ -249,7 +249,7 @@ describe("a re-route", () => {
     expect(bank.known.get(idOf(story, 2))!.amount).toBe(AMOUNT);
   });
 
-  it("attempt 1 returned after attempt 2 was sent: in suspense, attempt 2 goes on", async () => {
+  it("attempt 1 returned after attempt 2 was sent: posted to suspense, attempt 2 continues", async () => {
     const story = await openPayout("fiat_sent");
     bank.say(idOf(story, 1), "returned");
     await hear();

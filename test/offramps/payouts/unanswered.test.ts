@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("tells the operator of a payout that the bank leaves unanswered, and moves no money", async () => {
+it("notifies the operator of a payout that the bank does not answer, and moves no money", async () => {
   const user_id = await addApprovedUser(server);
   const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
   const quote_id = await addQuote(server, user_id);

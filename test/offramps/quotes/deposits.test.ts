@@ -20,13 +20,13 @@ beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
 });
 afterAll(() => server.close());
-// Whatever happened, nothing is lost, doubled or unexplained.
+// In every test no money is lost, duplicated or unexplained.
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
 const forceKycStatus = (user_id: string, status: string) =>
   server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
 
-/** To the sixth decimal: sums of amounts as JSON numbers carry them. */
+/** To the sixth decimal: sums of JSON numbers are inexact. */
 const rounded = (amount: number) => Number(amount.toFixed(6));
 
 describe("a deposit that pays", () => {
@@ -41,7 +41,7 @@ describe("a deposit that pays", () => {
     expect(await story.owed()).toBe(0);
   });
 
-  it("under a mistyped tx_id pays all the same: the address decides", async () => {
+  it("under a mistyped tx_id still pays: the address decides", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount, tx_id: txId("real") });
@@ -51,7 +51,7 @@ describe("a deposit that pays", () => {
     expectRefusal(await story.execute(txId("real")), "quote_already_executed");
   });
 
-  it("short by at most 0.01 passes, and the difference is posted; by more it waits", async () => {
+  it("passes if short by at most 0.01, and the difference is posted; otherwise it waits", async () => {
     const story = await openStory(server);
     const before = await ledgerBalance(server, "short_deposits", "usdc");
     await deposit(server, {
@@ -71,7 +71,7 @@ describe("a deposit that pays", () => {
     expect(status_message).toContain("short by 0.010001 usdc");
   });
 
-  it("short by more than a tenth of the quote's fees waits", async () => {
+  it("waits if short by more than a tenth of the quote's fees", async () => {
     const story = await openStory(server, [{ amount: 2 }]);
     const quote = good(
       await server.call("GET", `/users/${story.user_id}/quotes/${story.quote_id}`),
@@ -86,7 +86,7 @@ describe("a deposit that pays", () => {
     await story.waitForStatus("fiat_sent");
   });
 
-  it("in two parts, the second topping up the first, needs no call", async () => {
+  it("in two parts needs no call for the second", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount: 600 });
@@ -100,7 +100,7 @@ describe("a deposit that pays", () => {
   });
 });
 
-describe("a deposit that no quote can use stays owed, and leaves by a door", () => {
+describe("a deposit that no quote can use stays owed and can be refunded or reused", () => {
   it("never executed: the offramps fail, the deposit is refunded", async () => {
     const story = await openStory(server);
     const amount = await story.total();
@@ -113,7 +113,7 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     expect(await story.owed()).toBe(0);
   });
 
-  it("execution refused: what came is refunded even though KYC is suspended", async () => {
+  it("execution refused: the deposit is refunded even though KYC is suspended", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount });
@@ -124,7 +124,7 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     expect(await story.owed()).toBe(0);
   });
 
-  it("short: the offramp is given up and what came funds a smaller quote", async () => {
+  it("short: the offramp is given up and the deposit funds a smaller quote", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 600 });
     good(await story.execute());
@@ -165,7 +165,7 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     await story.takeOut(amount);
   });
 
-  it("over: the rest is owed and funds another quote at its own rate", async () => {
+  it("over: the excess is owed and funds another quote at that quote's rate", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount: rounded(amount * 2) });
@@ -191,10 +191,10 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     expect(await story.owed()).toBe(0);
   });
 
-  it("late: the offramps wait; refunded, they are paid by a quote of today's rate", async () => {
+  it("late: the offramps wait; after a refund, a quote at today's rate pays them", async () => {
     const story = await openStory(server, [{ amount: 1000 }, { amount: 500 }]);
     const amount = await story.total();
-    // So that the sandbox's chain does not pay by itself, in time.
+    // So that the sandbox's chain does not pay automatically, in time.
     await deposit(server, { quote_id: story.quote_id, amount: 1, token: "usdt" });
     good(await story.execute());
     await advance(server, EXPIRY_MS + MINUTE_MS);
@@ -288,7 +288,7 @@ describe("one transfer and two quotes", () => {
 });
 
 describe("naming a transfer", () => {
-  it("again with the same id gives the same answer; another one is refused until the first was not found for ten minutes", async () => {
+  it("again with the same id returns the same response; another id is refused until the first was not found for ten minutes", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 1, token: "usdt" });
     const tx_id = txId("first");
@@ -303,7 +303,7 @@ describe("naming a transfer", () => {
     expectRefusal(await story.add(story.quote_id, [{ amount: 10 }]), "quote_already_executed");
   });
 
-  it("on another chain, or with an id that is none, is refused", async () => {
+  it("on another chain, or with a malformed id, is refused", async () => {
     const story = await openStory(server);
     const path = `/users/${story.user_id}/quotes/${story.quote_id}/execute`;
     const name = (tx_id: string, blockchain: string) =>
@@ -327,7 +327,7 @@ describe("naming a transfer", () => {
 });
 
 describe("a refund", () => {
-  it("of more than is owed is refused, and to an address nobody registered only proposed", async () => {
+  it("of more than is owed is refused, and to an unregistered address becomes a proposal", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 10 });
     const refund = (amount: number) =>

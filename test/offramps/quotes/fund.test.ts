@@ -25,7 +25,7 @@ afterEach(async () => expect(await findFault(server)).toBeNull());
 
 const rounded = (amount: number) => Number(amount.toFixed(6));
 
-/** A quote that is not paid, of a user who has `balance` from an earlier one. */
+/** An unpaid quote of a user who has `balance` from an earlier one. */
 async function openFunded(balance: number) {
   const story = await openStory(server);
   await deposit(server, { quote_id: story.quote_id, amount: balance });
@@ -43,7 +43,7 @@ async function refund(story: Story, amount: number) {
   });
 }
 
-it("takes what is there; the rest, sent to the deposit address, needs no call", async () => {
+it("takes the available balance; the rest, sent to the deposit address, needs no call", async () => {
   const { story, quote_id, offramp_id, total } = await openFunded(200);
   expect(good(await story.fund(quote_id)).quote).toMatchObject({ executed: true });
   const waiting = await story.waitForStatus("ongoing_checks", offramp_id);
@@ -64,7 +64,7 @@ it("a transfer can be named for the rest, and pays exactly the rest in sandbox",
   expect(await story.owed()).toBe(0);
 });
 
-it("takes no more than what is missing of a quote whose deposit is short", async () => {
+it("takes only what is missing of a quote with a short deposit", async () => {
   const { story, quote_id, offramp_id, total } = await openFunded(1000);
   await deposit(server, { quote_id, amount: 100 });
   good(await story.execute(txId("short"), quote_id));
@@ -75,7 +75,7 @@ it("takes no more than what is missing of a quote whose deposit is short", async
   expectRefusal(await story.fund(quote_id), "quote_already_executed");
 });
 
-it("what a quote waits with leaves neither by a refund nor to another quote", async () => {
+it("a balance reserved for one quote can be neither refunded nor used by another", async () => {
   const { story, quote_id, offramp_id, total } = await openFunded(200);
   good(await story.fund(quote_id));
   const refused = await refund(story, 1);
@@ -85,7 +85,7 @@ it("what a quote waits with leaves neither by a refund nor to another quote", as
   good(await story.add(other, [{ amount: 100 }]));
   expectRefusal(await story.fund(other), "record_invalid");
   expectRefusal(await story.fund(quote_id), "record_invalid");
-  // More comes: the second call takes it, and the rest stays free.
+  // After another deposit, a second call takes what is missing, and the rest stays free.
   await deposit(server, { quote_id: story.quote_id, amount: total });
   good(await story.fund(quote_id));
   await story.waitForStatus("fiat_sent", offramp_id);
@@ -94,7 +94,7 @@ it("what a quote waits with leaves neither by a refund nor to another quote", as
   await settle(server);
 });
 
-it("a quote that never gets the rest gives back what it took", async () => {
+it("a quote that never receives the rest returns what it took", async () => {
   const { story, quote_id, offramp_id } = await openFunded(200);
   good(await story.fund(quote_id));
   await story.waitForStatus("ongoing_checks", offramp_id);
@@ -108,7 +108,7 @@ it("a quote that never gets the rest gives back what it took", async () => {
   await settle(server);
 });
 
-it("giving up the offramp frees what was taken for it, and there is nothing to fund", async () => {
+it("giving up the offramp releases what was taken for it, and nothing is left to fund", async () => {
   const { story, quote_id, offramp_id } = await openFunded(200);
   good(await story.fund(quote_id));
   await story.waitForStatus("ongoing_checks", offramp_id);
@@ -118,7 +118,7 @@ it("giving up the offramp frees what was taken for it, and there is nothing to f
   await settle(server);
 });
 
-it("eight calls at once for two quotes share one balance, and nothing is taken twice", async () => {
+it("eight concurrent calls for two quotes share one balance, and nothing is taken twice", async () => {
   const { story, quote_id, total } = await openFunded(700);
   const other = await story.addQuote();
   const [second] = good(await story.add(other, [{ amount: 500 }])).offramps;

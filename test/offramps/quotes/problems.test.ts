@@ -16,8 +16,8 @@ const fieldsOf = async (method: string, path: string, body: unknown): Promise<st
   return (answer.body.errors as { field: string }[]).map(({ field }) => field).sort();
 };
 
-describe("a problem of one field hides no other whose name begins alike", () => {
-  it("deposit_token and deposit_token_chain", async () => {
+describe("a problem of one field hides no other field with the same prefix", () => {
+  it("deposit_token and deposit_token_chain are both reported", async () => {
     const quote = { deposit_token: 7, deposit_token_chain: "moon" };
     expect(await fieldsOf("POST", `/users/${own.user_id}/quotes`, { quote })).toEqual([
       "quote.deposit_token",
@@ -25,13 +25,13 @@ describe("a problem of one field hides no other whose name begins alike", () => 
     ]);
   });
 
-  it("what concerns no object, and its fields: all of a refund's", async () => {
+  it("every field of a refund is reported next to an unknown field", async () => {
     const refund = { token: "doge", chain: "moon", amount: "1.2.3", address: "" };
     const found = await fieldsOf("POST", `/users/${own.user_id}/refunds`, { refund, ref: 1 });
     expect(found).toEqual(["ref", "refund.amount", "refund.chain", "refund.token"]);
   });
 
-  it("an unknown field that a known one begins with: a document's review", async () => {
+  it("every field of a document's review is reported next to an unknown field", async () => {
     const body = { supporting_document: { status: "maybe", comment: "x".repeat(5_000) }, s: 1 };
     const path = `/offramps/${own.offramp_id}/supporting-documents`;
     expect(await fieldsOf("PATCH", path, body)).toEqual([
@@ -41,7 +41,7 @@ describe("a problem of one field hides no other whose name begins alike", () => 
     ]);
   });
 
-  it("an execution's transfer", async () => {
+  it("every field of an execution's transfer is reported next to unknown fields", async () => {
     const crypto_transfer = { tx_id: " ", blockchain: "moon", network: "" };
     const body = { quote: { crypto_transfer }, q: 1, "": 2 };
     const path = `/users/${own.user_id}/quotes/${own.quote_id}/execute`;
@@ -57,7 +57,7 @@ describe("a problem of one field hides no other whose name begins alike", () => 
     );
   });
 
-  it("a re-route's payment detail beside an unknown field of the offramp", async () => {
+  it("a re-route's payment detail is reported next to an unknown field of the offramp", async () => {
     const body = { offramp: { payment_detail_id: "x", note: 1 } };
     const path = `/users/${own.user_id}/offramps/${own.offramp_id}/reroute`;
     expect(await fieldsOf("POST", path, body)).toEqual([
@@ -68,7 +68,7 @@ describe("a problem of one field hides no other whose name begins alike", () => 
     ]);
   });
 
-  it("a sandbox deposit's fields", async () => {
+  it("every field of a sandbox deposit is reported next to an unknown field", async () => {
     const crypto_deposit = { quote_id: "x", amount: "0", token: "doge", mined_at: "soon" };
     const body = { crypto_deposit, c: 1 };
     expect(await fieldsOf("POST", "/sandbox/crypto_deposits", body)).toEqual([
@@ -80,7 +80,7 @@ describe("a problem of one field hides no other whose name begins alike", () => 
     ]);
   });
 
-  it("a deposit's onramp", async () => {
+  it("a deposit's onramp is reported next to an unknown field", async () => {
     const body = { deposit: { onramp_id: "x" }, d: 1 };
     const path = `/deposits/${own.deposit_id}/match`;
     expect(await fieldsOf("POST", path, body)).toEqual(["d", "deposit.onramp_id"]);
@@ -96,14 +96,17 @@ describe("a problem of one field hides no other whose name begins alike", () => 
       "payment_detail",
     ],
     ["KYC", () => `/sandbox/users/${own.user_id}/kycs`, "kyc"],
-  ])("a state that is asked for of %s", async (_name, path, object) => {
-    const body = { [object]: { status: "nowhere" }, z: 1 };
-    expect(await fieldsOf("PATCH", path(), body)).toEqual([`${object}.status`, "z"]);
-  });
+  ])(
+    "the requested state of %s is reported next to an unknown field",
+    async (_name, path, object) => {
+      const body = { [object]: { status: "nowhere" }, z: 1 };
+      expect(await fieldsOf("PATCH", path(), body)).toEqual([`${object}.status`, "z"]);
+    },
+  );
 });
 
 describe("the clock of the sandbox", () => {
-  it("is moved by the operator's keys only, and read by everybody", async () => {
+  it("is moved by the operator's keys only, and readable by every account", async () => {
     const { key } = await server.addAccount("Tenant");
     const before = await server.call("GET", "/sandbox/clock", undefined, { key });
     expect(before.status).toBe(200);

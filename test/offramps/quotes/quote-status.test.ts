@@ -7,7 +7,7 @@ const EXPIRES_AT = 30;
 /** Executed before expiry or never; closed after expiry or never. */
 const LIVES = [null, 10].flatMap((executed) => [null, 90].map((closed) => ({ executed, closed })));
 
-it("a quote takes every move of the table and no other", () => {
+it("a quote makes every transition of the table and no other", () => {
   const seen = LIVES.flatMap(({ executed, closed }) => {
     const statuses = Array.from({ length: 120 }, (_, minute) => {
       const happened = (time: number | null) => time !== null && minute >= time;

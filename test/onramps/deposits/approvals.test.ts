@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("decisions on deposits above the approval amount", () => {
-  it("up to the amount are done at once", async () => {
+  it("up to the amount are made at once", async () => {
     const deposit = await receive(server, { amount: 1000, deposit_message: "no code" });
     expect(good(await act(server, deposit.id, "return")).deposit.status).toBe("returning");
   });
 
   it.each(["match", "accept_difference", "return"] as const)(
-    "%s waits for two members, then happens once",
+    "%s waits for two members, then runs once",
     async (action) => {
       const onramp = await openOnramp(server);
       const amount = action === "accept_difference" ? 1003 : 1004;
@@ -47,7 +47,7 @@ describe("decisions on deposits above the approval amount", () => {
     },
   );
 
-  it("a cent for a great onramp counts as what would be delivered for it", async () => {
+  it("a cent for a large onramp counts with the value that would be delivered", async () => {
     const onramp = await openOnramp(server, { destination_amount: 1_000_000 });
     const deposit = await receive(server, { amount: 0.01, deposit_message: onramp.code });
     const proposal = proposalIn(await act(server, deposit.id, "accept_difference"));
@@ -57,7 +57,7 @@ describe("decisions on deposits above the approval amount", () => {
     expect(page).toContain("0.01 usd");
   });
 
-  it("members agree to the onramp that they saw, not to one that is named later", async () => {
+  it("members approve the onramp that they saw, not one that is named later", async () => {
     const [seen, other] = [await openOnramp(server), await openOnramp(server)];
     const deposit = await receive(server, { amount: 1003, deposit_message: seen.code });
     const first = proposalIn(await act(server, deposit.id, "accept_difference"));
@@ -72,7 +72,7 @@ describe("decisions on deposits above the approval amount", () => {
     expect((await other.show()).status).toBe("crypto_sent");
   });
 
-  it("what became impossible meanwhile fails with a sentence and moves nothing", async () => {
+  it("a decision that became impossible fails with a message and moves nothing", async () => {
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1004, deposit_message: "no code" });
     const request = { onramp_id: onramp.id };

@@ -15,14 +15,14 @@ const codes = Array.from({ length: 200 }, makeDepositCode);
 const anyCode = fc.constantFrom(...codes);
 
 describe("a deposit code", () => {
-  it("has twelve symbols that cannot be mistaken for each other, in groups of four", () => {
+  it("has twelve symbols that cannot be confused, in groups of four", () => {
     for (const code of codes) {
       expect(code).toMatch(/^[2-9A-HJKMNP-Z]{12}$/);
       expect(formatDepositCode(code).replaceAll("-", "")).toBe(code);
     }
   });
 
-  it("with one wrong symbol is no code", () => {
+  it("with one wrong symbol is not a code", () => {
     const place = fc.nat(11);
     const symbol = fc.constantFrom(...SYMBOLS);
     fc.assert(
@@ -34,7 +34,7 @@ describe("a deposit code", () => {
     );
   });
 
-  it("with any two symbols in each other's place is no code", () => {
+  it("with any two symbols swapped is not a code", () => {
     fc.assert(
       fc.property(anyCode, fc.nat(11), fc.nat(11), (code, a, b) => {
         fc.pre(code[a] !== code[b]);
@@ -80,25 +80,25 @@ describe("a code in a bank's text", () => {
     );
   });
 
-  it("is not found as a piece of a longer word or number", () => {
+  it("is not found inside a longer word or number", () => {
     const [code] = codes as [string];
     for (const text of [`X${code}`, `${code}7`, `12${code}`, `${code.slice(0, 11)}`, `é${code}`]) {
       expect(findDepositCodes(text)).toEqual([]);
     }
   });
 
-  it("is found once when it stands twice; two codes are two", () => {
+  it("is found once when it occurs twice; two codes are two", () => {
     const [one, two] = codes as [string, string];
     expect(findDepositCodes(`${one} ${one.toLowerCase()}`)).toEqual([one]);
     expect(findDepositCodes(`${one}/${two}`).sort()).toEqual([one, two].sort());
   });
 
-  it("a million random texts hold none of a thousand codes that were given out", () => {
+  it("a million random texts contain none of a thousand issued codes", () => {
     const given_out = new Set(Array.from({ length: 1_000 }, makeDepositCode));
     const alphabet = `${SYMBOLS}${SYMBOLS.toLowerCase()}01OIL -/,.`;
     let state = 20261115;
     const next = () => {
-      // A small generator of known quality (xorshift), so that a failing text can be made again.
+      // A small generator of known quality (xorshift), so that a failing text can be reproduced.
       state ^= state << 13;
       state ^= state >>> 17;
       state ^= state << 5;
@@ -116,7 +116,7 @@ describe("a code in a bank's text", () => {
       }
     }
     expect(known).toBe(0);
-    // The texts are no strawmen: some have the form of a code, and a right check symbol.
+    // The texts are realistic: some have the form of a code, and a valid check symbol.
     expect(found).toBeGreaterThan(0);
   }, 60_000);
 });

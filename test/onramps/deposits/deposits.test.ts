@@ -15,7 +15,7 @@ import {
 } from "../../offramps/story.ts";
 import { act, credit, listUnmatched, openOnramp, receive, showDeposit } from "../story.ts";
 
-/** Four symbols that make a valid code together with the eight before them. */
+/** Four symbols that form a valid code together with the eight before them. */
 function wordAfter(eight: string): string {
   const symbols = [..."23456789ABCDEFGHJKMNPQRSTUVWXYZ"];
   const last = symbols.find((symbol) => isDepositCode(`${eight}ABC${symbol}`));
@@ -30,7 +30,7 @@ afterAll(() => server.close());
 
 const suspense = (currency = "usd") => ledgerBalance(server, "suspense", currency);
 
-describe("what does not fit waits for the operator", () => {
+describe("a deposit that does not match waits for the operator", () => {
   it.each([
     ["short", { amount: 1003.99 }],
     ["over", { amount: 1004.01 }],
@@ -52,7 +52,7 @@ describe("what does not fit waits for the operator", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("one that comes after 24 hours, and one for an onramp that has failed", async () => {
+  it("one received after 24 hours, and one for a failed onramp", async () => {
     const late = await openOnramp(server);
     const on_time = await openOnramp(server);
     await advance(server, 24 * HOUR_MS - 60_000);
@@ -66,7 +66,7 @@ describe("what does not fit waits for the operator", () => {
     expect(later).toMatchObject({ status: "unmatched", reason: "closed" });
   });
 
-  it("a text without a code, with an unknown one, with two", async () => {
+  it("a text without a code, with an unknown one, or with two", async () => {
     const [one, two] = [await openOnramp(server), await openOnramp(server)];
     const texts = [
       ["no_code", "salary november"],
@@ -87,13 +87,13 @@ describe("what does not fit waits for the operator", () => {
     expect(ids).toEqual(expect.arrayContaining(["no_code", "unknown_code", "two_codes"]));
   });
 
-  it("a known code beside another that was never given out, but not what overlaps it", async () => {
+  it("a known code next to one that was never issued; overlapping codes do not count", async () => {
     const onramp = await openOnramp(server);
     const strange = makeDepositCode();
     const text = `${onramp.code}, ${strange}`;
     const deposit = await receive(server, { amount: 1004, deposit_message: text });
     expect(deposit).toMatchObject({ status: "unmatched", reason: "two_codes" });
-    // The last two groups of the code and one word more have the form of a code by chance.
+    // The last two groups of the code and one more word have the form of a code by chance.
     const [, second, third] = onramp.code.split("-");
     const word = wordAfter(second! + third!);
     const fine = await receive(server, {
@@ -103,7 +103,7 @@ describe("what does not fit waits for the operator", () => {
     expect(fine.status).toBe("matched");
   });
 
-  it("late before over: whoever accepts another amount learns that the rate has lapsed", async () => {
+  it("lateness is reported before excess: an operator who accepts another amount learns that the rate has lapsed", async () => {
     const onramp = await openOnramp(server);
     await advance(server, 25 * HOUR_MS);
     const deposit = await receive(server, { amount: 2000, deposit_message: onramp.code });
@@ -155,7 +155,7 @@ describe("the operator decides", () => {
     expect((await onramp.show()).status).toBe("crypto_sent");
   });
 
-  it("match is refused for another amount or currency, with the way on", async () => {
+  it("match is refused for another amount or currency, and the message says what to do", async () => {
     const onramp = await openOnramp(server);
     const short = await receive(server, { amount: 1, deposit_message: onramp.code });
     const refused = await act(server, short.id, "match", {});
@@ -172,7 +172,7 @@ describe("the operator decides", () => {
     );
   });
 
-  it("match names what is missing, malformed or unknown", async () => {
+  it("match reports what is missing, malformed or unknown", async () => {
     const deposit = await receive(server, { amount: 1004, deposit_message: "nothing" });
     expectRefusal(await act(server, deposit.id, "match", {}), "parameter_missing");
     expectRefusal(await act(server, deposit.id, "match", { onramp_id: "x" }), "record_invalid");
@@ -181,7 +181,7 @@ describe("the operator decides", () => {
     expectRefusal(await act(server, crypto.randomUUID(), "match", {}), "record_not_found");
   });
 
-  it("accept_difference, short: delivered whole, what is missing is in short_deposits", async () => {
+  it("accept_difference, short: delivered in full, the missing amount is in short_deposits", async () => {
     const before = await ledgerBalance(server, "short_deposits", "usd");
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1000, deposit_message: onramp.code });
@@ -192,7 +192,7 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("accept_difference, over: delivered, and what is too much is a deposit of its own", async () => {
+  it("accept_difference, over: delivered, and the excess is a deposit of its own", async () => {
     const onramp = await openOnramp(server);
     const before = await suspense();
     const deposit = await receive(server, { amount: 1104.5, deposit_message: onramp.code });
@@ -219,7 +219,7 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("return: the bank gets it back, and suspense is as it was", async () => {
+  it("return: the bank gets it back, and suspense is as before", async () => {
     const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
     const deposit = await receive(server, { amount: 55, deposit_message: "who is this" });
     good(await act(server, deposit.id, "return"));
@@ -238,7 +238,7 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("return of a conflict believes it first", async () => {
+  it("return of a conflict posts it first", async () => {
     const line = { deposit_message: "conflict", bank_reference: "conflict-return" };
     await receive(server, { ...line, amount: 10 });
     const conflict = await receive(server, { ...line, amount: 11 });
@@ -248,7 +248,7 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("a line that the bank corrected can be dismissed once the correction is believed", async () => {
+  it("a line that the bank corrected can be dismissed once the correction is posted", async () => {
     const onramp = await openOnramp(server);
     const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
     const line = { deposit_message: onramp.code, bank_reference: "corrected" };
@@ -265,7 +265,7 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("50 decisions at once: one is taken, the others are refused", async () => {
+  it("50 decisions at once: one is accepted, the others are refused", async () => {
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1004, deposit_message: "fifty" });
     const answers = await Promise.all(
@@ -298,7 +298,7 @@ describe("the operator decides", () => {
 });
 
 describe("accounts", () => {
-  it("the operator matches a deposit with another account's onramp; both books are right", async () => {
+  it("the operator matches a deposit with another account's onramp; both ledgers are right", async () => {
     const other = await server.addAccount("Invented Tenant");
     const onramp = await openOnramp(server, {}, other.key);
     const by_code = await openOnramp(server, {}, other.key);
@@ -330,7 +330,7 @@ describe("accounts", () => {
   });
 });
 
-describe("a bank that is not the sandbox's", () => {
+describe("a bank other than the sandbox's", () => {
   let bank: ScriptedBank;
   let scripted: TestServer;
   beforeAll(async () => {
@@ -341,7 +341,7 @@ describe("a bank that is not the sandbox's", () => {
   });
   afterAll(() => scripted.close());
 
-  it("the same line told 20 times at once to two processes credits once", async () => {
+  it("the same line reported 20 times at once to two processes is credited once", async () => {
     const second = await startTestServer({
       beside: scripted,
       partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
@@ -369,7 +369,7 @@ describe("a bank that is not the sandbox's", () => {
     await second.close();
   });
 
-  it("the same reference on another day, or in another of our accounts, is told apart", async () => {
+  it("the same reference on another day, or in another of our accounts, is another line", async () => {
     const line = credit(scripted, { text: "told apart" });
     const tomorrow = new Date(line.booked_at.getTime() + 24 * HOUR_MS);
     bank.receive(line);
@@ -428,7 +428,7 @@ describe("a bank that is not the sandbox's", () => {
     expect(await findFault(scripted)).toBeNull();
   });
 
-  it("a NUL in a bank's text does not stop the lines after it", async () => {
+  it("a NUL in a bank's text does not block the lines after it", async () => {
     const onramp = await openOnramp(scripted);
     bank.receive(credit(scripted, { text: "bad\0text", payer_name: "Invented\0 \ud800" }));
     bank.receive(credit(scripted, { text: onramp.code }));
