@@ -15,16 +15,16 @@ import { List } from "./list.ts";
 import { withRetries } from "./retry.ts";
 import type { Answer, Input, Method, PathOf, Query } from "./types.ts";
 
-/** What may be said about a single call; all of it optional. */
+/** Options of a single call; all optional. */
 export type CallOptions = {
-  /** Aborts the call, its waiting included. */
+  /** Aborts the call, including its waits. */
   signal?: AbortSignal | undefined;
-  /** For one attempt, its answer included; Infinity for no limit. */
+  /** For one attempt, including its response; Infinity for no limit. */
   timeout_ms?: number | undefined;
   retries_max?: number | undefined;
   /**
-   * Only for POST and PATCH. Every call has a key of its own; give one to repeat a call of an
-   * earlier process, for example the id of your own record.
+   * Only for POST and PATCH. Every call has its own key; pass one to repeat a call of an earlier
+   * process, for example the id of your own record.
    */
   idempotency_key?: string | undefined;
 };
@@ -41,7 +41,9 @@ export type ApiConfig = {
 type Values = { [name: string]: unknown };
 type LooseInput = { path?: Values; query?: Values; body?: unknown };
 
-/** The routes of the service, typed by the document; the resources are thin layers over it. */
+/**
+ * The routes of the service, typed by the OpenAPI document; the resources are thin layers over it.
+ */
 export class Api {
   readonly #config: ApiConfig;
 
@@ -49,7 +51,7 @@ export class Api {
     this.#config = config;
   }
 
-  /** One call; the answer's JSON. */
+  /** Makes one call; returns the JSON of the response. */
   async send<M extends Method, P extends PathOf<M>>(
     method: M,
     path: P,
@@ -59,7 +61,7 @@ export class Api {
     return this.#sendAndRead(method, path, input, options, (answer) => answer);
   }
 
-  /** One call whose answer holds the record under `key`, and that record. */
+  /** Makes one call; returns the record that the response has under `key`. */
   async sendFor<M extends Method, P extends PathOf<M>, Key extends KeyOf<Answer<M, P>>>(
     key: Key,
     method: M,
@@ -74,7 +76,7 @@ export class Api {
     });
   }
 
-  /** A list whose records stand under `key`, page by page. */
+  /** A list whose records are under `key`, page by page. */
   list<P extends PathOf<"get">, Key extends KeyOf<Answer<"get", P>>>(
     path: P,
     key: Key,
@@ -86,7 +88,7 @@ export class Api {
       const page = { ...input, query: { ...query, starting_after } } as Input<"get", P>;
       return this.#sendAndRead("get", path, page, options, (answer, details) => {
         const { [key]: records, has_more } = answer as Values;
-        // The next page begins after the last id: without ids there would be no end.
+        // The next page begins after the last id: without ids the list would never end.
         if (!Array.isArray(records) || !records.every(hasId)) {
           throw unexpected(`has no ${key}`, details);
         }
@@ -96,7 +98,7 @@ export class Api {
     return new List(load, query?.starting_after);
   }
 
-  /** Sends a file. One that can be read only once is sent only once. */
+  /** Sends a file. A source that can be read only once is sent only once. */
   async upload<P extends PathOf<"post">>(
     path: P,
     input: { path: Values },
@@ -108,7 +110,7 @@ export class Api {
     return this.#run(request, limits, attempt, readJson<Answer<"post", P>>);
   }
 
-  /** Fetches a file; its content is read by the caller. */
+  /** Fetches a file; the caller reads its content. */
   async download<P extends PathOf<"get">>(
     path: P,
     input: { path: Values },
@@ -154,7 +156,7 @@ export class Api {
     return { method: method.toUpperCase(), url, headers, authorize: authorization };
   }
 
-  /** What an answer means is read after the attempt: a fault in it is no fault of the net's. */
+  /** The response is interpreted after the attempt: an error in it is not a network error. */
   async #run<Arrived, Result>(
     request: HttpRequest,
     options: CallOptions,
@@ -196,7 +198,7 @@ function detailsOf(
   return { status, request_id: headers.get("x-request-id"), idempotency_key };
 }
 
-/** A success, but not the service's. */
+/** A 2xx response that is not from the service. */
 function unexpected(what: string, details: AnswerDetails & { cause?: unknown }): SliproadError {
   const message = `The answer ${what}; check baseUrl and what stands between.`;
   return new SliproadError("answer_unreadable", message, details);
@@ -206,7 +208,7 @@ function hasId(record: { id?: unknown } | null): boolean {
   return typeof record?.id === "string";
 }
 
-/** Spaces at the ends would be lost on the way. */
+/** Leading and trailing spaces would be lost in transit. */
 const IDEMPOTENCY_KEY = /^(?! )[\x20-\x7e]{1,255}(?<! )$/;
 
 function checkKey(key: string): string {
@@ -214,7 +216,7 @@ function checkKey(key: string): string {
   throw new TypeError("idempotency_key must be 1 to 255 printable ASCII characters.");
 }
 
-/** Random enough that no two calls of anybody's have the same. */
+/** Random enough to be unique across all callers. */
 function makeKey(): string {
   return toHex(crypto.getRandomValues(new Uint8Array(16)));
 }
@@ -222,7 +224,7 @@ function makeKey(): string {
 function fillPath(path: string, values: Values = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
-    // An empty segment or dots would lead to another route than the one that was meant.
+    // An empty segment or dots would lead to a different route.
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) {
       throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}.`);
     }

@@ -7,35 +7,38 @@ export type HttpRequest = {
   method: string;
   url: string;
   headers: Record<string, string>;
-  /** The value of the header; asked for before every attempt. */
+  /** The value of the Authorization header; read before every attempt. */
   authorize: () => Promise<string>;
-  /** Makes the body of one attempt; undefined where there is none. */
+  /** Creates the body of one attempt; undefined if there is none. */
   makeBody?: (() => RequestBody) | undefined;
 };
 
-/** A stream's content type stands here; FormData brings its own. */
+/** The content type of a stream; FormData sets its own. */
 export type RequestBody = {
   content: FormData | ReadableStream<Uint8Array<ArrayBuffer>> | string;
   type?: string;
-  /** What the source of a stream has failed with: the caller's error, not the net's. */
+  /** The error of a stream's source: the caller's error, not a network error. */
   failure?: () => unknown;
-  /** Lets go of a source that was not read to its end. */
+  /** Releases a source that was not read to its end. */
   close?: () => void;
 };
 
 export type HttpLimits = { fetch: Fetch; timeout_ms: number; signal: AbortSignal | null };
 
-/** An answer that has arrived whole. */
+/** A complete response. */
 export type WholeAnswer = { ok: boolean; status: number; headers: Headers; text: string };
 /** A file whose content is still arriving. */
 export type OpenAnswer = { headers: Headers; stream: ReadableStream<Uint8Array<ArrayBuffer>> };
 
-/** One request and its answer, read to its end; what it means is for others to say. */
+/** One request and its complete response, not interpreted. */
 export function attempt(request: HttpRequest, limits: HttpLimits): Promise<WholeAnswer> {
   return exchange(request, limits, readWhole);
 }
 
-/** One request for a file: its content is handed on as it comes, a refusal is read to its end. */
+/**
+ * One request for a file: its content is passed on as it arrives, an error response is read
+ * completely.
+ */
 export function attemptFile(
   request: HttpRequest,
   limits: HttpLimits,
@@ -46,9 +49,9 @@ export function attemptFile(
 }
 
 /**
- * The time limit covers the token, the request and its answer, so that an answer that stops in the
- * middle does not hang. Whatever goes wrong on the way becomes `connection_failed` or `timed_out`;
- * an abort by the caller stays the caller's own reason.
+ * The time limit covers the token, the request and its response, so that a response that stalls
+ * does not hang. Network failures become `connection_failed` or `timed_out`; an abort by the caller
+ * keeps the caller's own reason.
  */
 async function exchange<Result>(
   request: HttpRequest,
@@ -73,7 +76,7 @@ async function exchange<Result>(
   }
 }
 
-/** A token that cannot be had is the caller's own error, unless it was not waited for any longer. */
+/** A failure to get a token is the caller's own error, unless the time limit ended the wait. */
 async function authorize(request: HttpRequest, limit: Limit): Promise<string> {
   try {
     return await limit.within(request.authorize);
@@ -110,7 +113,7 @@ function isOpen(result: unknown): result is OpenAnswer {
   return typeof result === "object" && result !== null && "stream" in result;
 }
 
-/** The limit stays with the content until that has come, or nobody wants it any more. */
+/** The limit applies until the content has arrived, or the caller stops reading. */
 async function openFile(
   { headers, body }: Response,
   limit: Limit,
@@ -150,7 +153,7 @@ function toInit(
     method: request.method,
     headers,
     signal,
-    // A redirect would turn a POST into a GET, or take the key to another host.
+    // A redirect would turn a POST into a GET, or send the key to another host.
     redirect: "manual" as const,
   };
   // "half": the body may be a stream that is still being read while it is sent.

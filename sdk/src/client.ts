@@ -25,30 +25,30 @@ const TIMEOUT_MS = 60_000;
 const RETRIES_MAX = 3;
 
 export type SliproadOptions = {
-  /** Where your Sliproad runs, such as `http://127.0.0.1:4000`. */
+  /** The URL of your Sliproad, such as `http://127.0.0.1:4000`. */
   baseUrl: string;
-  /** Other than the platform's own, for example one that goes through a proxy. */
+  /** Replaces the platform's fetch, for example to use a proxy. */
   fetch?: Fetch | undefined;
-  /** For one attempt, its answer included; 60 000 unless given, Infinity for no limit. */
+  /** For one attempt, including its response; default 60 000, Infinity for no limit. */
   timeout_ms?: number | undefined;
-  /** How often a call that failed for a passing reason is repeated; 3 unless given. */
+  /** How often a call that failed for a temporary reason is repeated; default 3. */
   retries_max?: number | undefined;
-  /** The version of the API to be answered in; the one this client was written for. */
+  /** The version of the API to use; default: the one this client was written for. */
   version?: string | undefined;
 } & (
   | {
-      /** Never in a browser: whoever reads it can pay out of your account. */
+      /** Never in a browser: anyone who reads it can pay out of your account. */
       apiKey: string;
       accessToken?: undefined;
     }
   | {
-      /** An OAuth access token, or what gives a fresh one before every attempt. */
+      /** An OAuth access token, or a function that returns a fresh one before every attempt. */
       accessToken: string | (() => string | Promise<string>);
       apiKey?: undefined;
     }
 );
 
-/** The client. One instance serves a whole program. */
+/** The client. One instance can serve a whole program. */
 export class Sliproad {
   readonly users: Users;
   readonly kycs: Kycs;
@@ -101,7 +101,7 @@ export class Sliproad {
     this.sandbox = new Sandbox(api);
   }
 
-  /** Any route of the document, typed by it, with the same keys, retries and errors. */
+  /** Calls any route of the OpenAPI document, with the same types, keys, retries and errors. */
   request<M extends Method, P extends PathOf<M>>(
     method: M,
     path: P,
@@ -117,7 +117,7 @@ function readBaseUrl(text: string): string {
     throw new TypeError(`baseUrl must be an http address, not ${JSON.stringify(text)}.`);
   }
   const { username, password, search, hash } = new URL(text);
-  // Not repeated here: it may hold a password.
+  // Not repeated in the message: it may contain a password.
   if (username || password || search || hash) {
     throw new TypeError("baseUrl must end with its host or path, and hold no name and password.");
   }
@@ -141,7 +141,7 @@ function readCredential({ apiKey, accessToken }: SliproadOptions): () => Promise
   };
 }
 
-/** What cannot stand in a header never passes. The value is not told: it may be a secret. */
+/** Rejects values that are invalid in a header. The message omits the value: it may be a secret. */
 function checkHeader(name: string, value: string): string {
   if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
   throw new TypeError(`${name} must be printable ASCII characters without spaces or line breaks.`);

@@ -1,6 +1,6 @@
 import type { OpenAnswer } from "./attempt.ts";
 
-/** A file as the service serves it. Read it once, by one of the three ways. */
+/** A file from the service. Read it once, in one of the three ways. */
 export type DownloadedFile = {
   content_type: string | null;
   stream: ReadableStream<Uint8Array>;

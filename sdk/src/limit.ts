@@ -1,18 +1,18 @@
 import { SliproadError } from "./errors.ts";
 
-/** The longest that a timer can be set for; what is longer has no end. */
+/** The maximum of a timer; a longer limit counts as none. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Ends one attempt: at the caller's request, or when the service has been waited for too long. */
+/** Ends one attempt: when the caller aborts, or when the service takes too long. */
 export type Limit = {
   signal: AbortSignal;
-  /** Waits for `work`, for as long as there is time; what the caller does in between is free. */
+  /** Waits for `work` as long as there is time; the caller's own time in between does not count. */
   within<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Begins the time anew: something has come. */
+  /** Restarts the time, because data has arrived. */
   refill(): void;
-  /** Throws the caller's own reason, or that time is over; else nothing. */
+  /** Throws the caller's own reason or the timeout, if either applies. */
   check(): void;
-  /** Lets go of the caller's signal. */
+  /** Releases the caller's signal. */
   end(): void;
 };
 
@@ -63,7 +63,7 @@ export function startLimit(
   };
 }
 
-/** Refuses what is no length of time, before anything is sent. */
+/** Refuses an invalid duration before anything is sent. */
 export function checkTimeout(timeout_ms: number): number {
   if (typeof timeout_ms === "number" && timeout_ms > 0) return timeout_ms;
   throw new RangeError(`timeout_ms must be above 0, or Infinity, not ${String(timeout_ms)}.`);

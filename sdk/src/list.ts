@@ -13,8 +13,8 @@ type LoadPage<Item> = (
 ) => Promise<{ records: Item[]; has_more: boolean }>;
 
 /**
- * A list that is fetched page by page while it is walked over:
- * `for await (const offramp of sliproad.offramps.list(userId))`. Nothing is asked for before that.
+ * A list that is fetched page by page while you iterate: `for await (const offramp of
+ * sliproad.offramps.list(userId))`. Nothing is fetched before that.
  */
 export class List<Item extends { id: string }> implements AsyncIterable<Item> {
   readonly #load: LoadPage<Item>;
@@ -25,7 +25,7 @@ export class List<Item extends { id: string }> implements AsyncIterable<Item> {
     this.#starting_after = starting_after;
   }
 
-  /** The first page alone. */
+  /** Only the first page. */
   page(): Promise<Page<Item>> {
     return this.#page(this.#starting_after);
   }
@@ -53,7 +53,7 @@ export class List<Item extends { id: string }> implements AsyncIterable<Item> {
   }
 }
 
-/** A list of which the same page comes again would never end. */
+/** A list that returns the same page again would never end. */
 function standsStill(id: string): SliproadError {
   const message = `The page after ${id} ends with ${id} again; the list would never end.`;
   return new SliproadError("answer_unreadable", message);

@@ -2,15 +2,15 @@ import { SliproadError } from "./errors.ts";
 
 const BACKOFF_MIN_MS = 500;
 const BACKOFF_MAX_MS = 8_000;
-/** A service that asks for more patience than this gets none: its answer goes to the caller. */
+/** If the service asks to wait longer than this, its response is returned to the caller. */
 const RETRY_AFTER_MAX_SECONDS = 60;
 
-/** 502 and 504 come from a proxy that did not reach the service: as good as a broken connection. */
+/** 502 and 504 come from a proxy that did not reach the service, like a broken connection. */
 const RETRIED_STATUSES = [429, 502, 503, 504];
 
 /**
  * Tries until it succeeds, until the failure is final, or until `retries_max` repeats are used up.
- * Repeating is safe because every POST and PATCH carries one key through all attempts.
+ * Repeating is safe because every POST and PATCH has one key for all attempts.
  */
 export async function withRetries<Result>(
   run: () => Promise<Result>,
@@ -32,7 +32,7 @@ function mayPass(error: unknown): error is SliproadError {
   return error.status === null || RETRIED_STATUSES.includes(error.status);
 }
 
-/** Full jitter, so that clients that failed together do not come back together. */
+/** Full jitter, so that clients that failed together do not retry together. */
 function waitBefore(retries: number, { retry_after_seconds }: SliproadError): number {
   const backoff_ms = Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** retries);
   return (retry_after_seconds ?? 0) * 1000 + Math.random() * backoff_ms;

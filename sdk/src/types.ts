@@ -1,7 +1,7 @@
 import type { components, paths } from "./openapi.ts";
 
-// Everything here is read off the generated document: a route that changes on the server changes
-// the types of its method after `npm run generate`, and nothing is typed by hand.
+// All types are derived from the generated document: a route that changes on the server changes the
+// types of its method after `npm run generate`, and nothing is typed manually.
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
@@ -10,14 +10,14 @@ export type PathOf<M extends Method> = {
   [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never;
 }[keyof paths];
 
-/** What a successful call answers. */
+/** The result of a successful call. */
 export type Answer<M extends Method, P extends PathOf<M>> = paths[P][M] extends {
   responses: { 200: { content: { "application/json": infer Body } } };
 }
   ? Body
   : never;
 
-/** The JSON body that a call takes. */
+/** The JSON body of a call. */
 export type Body<M extends Method, P extends PathOf<M>> = paths[P][M] extends {
   requestBody?: infer Request;
 }
@@ -30,7 +30,7 @@ type JsonOf<Request> = [Request] extends [never]
     ? Json
     : never;
 
-/** The query that a call takes; all of it may be left out. */
+/** The query of a call; all of it is optional. */
 export type Query<P extends PathOf<"get">> = paths[P]["get"] extends {
   parameters: { query?: infer Parameters };
 }
@@ -43,12 +43,12 @@ type PathParameters<M extends Method, P extends PathOf<M>> = paths[P][M] extends
   ? Parameters
   : never;
 
-/** A part of the input, which must be there exactly when the operation has it. */
+/** A part of the input, required exactly when the operation has it. */
 type Part<Name extends string, Value, Absent = never> = [Value] extends [never]
   ? { [N in Name]?: Absent }
   : { [N in Name]: Value };
 
-/** All that a call is given, as the document describes it. */
+/** The whole input of a call, as the document describes it. */
 export type Input<M extends Method, P extends PathOf<M>> = Part<"path", PathParameters<M, P>> &
   Part<"body", Body<M, P>, undefined> &
   (M extends "get" ? (P extends PathOf<"get"> ? { query?: Query<P> } : unknown) : unknown);
@@ -59,7 +59,7 @@ export type Schema<Name extends string> = Name extends keyof components["schemas
   : { [field: string]: unknown };
 
 export type ErrorBody = Schema<"Error">;
-/** Every code that the service refuses with. */
+/** Every error code of the service. */
 export type ErrorCode = ErrorBody["error_code"];
-/** One field that is at fault; `field` is a path such as `offramps[1].destination_amount`. */
+/** An invalid field; `field` is a path such as `offramps[1].destination_amount`. */
 export type FieldError = NonNullable<ErrorBody["errors"]>[number];

@@ -2,8 +2,8 @@ import type { RequestBody } from "./attempt.ts";
 import { toHex } from "./hex.ts";
 
 /**
- * A file to send. A stream is read while it is sent and never held whole, but it can be read only
- * once, so that a failed upload of one is not repeated by itself; the other forms are.
+ * A file to send. A stream is read while it is sent and never completely in memory, but it can be
+ * read only once, so a failed upload of a stream is not repeated; the other sources are.
  */
 export type FileSource =
   | Blob
@@ -16,7 +16,7 @@ export type FileSource =
 export function canBeReadAgain(source: FileSource): boolean {
   if (typeof source !== "object" || source === null) throw noFile();
   if (source instanceof Blob || source instanceof Uint8Array) return true;
-  // A stream of Node's that reads a file has a path too, and yet is read only once.
+  // A Node stream that reads a file also has a path, but can be read only once.
   return !(source instanceof ReadableStream) && !(Symbol.asyncIterator in source);
 }
 
@@ -26,7 +26,7 @@ export function toMultipart(source: FileSource, file_name?: string): RequestBody
     return toForm(new Blob([source as Uint8Array<ArrayBuffer>]), file_name);
   }
   if (source instanceof Blob) return toForm(source, file_name);
-  // Not every browser lets a ReadableStream be walked over.
+  // Not every browser can iterate over a ReadableStream.
   if (source instanceof ReadableStream) return toStream(readStream(source), file_name);
   if (Symbol.asyncIterator in source) return toStream(source, file_name);
   if (typeof source.path === "string") {
@@ -48,7 +48,7 @@ function toForm(blob: Blob, file_name: string | undefined): RequestBody {
 
 const DEFAULT_NAME = "document";
 
-/** FormData would hold the whole file, so that the two lines around a stream are written here. */
+/** Writes the multipart headers itself, because FormData would hold the whole file in memory. */
 function toStream(source: AsyncIterable<Uint8Array>, file_name = DEFAULT_NAME): RequestBody {
   const boundary = `sliproad-${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
   const encoder = new TextEncoder();
@@ -76,7 +76,7 @@ function toStream(source: AsyncIterable<Uint8Array>, file_name = DEFAULT_NAME): 
   };
 }
 
-/** Asks for the next chunk only when the connection has taken the one before. */
+/** Reads the next chunk only when the connection has taken the previous one. */
 function streamOf(chunks: AsyncGenerator<Uint8Array>) {
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
@@ -105,7 +105,7 @@ async function* readStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<U
   }
 }
 
-// A name that bundlers for the browser do not follow: there is no such module there.
+// A name that browser bundlers do not resolve, since the module does not exist there.
 const NODE_FILES = "node:fs";
 
 async function* readPath(path: string): AsyncGenerator<Uint8Array> {

@@ -21,7 +21,7 @@ export type VerifyOptions = {
   tolerance_seconds?: number | undefined;
   /**
    * `any` (default) checks the Standard Webhooks headers if one of them is present, otherwise
-   * `X-Webhook-Signature`. That signature does not cover the time, so somebody who has seen a
+   * `X-Webhook-Signature`. That signature does not cover the time, so an attacker who has seen a
    * request can send it again. `standard` rejects requests that have only that signature.
    */
   scheme?: "any" | "standard" | undefined;

@@ -28,7 +28,7 @@ export type AccessServer = {
   close(): Promise<void>;
 };
 
-/** The pages of this module on a server and a database of their own. */
+/** The pages of this module, with their own server and database. */
 export async function startAccessServer(options: {
   public_url: string;
   extend?: (app: FastifyInstance, deps: PageDeps) => void;

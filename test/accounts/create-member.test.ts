@@ -32,7 +32,7 @@ function create(changes: Partial<NewMember>) {
   return database.transaction((tx) => createMember(tx, index_key, input, clock.now()));
 }
 
-test("one person is a member of several accounts, and keeps the first password", async () => {
+test("a person can be a member of several accounts and keeps the first password", async () => {
   const { database, index_key } = server.deps;
   const first = await create({});
   const changes = { email: " ADA@example.TEST", password_hash: "second hash", role: "approver" };
@@ -51,7 +51,7 @@ test("one person is a member of several accounts, and keeps the first password",
   ]);
 });
 
-test("422 when the person is a member already", async () => {
+test("422 when the person is already a member", async () => {
   await expect(create({ role: "developer" })).rejects.toMatchObject({
     code: "record_not_unique",
     status: 422,
@@ -59,7 +59,7 @@ test("422 when the person is a member already", async () => {
 });
 
 test.each(["ada", "@example.test", "a b@example.test", `${"a".repeat(250)}@b.test`, ""])(
-  "422 for %j, which is no e-mail address",
+  "422 for %j, which is not an e-mail address",
   async (email) => {
     await expect(create({ email })).rejects.toMatchObject({ code: "record_invalid", status: 422 });
   },

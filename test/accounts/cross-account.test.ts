@@ -10,11 +10,11 @@ let stranger: { key: string; own: RecordIds };
 
 beforeAll(async () => {
   server = await startTestServer();
-  // Deposits are all the operator's: test/onramps/deposits/deposits.test.ts shows that nobody else sees one.
+  // All deposits are the operator's; test/onramps/deposits/deposits.test.ts covers their access.
   operations = readDocument(server.app.server).operations.filter(
     ({ path_parameters: [first] }) => first !== undefined && first !== "deposit_id",
   );
-  // What deletes a record comes last: until then the others must find it.
+  // Operations that delete a record run last: the others must find it.
   operations.sort((a, b) => Number(/^delete/.test(a.name)) - Number(/^delete/.test(b.name)));
   const { key } = await server.addAccount("Caller");
   caller = {
@@ -27,14 +27,14 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("every operation with an id in its path", () => {
-  it("finds one's own records, so that the refusals below mean something", async () => {
+  it("finds the caller's own records, so that the refusals below are meaningful", async () => {
     for (const operation of operations) {
       const answer = await send(operation, caller.own);
       expect(answer.text, operation.name).not.toContain("record_not_found");
     }
   });
 
-  it("answers for another account's record as for one that does not exist", async () => {
+  it("gives the same answer for another account's record as for an unknown one", async () => {
     const before = await readAll(stranger.key, stranger.own);
     for (const operation of operations) {
       for (const index of operation.path_parameters.keys()) {
@@ -44,7 +44,7 @@ describe("every operation with an id in its path", () => {
     expect(await readAll(stranger.key, stranger.own)).toEqual(before);
   });
 
-  it("answers for another user's record as for one that does not exist", async () => {
+  it("gives the same answer for another user's record as for an unknown one", async () => {
     const before = await readAll(caller.key, caller.sibling);
     for (const operation of operations) {
       for (const index of operation.path_parameters.keys()) {
@@ -55,7 +55,7 @@ describe("every operation with an id in its path", () => {
   });
 });
 
-/** The parameters from `index` on are somebody else's, those before it one's own. */
+/** The parameters from `index` on belong to another account, those before it to the caller. */
 async function expectNoTelling(operation: Operation, index: number, others: RecordIds) {
   const foreign = await send(operation, mixed(operation, index, others));
   const missing = await send(operation, mixed(operation, index, missingRecords()));
@@ -73,7 +73,7 @@ function idIn(ids: RecordIds, name: string): string {
   return (ids as Record<string, string>)[name]!;
 }
 
-/** With a valid body: only the ids of the path can be at fault. */
+/** With a valid body, so that only the ids of the path can be wrong. */
 function send(operation: Operation, ids: RecordIds): Promise<Answer> {
   return callExample(server, caller.key, operation, ids, caller.own);
 }

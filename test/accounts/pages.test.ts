@@ -35,7 +35,7 @@ function visitor(): HttpVisitor {
   return new HttpVisitor(server.app);
 }
 
-test("a page leads to sign-in and back to where one wanted to go", async () => {
+test("a page redirects to sign-in and back to the requested page", async () => {
   const ada = visitor();
   const answer = await ada.get("/dashboard");
   expect(answer.statusCode).toBe(303);
@@ -67,7 +67,7 @@ test.each([
   expect(answer.headers.location).toBe("/dashboard");
 });
 
-test("a page for another role is a 403 with words for people", async () => {
+test("a page for another role answers 403 with a page for people", async () => {
   const otto = visitor();
   await otto.signIn(ACCOUNTANT);
   const answer = await otto.get("/admins");
@@ -100,14 +100,14 @@ test("a page forbids scripts, frames and foreign forms", async () => {
   expect(headers["referrer-policy"]).toBe("same-origin");
 });
 
-test("a page escapes what people typed", async () => {
+test("a page escapes user input", async () => {
   const email = `"><script>alert('x')</script>@example.test`;
   const answer = await visitor().signIn(email, { password: "wrong" });
   expect(answer.body).not.toContain("<script>");
   expect(answer.body).toContain("&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)");
 });
 
-test("an error is a page to people and JSON to programs, without secrets", async () => {
+test("an error is a page for browsers and JSON for programs, without secrets", async () => {
   const ada = visitor();
   const unknown = await ada.get("/nowhere");
   expect(unknown.statusCode).toBe(404);
@@ -120,7 +120,7 @@ test("an error is a page to people and JSON to programs, without secrets", async
   expect(for_program.json()).toMatchObject({ error_code: "route_not_found", status: 404 });
 });
 
-test("a page links a stylesheet that the browser may keep", async () => {
+test("a page links a stylesheet that the browser may cache", async () => {
   const path = /href="(\/assets\/pages\.css\?[^"]+)"/.exec((await visitor().get("/sign-in")).body);
   const answer = await visitor().get(path![1]!);
   expect(answer.headers["content-type"]).toBe("text/css; charset=utf-8");

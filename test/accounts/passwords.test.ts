@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hashPassword, verifyPassword } from "../../src/accounts/sign-in/passwords.ts";
 
-test("a hash is salted, and verifies in whichever form its accents were typed", async () => {
+test("a hash is salted and verifies with accents typed in any Unicode form", async () => {
   const password_hash = await hashPassword("schlüssel-bund");
   expect(await hashPassword("schlüssel-bund")).not.toBe(password_hash);
   expect(await verifyPassword(password_hash, "schlu\u0308ssel-bund")).toBe(true);
@@ -9,7 +9,7 @@ test("a hash is salted, and verifies in whichever form its accents were typed", 
   expect(await verifyPassword(null, "schlüssel-bund")).toBe(false);
 });
 
-test("a password waits its turn, and a queue that is full refuses rather than grows", async () => {
+test("a password waits in a bounded queue, and a full queue refuses", async () => {
   const outcomes = await Promise.allSettled(
     Array.from({ length: 70 }, () => verifyPassword(null, "x")),
   );

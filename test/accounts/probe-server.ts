@@ -20,7 +20,7 @@ export type ProbeServer = {
   close(): Promise<void>;
 };
 
-/** Routes of which each asks for something else, beside the service and on its database. */
+/** Routes that each require something else, next to the service and on its database. */
 export async function startProbeServer(core: Core, rate_limit = 0): Promise<ProbeServer> {
   const { database, clock, keyring, index_key, config } = core;
   const tokens = openTokens(core);
@@ -85,7 +85,7 @@ export async function startProbeServer(core: Core, rate_limit = 0): Promise<Prob
   };
 }
 
-/** Answers with an id, another one each time it runs. */
+/** Returns an id, a different one each time it runs. */
 const writeProbe: UseCase<null, null, string> = {
   name: "write-probe",
   rows: () => 1,

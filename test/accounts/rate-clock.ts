@@ -2,8 +2,8 @@ import { afterEach, beforeEach, vi } from "vitest";
 import { attemptTime } from "../../src/platform/attempts/attempts.ts";
 
 /**
- * Stops the clock that the limits of sign-in count on, in another minute for every test: no test
- * meets the attempts of another, and none is cut in two by the end of a minute.
+ * Stops the clock of the sign-in limits, in a different minute for every test, so that tests do not
+ * share attempts and no test spans two minutes.
  */
 export function useRateClock(): { addMinute(): void } {
   const started_ms = Math.floor(Date.now() / 60_000) * 60_000;

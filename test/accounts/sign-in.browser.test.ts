@@ -69,7 +69,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
     });
   });
 
-  test("a wrong password shows an alert that tells what to do, and keeps the e-mail", async () => {
+  test("a wrong password shows an alert that says what to do, and keeps the e-mail", async () => {
     await visit(width, async (page) => {
       await signIn(page, "wrong");
       const alert = page.getByRole("alert");

@@ -40,7 +40,7 @@ function listAudit(action: string): Promise<Record<string, unknown>[]> {
 }
 
 describe("a session", () => {
-  test("begins with the right password and an e-mail in any case", async () => {
+  test("starts with the correct password and an e-mail in any letter case", async () => {
     const ada = visitor();
     const answer = await ada.signIn(" ADA@Example.test ");
     expect(answer.statusCode).toBe(303);
@@ -53,7 +53,7 @@ describe("a session", () => {
     expect(dashboard.headers["cache-control"]).toBe("no-store");
   });
 
-  test("is a cookie of 12 hours that scripts and other sites do not get", async () => {
+  test("is a cookie of 12 hours that scripts and other sites cannot read", async () => {
     const answer = await visitor().signIn(ADMIN);
     const cookie = answer.cookies.find(({ name }) => name === NAME);
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Lax", path: "/", maxAge: 43_200 });
@@ -72,7 +72,7 @@ describe("a session", () => {
     expect(rows.some(({ row }) => row.includes(token))).toBe(false);
   });
 
-  test("gets a new token at every sign-in, and the one before ends", async () => {
+  test("gets a new token at every sign-in, and the previous one ends", async () => {
     const ada = visitor();
     ada.cookies.set(NAME, "p".repeat(43));
     await ada.signIn(ADMIN);
@@ -90,7 +90,7 @@ describe("a session", () => {
     expect((await thief.get("/dashboard")).statusCode).toBe(303);
   });
 
-  test("ends 12 hours after the sign-in, and the next sign-in removes it", async () => {
+  test("ends 12 hours after the sign-in, and the next sign-in deletes it", async () => {
     const ada = visitor();
     await ada.signIn(ADMIN);
     const difference = vi.spyOn(server.deps.clock, "difference_ms");
@@ -103,7 +103,7 @@ describe("a session", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("ends at sign-out, which the audit log tells", async () => {
+  test("ends at sign-out, which is in the audit log", async () => {
     const ada = visitor();
     await ada.signIn(ADMIN);
     const token = ada.cookies.get(NAME)!;
@@ -141,7 +141,7 @@ describe("a session", () => {
 });
 
 describe("a sign-in is refused", () => {
-  test("in the same words for an unknown e-mail and for a wrong password", async () => {
+  test("with the same message for an unknown e-mail and for a wrong password", async () => {
     const answers = [];
     for (const email of [ADMIN, "nobody@example.test"]) {
       const answer = await visitor().signIn(email, { password: "wrong" });
@@ -156,7 +156,7 @@ describe("a sign-in is refused", () => {
     expect(unknown).toMatchObject({ account_id: operator_id, record: "person:unknown" });
   });
 
-  test("with 429 and Retry-After at the 31st attempt from one address", async () => {
+  test("with 429 and Retry-After at the 31st attempt from one IP address", async () => {
     const guesser = visitor();
     for (let attempt = 1; attempt <= 30; attempt += 1) {
       const answer = await guesser.signIn(`guess${attempt}@example.test`, { password: "wrong" });
@@ -168,7 +168,7 @@ describe("a sign-in is refused", () => {
     expect(answer.body).toContain("Wait 60 seconds");
   });
 
-  test("counted by /64, since whoever has one IPv6 address has all of these", async () => {
+  test("counted per /64, because one IPv6 client usually has all of these addresses", async () => {
     const from = (address: string, at: number) =>
       new HttpVisitor(server.app, address).signIn(`six${at}@example.test`, { password: "wrong" });
     for (let at = 1; at <= 30; at += 1) {
@@ -178,7 +178,7 @@ describe("a sign-in is refused", () => {
     expect((await from("2001:db8:0:2::1", 32)).statusCode).toBe(401);
   });
 
-  test("at the 11th attempt on one e-mail from one address, but not from another", async () => {
+  test("at the 11th attempt on one e-mail from one IP address, but not from another", async () => {
     const email = "often@example.test";
     await server.addMember(second_id, email, "approver");
     const guesser = visitor();
@@ -191,7 +191,7 @@ describe("a sign-in is refused", () => {
     expect((await guesser.signIn(email)).statusCode).toBe(303);
   });
 
-  test("after 200 wrong passwords for one e-mail from many addresses; right ones do not count", async () => {
+  test("after 200 wrong passwords for one e-mail from many IP addresses; correct ones do not count", async () => {
     const email = "target@example.test";
     const { deps } = server;
     const limits = createSignInLimits(deps);
@@ -211,7 +211,7 @@ describe("a sign-in is refused", () => {
     expect(await attempt(PASSWORD, 501)).toHaveProperty("token");
   });
 
-  test("without the token of its own form", async () => {
+  test("without its form's CSRF token", async () => {
     const ada = visitor();
     await ada.get("/sign-in");
     for (const csrf of ["", "forged", "A".repeat(43)]) {
@@ -224,7 +224,7 @@ describe("a sign-in is refused", () => {
     expect(answer.statusCode).toBe(403);
   });
 
-  test("for a person who belongs to no account any more, and their session ends", async () => {
+  test("for a person who no longer belongs to an account, and their session ends", async () => {
     const email = "left@example.test";
     const left_id = await server.addMember(second_id, email, "admin");
     const left = visitor();
@@ -253,7 +253,7 @@ describe("under https", () => {
 });
 
 describe("a password", () => {
-  test("is stored as argon2id with OWASP's parameters, and so is the e-mail sealed", async () => {
+  test("is stored as argon2id with OWASP's parameters, and the e-mail is sealed", async () => {
     const [person] = await server.deps.database.query<{ password_hash: string; row: string }>(
       "select password_hash, people::text || encode(email, 'escape') as row from people limit 1",
     );

@@ -30,7 +30,7 @@ const auditOf = (id: string) =>
   );
 
 describe("the limit", () => {
-  it("lets the amount itself pass and makes a proposal of one cent, or a millionth, more", async () => {
+  it("allows exactly the limit and creates a proposal for one cent, or a millionth, more", async () => {
     const user = await addOwedUser(server, 1000);
     expect((await user.refund(100)).body.refund.status).toBe("pending");
     for (const amount of [100.01, "100.000001"]) {
@@ -49,7 +49,7 @@ describe("the limit", () => {
     expect(await user.refunds()).toHaveLength(1);
   });
 
-  it("asks for two members whatever the amount when the address is not registered", async () => {
+  it("requires two members for any amount when the address is not registered", async () => {
     const user = await addOwedUser(server, 10);
     const proposal = proposalIn(await user.refund(1, STRANGE));
     expect(proposal.summary).toContain("that the user has not registered");
@@ -71,9 +71,9 @@ describe("the limit", () => {
     expect(missing.body.error_code).toBe("record_not_found");
   });
 
-  it("what is only proposed takes nothing from its neighbours, nor from other proposals", async () => {
+  it("a proposal reserves nothing that other commands or proposals need", async () => {
     const user = await addOwedUser(server, 400);
-    // Whatever comes first, 300 are left.
+    // In either order, 300 are left.
     const amounts = [300, 300, 50, 300, 50, 300];
     const answers = await Promise.all(amounts.map((amount) => user.refund(amount)));
     expect(answers.map(({ status }) => status)).not.toContain(422);
@@ -94,7 +94,7 @@ describe("the limit", () => {
 });
 
 describe("a proposal made with a key", () => {
-  it("needs two members, the same one twice counts once, and is then carried out once", async () => {
+  it("needs two different members and is then executed once", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     expect((await ada.confirm(id)).statusCode).toBe(303);
@@ -118,7 +118,7 @@ describe("a proposal made with a key", () => {
     expect(entries[0]!.actor).toMatch(/^api_key:/);
   });
 
-  it("fifty confirmations of one member at once count once", async () => {
+  it("fifty concurrent confirmations of one member count once", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     const answers = await Promise.all(Array.from({ length: 50 }, () => ada.confirm(id)));
@@ -128,7 +128,7 @@ describe("a proposal made with a key", () => {
     expect(await user.owed()).toBe(300);
   });
 
-  it("many members who confirm at once have it carried out once", async () => {
+  it("is executed once when many members confirm at the same time", async () => {
     const user = await addOwedUser(server, 600);
     const { id } = proposalIn(await user.refund(250));
     const cy = await addMember(server, "finance_manager");
@@ -142,7 +142,7 @@ describe("a proposal made with a key", () => {
     expect(await user.owed()).toBe(350);
   });
 
-  it("one rejection ends it, with a reason, and nothing moves", async () => {
+  it("is ended by one rejection with a reason, and no money moves", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     await ada.confirm(id);
@@ -158,7 +158,7 @@ describe("a proposal made with a key", () => {
     const late = await cy.confirm(id);
     expect(late.statusCode).toBe(422);
     expect(late.body).toContain("Voting on this proposal has ended");
-    // Who has agreed before cannot turn round, nor press the other button.
+    // A member who agreed cannot change the vote, nor reject it afterwards.
     expect((await ada.reject(id)).body).toContain("votes are final");
     expect(await user.owed()).toBe(300);
     expect((await auditOf(id)).at(-1)).toMatchObject({
@@ -167,7 +167,7 @@ describe("a proposal made with a key", () => {
     });
   });
 
-  it("that can no longer be done fails with a sentence and moves nothing", async () => {
+  it("fails with a message and moves nothing when it is no longer possible", async () => {
     const user = await addOwedUser(server, 250);
     const { id } = proposalIn(await user.refund(250));
     expect((await user.refund(1)).body.refund).toBeDefined();
@@ -182,7 +182,7 @@ describe("a proposal made with a key", () => {
     expect((await ada.open()).body).toContain("The user&#39;s balance is 249 usdc.");
   });
 
-  it("the voice of who may vote no longer is not counted", async () => {
+  it("does not count the vote of a member who may no longer vote", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     const cy = await addMember(server, "approver");
@@ -198,22 +198,25 @@ describe("a proposal made with a key", () => {
   });
 });
 
-describe("who may", () => {
-  it.each(["accountant", "developer"] as const)("%s looks and does not vote", async (role) => {
-    const user = await addOwedUser(server, 300);
-    const { id, summary } = proposalIn(await user.refund(250, STRANGE));
-    const member = await addMember(server, role);
-    const shown = await member.open();
-    expect(shown.statusCode).toBe(200);
-    expect(shown.body).toContain(summary);
-    expect(shown.body).not.toContain(STRANGE);
-    expect(shown.body).not.toContain("Confirm</button>");
-    expect((await member.confirm(id)).statusCode).toBe(403);
-    expect((await member.reject(id)).statusCode).toBe(403);
-    expect(await showProposal(server, id)).toMatchObject({ status: "pending", confirmations: 0 });
-  });
+describe("permissions", () => {
+  it.each(["accountant", "developer"] as const)(
+    "%s can view a proposal but not vote",
+    async (role) => {
+      const user = await addOwedUser(server, 300);
+      const { id, summary } = proposalIn(await user.refund(250, STRANGE));
+      const member = await addMember(server, role);
+      const shown = await member.open();
+      expect(shown.statusCode).toBe(200);
+      expect(shown.body).toContain(summary);
+      expect(shown.body).not.toContain(STRANGE);
+      expect(shown.body).not.toContain("Confirm</button>");
+      expect((await member.confirm(id)).statusCode).toBe(403);
+      expect((await member.reject(id)).statusCode).toBe(403);
+      expect(await showProposal(server, id)).toMatchObject({ status: "pending", confirmations: 0 });
+    },
+  );
 
-  it("a form without the session's token does nothing", async () => {
+  it("a form without the session's CSRF token does nothing", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     const forged = await ada.visitor.post(`${PROPOSALS}/${id}/confirm`, { csrf: "forged" });
@@ -221,7 +224,7 @@ describe("who may", () => {
     expect((await showProposal(server, id)).confirmations).toBe(0);
   });
 
-  it("another account sees nothing of it, by page or by key, and has no vote", async () => {
+  it("another account cannot see it by page or key, and cannot vote", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     const other = await server.addAccount(`Other ${crypto.randomUUID()}`);
@@ -237,7 +240,7 @@ describe("who may", () => {
     expect((await showProposal(server, id)).confirmations).toBe(0);
   });
 
-  it("the page shows the address to those who decide, who proposed and who voted", async () => {
+  it("the page shows the address to voters, with the proposer and the votes", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250, STRANGE));
     await ben.confirm(id);
@@ -255,7 +258,7 @@ describe("who may", () => {
 });
 
 describe("the list", () => {
-  it("is newest first, by pages, and takes a status", async () => {
+  it("is newest first, paged, and can be filtered by status", async () => {
     const { account_id, key } = await server.addAccount(`Lister ${crypto.randomUUID()}`);
     const user = await addOwedUser(server, 900, key);
     const made: string[] = [];
@@ -280,7 +283,7 @@ describe("the list", () => {
   });
 });
 
-it("the address is nowhere in clear in the stored proposals", async () => {
+it("stored proposals do not contain the address in clear", async () => {
   const rows = await server.db.database.query<{ row: string }>(
     "select proposals::text as row from proposals",
   );
@@ -291,13 +294,13 @@ it("the address is nowhere in clear in the stored proposals", async () => {
   expect(clear).toEqual([]);
 });
 
-it("sliproad verify finds nothing wrong after all of it", async () => {
+it("sliproad verify finds no problems after these tests", async () => {
   await settle(server);
   expect(await findFault(server)).toBeNull();
 });
 
 describe("sliproad verify names a proposal", () => {
-  /** What it says with a change that is then undone. */
+  /** The output of verify with a change that is then undone. */
   async function faultAfter(change: string, undo: string, id: string): Promise<string | null> {
     const { database } = server.db;
     await database.query(change, [id]);
@@ -307,7 +310,7 @@ describe("sliproad verify names a proposal", () => {
   }
   const set = (assignment: string) => `update proposals set ${assignment} where id = $1`;
 
-  it("that was called confirmed, or done, by somebody other than the members", async () => {
+  it("that was marked confirmed or done without the members' votes", async () => {
     const user = await addOwedUser(server, 300);
     const { id } = proposalIn(await user.refund(250));
     await ada.confirm(id);

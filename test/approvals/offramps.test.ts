@@ -32,11 +32,11 @@ async function agree(id: string) {
   return waitForEnd(server, id);
 }
 
-/** Worth more than the limit in eur already. */
+/** In eur already worth more than the limit. */
 const LARGE = [{ amount: 1200 }];
 
 describe("an offramp above the limit", () => {
-  it("is given up only after two members agree", async () => {
+  it("is cancelled only after two members agree", async () => {
     const story = await openStory(server, LARGE);
     await walk(story.offramp_id, "bounced");
     const before = await story.owed();
@@ -53,7 +53,7 @@ describe("an offramp above the limit", () => {
     expect(await story.owed()).toBeGreaterThan(before);
   });
 
-  it("of two that were proposed for it, the second fails once the first is done", async () => {
+  it("of two proposals for it, the second fails once the first is done", async () => {
     const story = await openStory(server, LARGE);
     await walk(story.offramp_id, "bounced");
     const first = proposalIn(await story.giveUp());
@@ -67,7 +67,7 @@ describe("an offramp above the limit", () => {
     expect(await story.owed()).toBe(owed);
   });
 
-  it("is re-routed only after two members agree, and every gate is asked again", async () => {
+  it("is re-routed only after two members agree, and every check runs again", async () => {
     const story = await openStory(server, LARGE);
     await walk(story.offramp_id, "bounced");
     const other = await addPaymentDetail(server, story.user_id, "eur");
@@ -88,7 +88,7 @@ describe("an offramp above the limit", () => {
     expect((await story.show()).status).toBe("bounced");
   });
 
-  it("up to the limit goes on as before", async () => {
+  it("up to the limit needs no approval", async () => {
     const story = await openStory(server, [{ amount: 100 }]);
     await walk(story.offramp_id, "bounced");
     expect(good(await story.giveUp()).offramp.status).toBe("failed");
@@ -116,7 +116,7 @@ describe("a document above the limit", () => {
     expect(entries).toEqual([{ actor: `proposal:${id}` }]);
   });
 
-  it("that was replaced since the proposal is not approved by it", async () => {
+  it("replaced after the proposal is not approved by it", async () => {
     const { offramp_id, show } = await openStory(server, LARGE);
     good(await upload(offramp_id));
     const { id } = proposalIn(await review(offramp_id));
@@ -130,7 +130,7 @@ describe("a document above the limit", () => {
   });
 });
 
-it("sliproad verify finds nothing wrong after all of it", async () => {
+it("sliproad verify finds no problems after these tests", async () => {
   await settle(server);
   expect(await findFault(server)).toBeNull();
 });

@@ -16,7 +16,7 @@ export type TestMember = Awaited<ReturnType<typeof addMember>>;
 
 let members = 0;
 
-/** A member of an account who is signed in and has the proposals open. */
+/** A signed-in member of an account with the proposals page open. */
 export async function addMember(
   server: TestServer,
   role: Role,
@@ -46,7 +46,7 @@ export async function addMember(
   };
 }
 
-/** A user to whom something is owed, with one registered address. */
+/** A user with a balance and one registered refund address. */
 export async function addOwedUser(server: TestServer, amount: number, key = server.key) {
   const user_id = await addApprovedUser(server, key);
   const path = `/users/${user_id}`;
@@ -85,7 +85,7 @@ export async function showProposal(server: TestServer, id: string) {
   return proposalIn(await server.call("GET", `/proposals/${id}`));
 }
 
-/** Waits until nothing more will become of it. */
+/** Waits until the proposal has reached a final state. */
 export function waitForEnd(server: TestServer, id: string) {
   return waitFor(async () => {
     const proposal = await showProposal(server, id);

@@ -96,7 +96,7 @@ describe.each([
     }
   });
 
-  test("a reviewer finds a KYC decision among the proposals and confirms it where the data is", async () => {
+  test("a reviewer finds a KYC decision among the proposals and confirms it on the review page", async () => {
     const { account_id } = server;
     await setAccount(server, account_id, { kyc_two_person_approval: true });
     const first = await signInAs(server, account_id, "admin");
@@ -125,7 +125,7 @@ describe.each([
     }
   });
 
-  test("a vote that comes too late is answered with an alert on the page as it stands", async () => {
+  test("a vote that is too late shows an alert on the current page", async () => {
     const account = await server.addAccount(`Late ${width}`);
     const email = `late.${width}@example.test`;
     await addMember(server, "finance_manager", account.account_id, email);

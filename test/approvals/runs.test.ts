@@ -62,7 +62,7 @@ async function withWorker(handler: TaskHandler, work: () => Promise<void>): Prom
 }
 
 describe("a confirmed proposal whose worker dies", () => {
-  it("before the commit has not happened, and is carried out once by the next try", async () => {
+  it("before the commit leaves nothing behind and is executed once by the next attempt", async () => {
     const { id, owed, refunds: listed } = await addConfirmed();
     const inner = refunds();
     let deaths = 0;
@@ -82,7 +82,7 @@ describe("a confirmed proposal whose worker dies", () => {
     expect(await owed()).toBe(50);
   });
 
-  it("after the commit, before it knows, is not carried out a second time", async () => {
+  it("after the commit, before it gets the answer, is not executed a second time", async () => {
     const { id, owed, refunds: listed } = await addConfirmed();
     const { database, keyring, clock } = server.core;
     let lost = 0;
@@ -98,7 +98,7 @@ describe("a confirmed proposal whose worker dies", () => {
     const account_id = server.account_id;
     await withWorker(proposalTask({ database: losing, keyring }, refunds()), async () => {
       expect((await waitForEnd(server, id)).status).toBe("done");
-      // Nor if it were asked for again.
+      // Not even if the task were enqueued again.
       const kind = runProposalKind("refund-balances");
       await database.transaction(async (tx) =>
         enqueueTasks(tx, [taskNow(kind, { account_id, id }, clock.now())]),
@@ -113,7 +113,7 @@ describe("a confirmed proposal whose worker dies", () => {
   });
 });
 
-it("a task for a proposal that nobody has confirmed does nothing", async () => {
+it("a task for a proposal without confirmations does nothing", async () => {
   const user = await addOwedUser(server, 300);
   const { id } = proposalIn(await user.refund(250));
   const { database, clock } = server.core;
@@ -132,7 +132,7 @@ it("a task for a proposal that nobody has confirmed does nothing", async () => {
 
 type Note = { text: string; amount: bigint; currency: string };
 
-/** A use case that keeps what it was told, run as the executor would. */
+/** A use case that records its input, run like the executor does. */
 function openNotes(approvals: Partial<ApprovalRules> = {}) {
   const done: Command<Note>[] = [];
   const inner: UseCase<Note, null, string> = {
@@ -178,7 +178,7 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
 const NOTE: Note = { text: "$n1 n2 s3", amount: 12_345_678_901_234_567_890n, currency: "eur" };
 
 describe("a proposal made by a member", () => {
-  it("counts them as one of the two, who cannot confirm it alone", async () => {
+  it("counts that member as one of the two, who cannot confirm it alone", async () => {
     const { inner, done, submit } = openNotes();
     const { proposal } = await submit(NOTE, `member:${ada.person_id}`);
     expect(proposal).toMatchObject({ confirmations: 1, status: "pending" });
@@ -219,7 +219,7 @@ describe("an amount", () => {
     expect(toUsd({ amount: 10_000n, currency: "usd" })).toBe(10_000n);
     expect(toUsd({ amount: 1n, currency: "usdc" })).toBe(1n);
     expect(toUsd({ amount: 100_000_000n, currency: "usdc" })).toBe(10_000n);
-    // 80 eur at 0.8 for one token; the other token is worth 1.01 usd, and the dearer one counts.
+    // 80 eur at 0.8 for one token; the other token is worth 1.01 usd, and the higher value counts.
     expect(toUsd({ amount: 8_000n, currency: "eur" })).toBe(10_100n);
     expect(toUsd({ amount: 150n, currency: "jpy" })).toBe(100n);
     expect(toUsd({ amount: 1n, currency: "xxx" })).toBeNull();
@@ -246,7 +246,7 @@ const PRICES = {
 };
 
 describe("plain data", () => {
-  it("comes back as it was, BigInts and texts that look like them included", () => {
+  it("is restored exactly, including BigInts and strings that look like them", () => {
     const value = {
       big: -12_345_678_901_234_567_890n,
       looks: ["n12", "s", "", "$bigint"],
@@ -255,18 +255,18 @@ describe("plain data", () => {
     expect(readPlainData(writePlainData(value))).toEqual(value);
   });
 
-  it("refuses what would come back as something else", () => {
+  it("refuses values that could not be restored exactly", () => {
     for (const value of [new Date(0), Buffer.from("a"), new Map(), Number.NaN, () => 1]) {
       expect(() => writePlainData({ value })).toThrow("plain data");
     }
   });
 });
 
-it("sliproad verify finds nothing wrong after all of it", async () => {
+it("sliproad verify finds no problems after these tests", async () => {
   expect(await findFault(server)).toBeNull();
 });
 
-it("a proposal that is called confirmed without the votes is not carried out", async () => {
+it("a proposal marked confirmed without the votes is not executed", async () => {
   const user = await addOwedUser(server, 300);
   const { id } = proposalIn(await user.refund(250));
   await ada.confirm(id);
@@ -290,7 +290,7 @@ it("a proposal that is called confirmed without the votes is not carried out", a
   expect(await user.owed()).toBe(300);
 });
 
-it("what can no longer be read, because the person was erased, fails", async () => {
+it("a proposal whose content cannot be read, because the person was erased, fails", async () => {
   const { id, user_id } = await addConfirmed();
   const { database, keyring } = server.core;
   const subject = { account_id: server.account_id, subject_id: user_id };

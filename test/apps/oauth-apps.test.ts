@@ -27,7 +27,7 @@ const NEW_APP = {
 };
 
 describe("applications of the account", () => {
-  test("an admin makes one, sees its secrets once, and it works", async () => {
+  test("an admin creates one, sees its secrets once, and it works", async () => {
     await admin.get(PATH);
     const page = await admin.post(PATH, { ...NEW_APP, events: "offramp_update" });
     expect(page.status).toBe(200);
@@ -54,7 +54,7 @@ describe("applications of the account", () => {
     expect(entry).toEqual({ actor: `member:${admin_id}` });
   });
 
-  test("an admin deletes one, and it is gone", async () => {
+  test("an admin deletes one, and it no longer exists", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     expect((await admin.get(PATH)).text).toContain(app.id);
     const gone = await admin.post(`${PATH}/delete`, { app_id: app.id });
@@ -64,7 +64,7 @@ describe("applications of the account", () => {
     expect((await post(server, "/oauth/token", app, fields)).status).toBe(401);
   });
 
-  test("what waits for one that is paused is settled when an admin deletes it", async () => {
+  test("pending deliveries of a paused one are settled when an admin deletes it", async () => {
     const { id } = await setUpApp(server, { webhook_url: "https://hooks.example.test/paused" });
     await server.call("POST", `/apps/${id}/pause`);
     await emit(server, {});
@@ -96,7 +96,7 @@ describe("applications of the account", () => {
     expect(page.text).toContain(`value="${webhook_url}"`);
   });
 
-  test("in live mode, a code travels by https, on this machine, or to a program", () => {
+  test("in live mode, a code is sent by https, to loopback, or to a custom scheme", () => {
     const rules = { mode: "live" as const, refuseUrl: () => null };
     const isGood = (uri: string) =>
       checkApp({ redirect_uris: [uri] }, rules, "").problems.length === 0;
@@ -143,7 +143,7 @@ describe("applications of the account", () => {
     expect(problems[0]!.message).toContain("a custom scheme");
   });
 
-  test("what the library would refuse later is refused at once, with the reason", async () => {
+  test("redirect URIs that the library would refuse later are refused at once, with the reason", async () => {
     const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const problemOf = (...redirect_uris: string[]) =>
       checkApp({ redirect_uris }, rules, "").problems[0];
@@ -163,14 +163,14 @@ describe("applications of the account", () => {
     expect(problemOf("http://shop.example.test/x", "https://localhost/x")).toBeUndefined();
   });
 
-  test("http on localhost is good for whoever develops", async () => {
+  test("http on localhost is allowed for development", async () => {
     await admin.get(PATH);
     const fields = redirect("http://localhost:3000/callback\nhttps://shop.example.test/callback");
     const page = await admin.post(PATH, { ...NEW_APP, ...fields, name: "Local" });
     expect(page.status).toBe(200);
   });
 
-  test("other roles neither see nor make nor change them", async () => {
+  test("other roles cannot see, create or change them", async () => {
     const app = await addApp(server, server.account_id, { name: "Hidden Heron" });
     const approver_id = await addMember(
       server,
@@ -186,7 +186,7 @@ describe("applications of the account", () => {
     expect((await approver.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(403);
   });
 
-  test("nobody gives a new secret to an application of another account", async () => {
+  test("an admin cannot rotate the secret of another account's application", async () => {
     const other = await server.addAccount("Other owners");
     const app = await addApp(server, other.account_id, { flow: "client_credentials" });
     await admin.get(PATH);
@@ -197,7 +197,7 @@ describe("applications of the account", () => {
 });
 
 describe("connected applications", () => {
-  test("a person sees what they let in, and taking it back ends the tokens at once", async () => {
+  test("a person sees their consents, and revoking one ends its tokens at once", async () => {
     const app = await addApp(server, server.account_id, { name: "Quiet Quill" });
     const tokens = await letIn(server, admin, app, SCOPE, server.account_id);
     const page = await admin.get(PATH);
@@ -213,14 +213,14 @@ describe("connected applications", () => {
       [app.id],
     );
     expect(grant!.revoked_at).not.toBeNull();
-    // It must ask again, and what is granted then is new.
+    // The application must ask again, and gets a new grant.
     const again = await letIn(server, admin, app, SCOPE, server.account_id);
     const new_key = { key: again.access_token };
     expect((await server.call("GET", "/me", undefined, new_key)).status).toBe(200);
     expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
   });
 
-  test("an admin ends what a colleague let in; a colleague not what the admin did", async () => {
+  test("an admin can revoke a member's consent, but a member not the admin's", async () => {
     const clerk_id = await addMember(server, server.account_id, "clerk@example.test", "accountant");
     const clerk = await Person.signedIn(server, server.account_id, clerk_id);
     const app = await addApp(server, server.account_id, { name: "Busy Badger" });
@@ -237,7 +237,7 @@ describe("connected applications", () => {
     expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
   });
 
-  test("nonsense as an id is a page that says there is no such thing", async () => {
+  test("an invalid id answers with a not-found page", async () => {
     await admin.get(PATH);
     const nonsense = { app_id: "x", account_id: "y", person_id: admin_id };
     expect((await admin.post(`${PATH}/revoke`, nonsense)).status).toBe(404);

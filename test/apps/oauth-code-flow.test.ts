@@ -35,15 +35,15 @@ function signedIn(): Promise<Person> {
   return Person.signedIn(server, server.account_id, person_id);
 }
 
-/** Consents for the first account and comes back to the application. */
+/** Consents for the first account and returns to the application. */
 async function allow(person: Person, url: string, account_id = server.account_id) {
   const page = await person.visit(url);
   expect(page.url).toMatch(/^\/consent\//);
   return person.follow(await person.post(page.url, { account_id, decision: "allow" }));
 }
 
-describe("the way to a token", () => {
-  test("a person who is not signed in signs in, consents, and the code buys tokens", async () => {
+describe("the authorization code flow", () => {
+  test("a person who is not signed in signs in, consents, and the code is exchanged for tokens", async () => {
     const person = new Person(server);
     const app = await addApp(server, server.account_id, { name: "Paper Kite" });
     const { url, verifier, state } = askFor(app, ALL, { nonce: "n-1", audience: "accounts" });
@@ -88,13 +88,13 @@ describe("the way to a token", () => {
     const { code } = comeBack(await other_browser.visit(again.url));
     const tokens = await exchangeCode(server, app, code!, again.verifier);
     expect(tokens.body.refresh_token).toEqual(expect.any(String));
-    // A scope that was never asked for before is asked for now.
+    // A scope that was not granted before needs consent.
     const more = await addApp(server, server.account_id);
     await allow(person, askFor(more, "openid").url);
     expect((await person.visit(askFor(more, "openid user:read").url)).url).toMatch(/^\/consent/);
   });
 
-  test("the page that posts an answer runs its own script and nothing else", async () => {
+  test("the form_post page runs only its own script", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     await allow(person, askFor(app, "openid").url);
@@ -115,7 +115,7 @@ describe("the way to a token", () => {
     expect((await person.visit(loud.url)).url).toMatch(/^\/consent\//);
   });
 
-  test("prompt=login wants a new sign-in, and whoever signs in goes on as themselves", async () => {
+  test("prompt=login requires a new sign-in and continues as the person who signs in", async () => {
     const other_email = "bo@example.test";
     const other_id = await addMember(server, server.account_id, other_email);
     const person = await signedIn();
@@ -134,7 +134,7 @@ describe("the way to a token", () => {
     expect(me.body.user.sub).toBe(other_id);
   });
 
-  test("prompt=login with the same person goes on with a later time of sign-in", async () => {
+  test("prompt=login with the same person continues with a later auth_time", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     await allow(person, askFor(app, "openid").url);
@@ -144,7 +144,7 @@ describe("the way to a token", () => {
     expect(comeBack(back).code).toEqual(expect.any(String));
   });
 
-  test("the token acts for the account that was chosen, one grant for each", async () => {
+  test("the token acts for the chosen account, with one grant for each", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const tokens = await letIn(server, person, app, "user:read", branch_id);
@@ -164,7 +164,7 @@ describe("the way to a token", () => {
     expect(audit).toEqual([{ actor: `member:${person_id}` }]);
   });
 
-  test("a program on a device is called back by its own scheme, and always asks", async () => {
+  test("a native application is called back by its custom scheme and always asks for consent", async () => {
     const redirect_uri = "com.example.kite:/callback";
     const app = await addApp(server, server.account_id, { redirect_uris: [redirect_uri] });
     const person = await signedIn();
@@ -178,7 +178,7 @@ describe("the way to a token", () => {
     expect(again.url).toMatch(/^\/consent\//);
   });
 
-  test("a program may listen on any port of its device, a page of the web may not", async () => {
+  test("a native application may listen on any loopback port, a web application may not", async () => {
     const person = await signedIn();
     const ask = async (redirect_uris: string[], redirect_uri: string) => {
       const app = await addApp(server, server.account_id, { redirect_uris });
@@ -193,7 +193,7 @@ describe("the way to a token", () => {
     expect(await ask([here], "http://127.0.0.1:61234/callback")).toBe(400);
   });
 
-  test("a person signs out: the next request needs a sign-in, the tokens stay", async () => {
+  test("after a sign-out the next request needs a sign-in, and the tokens stay valid", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const tokens = await letIn(server, person, app, "user:read", server.account_id);
@@ -205,8 +205,8 @@ describe("the way to a token", () => {
   });
 });
 
-describe("what a person may refuse or not give", () => {
-  test("denying tells the application access_denied, and nothing is granted", async () => {
+describe("consent", () => {
+  test("denying returns access_denied to the application and grants nothing", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const asking = askFor(app, "user:read");
@@ -219,13 +219,13 @@ describe("what a person may refuse or not give", () => {
     expect(grants).toEqual([]);
   });
 
-  test("only their own accounts, and only where their role allows it", async () => {
+  test("a person can choose only their own accounts, and only if their role allows it", async () => {
     const person = await signedIn();
     const stranger = await server.addAccount("Strangers");
     const app = await addApp(server, server.account_id);
     const page = await person.visit(askFor(app, "invoices:write").url);
     expect(page.text).toContain(server.account_id);
-    // An accountant there, who makes no invoices.
+    // An accountant there, who may not create invoices.
     expect(page.text).not.toContain(branch_id);
     for (const account_id of [stranger.account_id, branch_id, "nonsense", ""]) {
       const answer = await person.post(page.url, { account_id, decision: "allow" });
@@ -235,7 +235,7 @@ describe("what a person may refuse or not give", () => {
     expect(read.text).toContain(branch_id);
   });
 
-  test("a consent that cannot be kept whole is not kept at all", async () => {
+  test("a consent that cannot be stored completely is not stored at all", async () => {
     const { database } = server.db;
     const app = await addApp(server, server.account_id);
     const person = await signedIn();
@@ -296,7 +296,7 @@ describe("requests that are refused", () => {
     expect(page.text).toContain("This request cannot be carried out");
   });
 
-  test("a wrong secret, verifier or redirect address buys nothing; the code then still works", async () => {
+  test("a wrong secret, verifier or redirect URI gets no tokens, and the code still works", async () => {
     const person = await signedIn();
     const { url, verifier } = askFor(client, "user:read");
     const { code } = comeBack(await allow(person, url));
@@ -319,7 +319,7 @@ describe("requests that are refused", () => {
     expect((await exchangeCode(server, client, code!, verifier)).status).toBe(200);
   });
 
-  test("a code that has expired buys nothing", async () => {
+  test("an expired code gets no tokens", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const { url, verifier } = askFor(app, "user:read");
@@ -333,7 +333,7 @@ describe("requests that are refused", () => {
     expect(answer.body.error).toBe("invalid_grant");
   });
 
-  test("a code used twice buys nothing the second time, and ends what it had bought", async () => {
+  test("a code used twice gets no tokens the second time, and its first tokens end", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const { url, verifier } = askFor(app, "user:read offline_access");
@@ -349,7 +349,7 @@ describe("requests that are refused", () => {
     expect(me.status).toBe(401);
   });
 
-  test("a code used twice ends the whole consent, earlier sign-ins included", async () => {
+  test("a code used twice ends the whole consent, including earlier tokens", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const earlier = askFor(app, "user:read offline_access");
@@ -361,12 +361,12 @@ describe("requests that are refused", () => {
     expect([(await exchange()).status, (await exchange()).status]).toEqual([200, 400]);
     const fields = { grant_type: "refresh_token", refresh_token: body.refresh_token };
     expect((await post(server, "/oauth/token", app, fields)).body.error).toBe("invalid_grant");
-    // The person is asked again.
+    // The person must consent again.
     const again = await person.visit(askFor(app, "user:read").url);
     expect(again.url).toMatch(/^\/consent\//);
   });
 
-  test("of two that use a code at the same time, at most one gets tokens", async () => {
+  test("when a code is used twice at the same time, at most one request gets tokens", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const { url, verifier } = askFor(app, "user:read");

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test("an application sends an invoice from its account, which is known as its own", async () => {
+test("an application sends an invoice from its account, recorded as created by it", async () => {
   const app = await addApp(server, server.account_id, { flow: "client_credentials" });
   const key = (await post(server, "/oauth/token", app, CREDENTIALS)).body.access_token;
   const invoice = good(await create(server, { convert: true }, key));
@@ -29,12 +29,12 @@ test("an application sends an invoice from its account, which is known as its ow
   expect(row).toEqual({ app_id: app.id });
 });
 
-test("a token that only reads sees invoices and changes none", async () => {
+test("a read-only token can see invoices but not change them", async () => {
   const app = await addApp(server, server.account_id, { flow: "client_credentials" });
   const fields = { ...CREDENTIALS, scope: "invoices:read" };
   const key = (await post(server, "/oauth/token", app, fields)).body.access_token;
   const invoice = good(await create(server, { convert: true }));
-  // By its link one acts for the other party, so whoever only reads is not given it.
+  // The link lets its holder act for the other party, so a read-only token does not get it.
   expect(invoice.invoiceLinks.view).toContain("/invoices/view/");
   expect(await show(server, invoice.id, key)).toEqual({ ...invoice, invoiceLinks: null });
   const listed = await server.call("GET", "/invoices?take=100", undefined, { key });
@@ -50,7 +50,7 @@ test("a token that only reads sees invoices and changes none", async () => {
   }
 });
 
-test("for the buyer's account it accepts what that account received, until it is revoked", async () => {
+test("for the buyer's account it accepts a received invoice, until it is revoked", async () => {
   const buyer = await addBilledAccount(server, "Buyers");
   const person_id = await addMember(server, buyer.account_id, "buyer@example.test");
   const person = await Person.signedIn(server, buyer.account_id, person_id);

@@ -80,7 +80,7 @@ describe("discovery", () => {
 });
 
 describe("what is stored", () => {
-  test("no token, code or secret stands in any table", async () => {
+  test("no table contains a token, code or secret in clear", async () => {
     const { url, verifier } = askFor(client, SCOPE, { prompt: "consent" });
     const page = await person.visit(url);
     const fields = { account_id: server.account_id, decision: "allow" };
@@ -91,7 +91,7 @@ describe("what is stored", () => {
     const tables = await server.db.database.query<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'public'",
     );
-    // The search itself finds what stands in bytes.
+    // The search itself finds values in bytea columns.
     const [control] = await server.db.database.query<{ row: string }>(
       "select to_jsonb(t)::text as row from (select 'findable'::bytea as bytes) t",
     );
@@ -108,7 +108,7 @@ describe("what is stored", () => {
     expect(found).toEqual([]);
   });
 
-  test("what has expired is swept away", async () => {
+  test("expired artifacts are deleted", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     await post(server, "/oauth/token", app, CREDENTIALS);
     const count = async () => {
@@ -131,8 +131,8 @@ describe("what is stored", () => {
   });
 });
 
-describe("where it runs", () => {
-  test("two processes share everything: begun in one, a request goes on in the other", async () => {
+describe("deployment", () => {
+  test("a request begun in one process continues in another", async () => {
     const other = await startTestServer({
       beside: server,
       environment: { SLIPROAD_PUBLIC_URL: server.url },
@@ -166,7 +166,7 @@ describe("where it runs", () => {
     }
   });
 
-  test("behind a proxy, https is the issuer and all cookies are secure, whatever Host says", async () => {
+  test("behind a proxy, https is the issuer and all cookies are secure, regardless of the Host header", async () => {
     const public_url = "https://pay.example.test";
     const proxied = await startTestServer({
       environment: { SLIPROAD_PUBLIC_URL: public_url },
@@ -223,7 +223,7 @@ describe("where it runs", () => {
 });
 
 describe("limits", () => {
-  test("wrong secrets from one address are cut off, and the right one with them", async () => {
+  test("after too many wrong secrets from one IP address, the correct one is refused too", async () => {
     const now = new Date();
     const stopped = vi.spyOn(attemptTime, "now").mockImplementation(() => now);
     const limited = await startTestServer();
@@ -246,7 +246,7 @@ describe("limits", () => {
     }
   });
 
-  test("many wrong secrets at once are cut off as well, and many right ones all pass", async () => {
+  test("many concurrent wrong secrets are limited too, and many correct ones all pass", async () => {
     const now = new Date();
     const stopped = vi.spyOn(attemptTime, "now").mockImplementation(() => now);
     const limited = await startTestServer();
@@ -268,7 +268,7 @@ describe("limits", () => {
     }
   });
 
-  test("authorization requests from one address are limited", async () => {
+  test("authorization requests from one IP address are limited", async () => {
     const now_ms = performance.now();
     const stopped = vi.spyOn(performance, "now").mockImplementation(() => now_ms);
     const limited = await startTestServer();
@@ -285,7 +285,7 @@ describe("limits", () => {
   });
 });
 
-/** Bytes are shown in hex by JSON: as text, what stands in them can be found. */
+/** JSON shows bytes in hex: as text, their content can be searched. */
 function hexAsText(row: string): string {
   const texts = [...row.matchAll(/\\\\x([0-9a-f]+)/g)];
   return texts.map((match) => Buffer.from(match[1]!, "hex").toString("latin1")).join("\n");

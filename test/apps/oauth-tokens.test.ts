@@ -26,7 +26,7 @@ let person: Person;
 let person_id: string;
 let machine: Client;
 
-/** The library has opinions that it would print. */
+/** The library may print warnings. */
 const printed = [vi.spyOn(console, "warn"), vi.spyOn(console, "info")];
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ function ageUsedTokens(app: Client, seconds: number) {
 }
 
 describe("refreshing", () => {
-  test("every refresh gives another refresh token and leaves the access tokens", async () => {
+  test("every refresh returns a new refresh token and keeps earlier access tokens valid", async () => {
     const { app, tokens } = await newTokens();
     const next = await refresh(server, app, tokens.refresh_token!);
     expect(next.status).toBe(200);
@@ -79,7 +79,7 @@ describe("refreshing", () => {
     }
   });
 
-  test("refreshing at once with one token gives each its own, and none ends the others", async () => {
+  test("concurrent refreshes with one token each get valid tokens", async () => {
     const { app, tokens } = await newTokens();
     const answers = await Promise.all(
       [1, 2, 3].map(() => refresh(server, app, tokens.refresh_token!)),
@@ -90,7 +90,7 @@ describe("refreshing", () => {
     }
   });
 
-  test("a token used again after the grace ends the consent with all its tokens", async () => {
+  test("a token used again after the grace period ends the consent with all its tokens", async () => {
     const { app, tokens } = await newTokens();
     const next = await refresh(server, app, tokens.refresh_token!);
     await ageUsedTokens(app, 11);
@@ -106,7 +106,7 @@ describe("refreshing", () => {
     expect(grant!.revoked_at).not.toBeNull();
   });
 
-  test("fewer scopes may be asked for, more may not", async () => {
+  test("a refresh may request fewer scopes, but not more", async () => {
     const { app, tokens } = await newTokens("offline_access invoices:read user:read");
     const refresh_token = tokens.refresh_token!;
     const fields = { grant_type: "refresh_token", refresh_token };
@@ -131,7 +131,7 @@ describe("refreshing", () => {
 });
 
 describe("client credentials", () => {
-  test("an application gets a token for its own account, with all scopes it may have", async () => {
+  test("an application gets a token for its own account, with all scopes it is allowed", async () => {
     const answer = await post(server, TOKEN_PATH, machine, CREDENTIALS);
     expect(answer.body).toEqual({
       access_token: expect.any(String),
@@ -188,7 +188,7 @@ describe("client credentials", () => {
     },
   );
 
-  test("a body that cannot be read is an error of OAuth, too", async () => {
+  test("an unreadable body gets an OAuth error, too", async () => {
     const options = { key: null, raw: "{" };
     const broken = await server.call("POST", TOKEN_PATH, undefined, options);
     expect(broken.body.error).toBe("invalid_request");
@@ -226,7 +226,7 @@ describe("client credentials", () => {
     expect(page.location).toBeNull();
   });
 
-  test("a new secret acts at once: the one before ends", async () => {
+  test("a new secret works at once, and the old one stops working", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     expect((await post(server, TOKEN_PATH, app, CREDENTIALS)).status).toBe(200);
     await person.get("/dashboard/apps");
@@ -252,8 +252,8 @@ describe("client credentials", () => {
   });
 });
 
-describe("asking about a token and ending it", () => {
-  test("introspection tells an application about its own tokens only", async () => {
+describe("introspection and revocation", () => {
+  test("an application can introspect its own tokens only", async () => {
     const { app, tokens } = await newTokens();
     const own = await post(server, "/oauth/introspect", app, { token: tokens.access_token });
     expect(own.body).toMatchObject({
@@ -278,7 +278,7 @@ describe("asking about a token and ending it", () => {
     expect((await probe.call("GET", "/probe", key)).status).toBe(200);
     expect((await probe.call("POST", "/probe", key)).status).toBe(200);
     expect((await post(server, "/oauth/revoke", app, { token: key })).status).toBe(200);
-    // Still trusted for reads, which is what makes this a test of the write.
+    // Still cached for reads, so that this tests the write.
     expect((await probe.call("POST", "/probe", key)).status).toBe(401);
     await waitFor(async () => (await probe.call("GET", "/probe", key)).status === 401, 1_500);
     expect(await isActive(app, key)).toBe(false);
@@ -300,7 +300,7 @@ describe("asking about a token and ending it", () => {
     expect(entry!.actor).toBe(`app:${app.id}`);
   });
 
-  test("nobody ends the token of another application", async () => {
+  test("an application cannot revoke another application's token", async () => {
     const { tokens } = await newTokens();
     await post(server, "/oauth/revoke", machine, { token: tokens.access_token });
     expect((await probe.call("POST", "/probe", tokens.access_token)).status).toBe(200);
@@ -316,7 +316,7 @@ describe("asking about a token and ending it", () => {
     expect((await probe.call("POST", "/probe", key)).status).toBe(401);
   });
 
-  test("who leaves the account takes their consents with them", async () => {
+  test("a member's consents end when they leave the account", async () => {
     const email = "leaver@example.test";
     const account_id = (await server.addAccount("Short stay")).account_id;
     const leaver_id = await addMember(server, account_id, email);
@@ -337,7 +337,7 @@ describe("asking about a token and ending it", () => {
     expect(await isActive(app, tokens.access_token)).toBe(false);
   });
 
-  test("a person whose role changes takes back what it no longer allows", async () => {
+  test("a person's new role limits the scopes of their existing tokens", async () => {
     const account_id = (await server.addAccount("Changing roles")).account_id;
     const changed_id = await addMember(server, account_id, "changed@example.test");
     const changed = await Person.signedIn(server, account_id, changed_id);
@@ -368,7 +368,7 @@ describe("asking about a token and ending it", () => {
 });
 
 describe("a token as a caller", () => {
-  test("a route takes a token that holds its scope, and no other", async () => {
+  test("a route accepts only tokens with its scope", async () => {
     const reader = await machineToken("invoices:read");
     const read = await probe.call("GET", "/probe", reader);
     expect(read.status).toBe(200);
@@ -381,7 +381,7 @@ describe("a token as a caller", () => {
     expect(me.status).toBe(403);
   });
 
-  test("routes without a scope take API keys only", async () => {
+  test("routes without a scope accept API keys only", async () => {
     const key = await machineToken();
     expect((await probe.call("GET", "/probe/keys-only", key)).status).toBe(403);
     for (const path of ["/users", "/payment_detail_requirements"]) {
@@ -391,14 +391,14 @@ describe("a token as a caller", () => {
     }
   });
 
-  test("an API key holds all scopes", async () => {
+  test("an API key has all scopes", async () => {
     expect((await probe.call("GET", "/probe", server.key)).status).toBe(200);
     expect((await probe.call("POST", "/probe", server.key)).status).toBe(200);
     const me = await server.call("GET", "/me");
     expect(me.body).toEqual({ user: null, account: { id: server.account_id, name: "demo" } });
   });
 
-  test("the same Idempotency-Key gives the first answer again, also with a newer token", async () => {
+  test("the same Idempotency-Key returns the first response again, also with a newer token", async () => {
     const headers = { "idempotency-key": "token-1" };
     const first = await probe.call("POST", "/probe", await machineToken(), headers);
     const again = await probe.call("POST", "/probe", await machineToken(), headers);
@@ -408,7 +408,7 @@ describe("a token as a caller", () => {
     expect(other.body).not.toEqual(first.body);
   });
 
-  test("the first success with a token marks the application as used, for good", async () => {
+  test("the first success with a token marks the application as used permanently", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     const usedAt = async () => {
       const [row] = await server.db.database.query<{ used_at: Date | null }>(
@@ -433,7 +433,7 @@ describe("a token as a caller", () => {
     try {
       const [one, two] = [await machineToken(), await machineToken()];
       const call = (key: string) => limited.call("GET", "/probe", key);
-      // Three within one second, or two of them stand in different seconds: asked until so.
+      // Repeated until all three requests fall into the same second.
       await waitFor(async () => {
         const answers = await Promise.all([call(one), call(one), call(one)]);
         return answers.some(({ status }) => status === 429);
@@ -446,7 +446,7 @@ describe("a token as a caller", () => {
   });
 });
 
-test("none of this was worth a word of the library on the console", () => {
+test("the library prints nothing on the console", () => {
   expect([console.warn, console.info].every((method) => vi.isMockFunction(method))).toBe(true);
   expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });

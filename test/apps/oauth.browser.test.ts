@@ -17,7 +17,7 @@ import { startTestServer, type TestServer } from "../harness/server.ts";
 const EMAIL = "ada.with.a.rather.long.name@example.test";
 const SCOPE = "openid email offline_access user:read invoices:read invoices:write";
 
-/** The application's own site, on another origin than the service. */
+/** The application's own site, on a different origin than the service. */
 const site = createServer((_request, response) => {
   response.setHeader("content-type", "text/html").end("<title>Back</title><h1>Back</h1>");
 });
@@ -55,7 +55,7 @@ async function expectGood(page: Page, name: string): Promise<void> {
 }
 
 describe.each([1280, 360])("on a screen of %i px", (width) => {
-  test("signing in, consenting and taking it back work, and every page is accessible", async () => {
+  test("signing in, consenting and revoking work, and every page is accessible", async () => {
     const context = await browser.newContext({ viewport: { width, height: 740 } });
     try {
       const page = await context.newPage();
@@ -75,7 +75,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       const tokens = await exchangeCode(server, client, code, asking.verifier, { redirect_uri });
       expect(tokens.status).toBe(200);
 
-      // Signed in and known: no page in between.
+      // Already signed in and authorised: no page in between.
       const again = askFor(client, SCOPE, { redirect_uri });
       await page.goto(`${server.url}${again.url}`);
       expect(page.url()).toContain(redirect_uri);

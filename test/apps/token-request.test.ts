@@ -22,7 +22,7 @@ describe("JSON at the token endpoint", () => {
     );
   });
 
-  it("quotes at most 100 characters of what was sent", () => {
+  it("quotes at most 100 characters of the input", () => {
     const name = "n".repeat(10_000);
     expect(() => formOfJson(`{"${name}":{}}`)).toThrow(/^n{100} must be a string$/);
     expect(() => checkTokenForm(`scope=${name}`)).toThrow(/: n{100}$/);

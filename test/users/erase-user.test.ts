@@ -17,7 +17,7 @@ function erase(user_id: string) {
   return eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp);
 }
 
-it("does not erase a person to whom money is owed", async () => {
+it("a person to whom money is owed cannot be erased", async () => {
   const user_id = await addApprovedUser(server);
   const quote_id = await addQuote(server, user_id);
   const crypto_deposit = { quote_id, amount: 5 };
@@ -26,7 +26,7 @@ it("does not erase a person to whom money is owed", async () => {
   expect((await server.call("GET", `/users/${user_id}`)).status).toBe(200);
 });
 
-it("does not erase a person whose payout has not come to its end, and does afterwards", async () => {
+it("a person with an unfinished payout cannot be erased until it ends", async () => {
   const user_id = await addApprovedUser(server);
   const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
   const quote_id = await addQuote(server, user_id);

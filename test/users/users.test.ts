@@ -62,7 +62,7 @@ function setKyc(id: string, status: string): Promise<unknown> {
 }
 
 describe("POST /users", () => {
-  it("creates a user and shows it again, every absent field null", async () => {
+  it("creates and shows a user, with every absent field null", async () => {
     const answer = await create({
       ...individual(),
       email: "Ana.Invented@Example.com",
@@ -102,13 +102,13 @@ describe("POST /users", () => {
     expect(shown.text).toBe(answer.text);
   });
 
-  it("keeps and shows every optional field", async () => {
+  it("stores and shows every optional field", async () => {
     const answer = await create({ ...individual(), ...FULL });
     expect(answer.status, answer.text).toBe(200);
     expect(answer.body.user).toMatchObject(FULL);
   });
 
-  it("needs first and last name of an individual, the company's name of a business", async () => {
+  it("requires first and last name for an individual, the company name for a business", async () => {
     const { first_name: _f, last_name: _l, ...nameless } = individual();
     expect(refusal(await create(nameless))).toEqual([
       "400",
@@ -120,7 +120,7 @@ describe("POST /users", () => {
     expect((await create(business())).status).toBe(200);
   });
 
-  it("needs type and e-mail, and says so together", async () => {
+  it("requires type and e-mail, and reports both together", async () => {
     expect(refusal(await create({}))).toEqual([
       "400",
       "user.beneficiary_type parameter_missing",
@@ -175,7 +175,7 @@ describe("POST /users", () => {
     expect(problems).toEqual(["422", `user.${field} value_too_long`]);
   });
 
-  it("the state of somebody in the United States has two letters, in any case", async () => {
+  it("a state in the United States has two letters, in any case", async () => {
     const wrong = { ...individual(), country: "US", state: "New York" };
     expect(refusal(await create(wrong))).toEqual(["422", "user.state record_invalid"]);
     const right = await create({ ...individual(), country: "us", state: "ny" });
@@ -193,7 +193,7 @@ describe("POST /users", () => {
     expect((await create(user, other.key)).status).toBe(200);
   });
 
-  it("of many who come at once with one address, to two servers, one is created", async () => {
+  it("of many concurrent requests with one e-mail, to two servers, one creates a user", async () => {
     const beside = await startTestServer({ beside: server });
     try {
       const user = { ...individual(), email: "rush@example.com" };
@@ -217,12 +217,12 @@ describe("POST /users", () => {
     expect(problems).toEqual(["422", "user.country country_not_supported"]);
   });
 
-  it("a nationality is no place: people of a blocked country may live elsewhere", async () => {
+  it("a nationality of a blocked country is allowed: the person may live elsewhere", async () => {
     const answer = await create({ ...individual(), country: "PT", nationality: "SY" });
     expect(answer.body.user).toMatchObject({ country: "PT", nationality: "SY" });
   });
 
-  it("dates come in both forms and go out as DD/MM/YYYY, and so do founding dates", async () => {
+  it("dates are accepted in both formats and returned as DD/MM/YYYY, also founding dates", async () => {
     for (const date_of_birth of ["29/02/2000", "2000-02-29"]) {
       const answer = await create({ ...individual(), date_of_birth });
       expect(answer.body.user.date_of_birth).toBe("29/02/2000");
@@ -237,7 +237,7 @@ describe("POST /users", () => {
     expect(problems).toEqual(["422", "user.date_of_birth record_invalid"]);
   });
 
-  it("a phone number loses what people write between the digits", async () => {
+  it("a phone number is stored without separators", async () => {
     const answer = await create({ ...individual(), phone: "+351 (21) 000-0000" });
     expect(answer.body.user.phone).toBe("+351210000000");
   });
@@ -268,7 +268,7 @@ describe("GET /users", () => {
     expect(await ids("?status=failed")).toEqual([]);
   });
 
-  it("shows the KYC map as it stands", async () => {
+  it("shows the current KYC map", async () => {
     const id = await createdId();
     await server.db.database.query(
       `update users set kyc_status = 'approved', kyc_usd_status = 'approved',
@@ -286,7 +286,7 @@ describe("GET /users", () => {
 });
 
 describe("PATCH /users/:user_id", () => {
-  it("changes what is sent and nothing else", async () => {
+  it("changes only the fields that are sent", async () => {
     const before = (await create({ ...individual(), ...FULL })).body.user;
     const answer = await patch(before.id, { city: "Albany", phone: "+15185550100" });
     expect(answer.status).toBe(200);
@@ -316,7 +316,7 @@ describe("PATCH /users/:user_id", () => {
     },
   );
 
-  it("the rules of creation hold, and a refused change leaves all as it was", async () => {
+  it("applies the rules of creation, and a refused change changes nothing", async () => {
     const id = await createdId();
     const before = await server.call("GET", `/users/${id}`);
     const change = { city: "Porto", country: "KP", phone: "x", shoe_size: 43 };
@@ -333,7 +333,7 @@ describe("PATCH /users/:user_id", () => {
     expect((await server.call("GET", `/users/${id}`)).text).toBe(before.text);
   });
 
-  it("a state must fit the country that is sent with or without it", async () => {
+  it("a state must match the country, whether sent together or not", async () => {
     const id = await createdId({ ...individual(), country: "PT", state: "Lisboa" });
     expect(refusal(await patch(id, { country: "US" }))).toEqual([
       "422",
@@ -343,7 +343,7 @@ describe("PATCH /users/:user_id", () => {
     expect(moved.body.user).toMatchObject({ country: "US", state: "NY" });
   });
 
-  it("what was accepted earlier does not keep another field from being changed", async () => {
+  it("a value accepted under earlier rules does not block changes of other fields", async () => {
     const beside = await startTestServer({
       beside: server,
       environment: { SLIPROAD_CATALOGUE_FILE: await catalogueFile({ blocked_countries: ["PT"] }) },
@@ -359,7 +359,7 @@ describe("PATCH /users/:user_id", () => {
     }
   });
 
-  it("an e-mail address can be changed to a free one, and the old one is free then", async () => {
+  it("an e-mail address can be changed to a free one, and the old one becomes free", async () => {
     const id = await createdId({ ...individual(), email: "old@example.com" });
     const other = await createdId({ ...individual(), email: "other@example.com" });
     expect(refusal(await patch(id, { email: "OTHER@example.com" }))).toEqual([
@@ -400,7 +400,7 @@ describe("PATCH /users/:user_id", () => {
     }
   });
 
-  it("of many changes at once none is lost", async () => {
+  it("no concurrent change is lost", async () => {
     const id = await createdId();
     const fields = [
       "city",

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 describe("an application", () => {
-  it("shows its secrets once, and stores none of them readably", async () => {
+  it("shows its secrets once, and stores none of them in clear", async () => {
     const made = await server.call("POST", "/apps", {
       app: { name: "Sync", webhook_url: receiver.url, events: ["kyc_update"] },
     });
@@ -69,7 +69,7 @@ describe("an application", () => {
   });
 
   it.each(["x_webhook_signature", "Webhook_Id", "user_agent", "X_Forwarded-For", "content_type"])(
-    "takes no header %s, which servers read as one of the service's",
+    "refuses the header %s, which servers read as one of the service's",
     async (name) => {
       const webhook_headers = { [name]: "x" };
       const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
@@ -82,13 +82,13 @@ describe("an application", () => {
     },
   );
 
-  it("takes no two headers that servers read as one", async () => {
+  it("refuses two headers that servers read as one", async () => {
     const webhook_headers = { "X-A_B": "x", "x-a-b": "y" };
     const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
     expect(refused.body.errors).toMatchObject([{ message: "x-a-b is listed twice: remove one." }]);
   });
 
-  it("names what is wrong together with what is unknown or of another type", async () => {
+  it("reports invalid, unknown and wrongly typed fields together", async () => {
     const app = { name: 5, webhook_url: "ftp://example.com", events: ["all"], color: "red" };
     const fieldsOf = ({ body }: Answer) => body.errors.map((one: { field: string }) => one.field);
     const refused = await server.call("POST", "/apps", { app });
@@ -114,7 +114,7 @@ describe("an application", () => {
     ]);
   });
 
-  it("replays only a range that has a beginning before its end", async () => {
+  it("refuses a replay range that ends before it begins", async () => {
     const { id } = await addApp(server, { webhook_url: receiver.url });
     const replay = (range: object) => server.call("POST", `/apps/${id}/replay`, range);
     expect((await replay({ from: " " })).body).toMatchObject({
@@ -129,7 +129,7 @@ describe("an application", () => {
     });
   });
 
-  it("takes a plain secret of twelve characters, and headers until they are set to null", async () => {
+  it("accepts a plain secret of twelve characters, and headers until they are set to null", async () => {
     const chosen = { webhook_secret: "my-plain-secret", webhook_headers: { "X-Team": "a" } };
     const { id } = await addApp(server, { webhook_url: receiver.url, ...chosen });
     const cleared = await server.call("PATCH", `/apps/${id}`, { app: { webhook_headers: null } });
@@ -143,7 +143,7 @@ describe("an application", () => {
     }
   });
 
-  it("shows no switch of secrets that is over", async () => {
+  it("does not show a finished secret rotation", async () => {
     const { id } = await addApp(server, { webhook_url: receiver.url });
     await server.call("POST", `/apps/${id}/rotate_webhook_secret`, { grace_hours: 1 });
     const show = async () => (await server.call("GET", `/apps/${id}`)).body.app.webhook;
@@ -152,7 +152,7 @@ describe("an application", () => {
     expect((await show()).secret_switch_at).toBeNull();
   });
 
-  it("refuses an address that the sender would refuse", async () => {
+  it("refuses a URL that the sender would refuse", async () => {
     const port = await server.call("POST", "/apps", {
       app: { name: "A", webhook_url: "https://hooks.example.com:8443/x" },
     });
@@ -172,7 +172,7 @@ describe("an application", () => {
     }
   });
 
-  it("changes, and forgets the failures of an address it no longer has", async () => {
+  it("can be changed; a new URL resets the failures of the old one", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 500);
     await emit(server, {});
@@ -192,7 +192,7 @@ describe("an application", () => {
     expect(receiver.received.at(-1)).toMatchObject({ path: "/hook/new", status: 200 });
   });
 
-  it("is made once for an Idempotency-Key", async () => {
+  it("is created once per Idempotency-Key", async () => {
     const body = { app: { name: "Once" } };
     const headers = { "idempotency-key": "app-once" };
     const first = await server.call("POST", "/apps", body, { headers });
@@ -222,7 +222,7 @@ describe("rotating the webhook secret", () => {
   const rotate = async (id: string, body: Record<string, unknown>) =>
     (await server.call("POST", `/apps/${id}/rotate_webhook_secret`, body)).body.webhook_secret;
 
-  it("lets both secrets verify until the switch, then the new one alone; twice in a row", async () => {
+  it("signs with both secrets until the switch, then with the new one; twice in a row", async () => {
     const { id, webhook_secret } = await addApp(server, { webhook_url: receiver.url });
     let old = webhook_secret;
     for (let round = 1; round <= 2; round += 1) {
@@ -241,7 +241,7 @@ describe("rotating the webhook secret", () => {
     }
   });
 
-  it("switches when the owner says so, and at once in an emergency", async () => {
+  it("switches when the owner requests it, and at once without a grace period", async () => {
     const { id } = await addApp(server, { webhook_url: receiver.url });
     const next = await rotate(id, { grace_hours: 168 });
     await server.call("POST", `/apps/${id}/switch_webhook_secret`);
@@ -256,7 +256,7 @@ describe("rotating the webhook secret", () => {
 });
 
 describe("POST /sandbox/webhook", () => {
-  it("sends a sample to the applications that chose the event", async () => {
+  it("sends a sample to the applications that subscribed to the event", async () => {
     await addApp(server, { webhook_url: `${receiver.url}/chose`, events: ["offramp_update"] });
     const { webhook_secret } = await addApp(server, { webhook_url: `${receiver.url}/not` });
     const sample = { webhook_type: "offramp_update", status: "bounced" };
@@ -287,7 +287,7 @@ describe("POST /sandbox/webhook", () => {
 });
 
 describe("a real change", () => {
-  it("is told to an application that chose its event", async () => {
+  it("is sent to an application that subscribed to its event", async () => {
     await addApp(server, { webhook_url: receiver.url, events: ["kyc_update"] });
     const { body } = await server.call("POST", "/users", {
       user: {

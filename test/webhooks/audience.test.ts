@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("rule 1: an application not yet used", () => {
-  it("is told of every invoice that its account sends or receives, and of no other's", async () => {
+  it("is notified of every invoice that its account sends or receives, and of no others", async () => {
     const { account_id } = seller;
     await addApp(server, { webhook_url: `${receiver.url}/unused` });
     await addApp(server, { webhook_url: `${receiver.url}/cc`, flow: "client_credentials" });
@@ -52,7 +52,7 @@ describe("rule 1: an application not yet used", () => {
 });
 
 describe("rule 2: an application that reads users' data", () => {
-  it("is told of the invoices of accounts that authorised it, with their role", async () => {
+  it("is notified of the invoices of accounts that authorised it, with their role", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
     await use(server, app.id);
     const person = await authorise(server, app.id, buyer.account_id);
@@ -65,7 +65,7 @@ describe("rule 2: an application that reads users' data", () => {
     expect(await told("/reader")).toEqual([`${first} buyer`]);
   });
 
-  it("is sent and shown nothing any more of an account that withdrew its consent", async () => {
+  it("is no longer sent or shown data of an account that withdrew its consent", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
     await use(server, app.id);
     const person = await authorise(server, app.id, buyer.account_id);
@@ -92,13 +92,13 @@ describe("rule 2: an application that reads users' data", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it("is told once, as the seller, when both sides authorised it", async () => {
+  it("is notified once, as the seller, when both sides authorised it", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/both` });
     await use(server, app.id);
     await authorise(server, app.id, buyer.account_id);
     await authorise(server, app.id, seller.account_id);
     const [change_id, record_id] = [randomUUID(), randomUUID()];
-    // The buyer's side first: what counts is the side, not who came first.
+    // The buyer's side first: the side counts, not the order.
     await change({
       account_id: buyer.account_id,
       record_id,
@@ -114,7 +114,7 @@ describe("rule 2: an application that reads users' data", () => {
 });
 
 describe("rule 3: an application that sends invoices", () => {
-  it("is told of the invoices it created and of no others", async () => {
+  it("is notified of the invoices it created and of no others", async () => {
     const { account_id } = seller;
     const hook = { webhook_url: `${receiver.url}/sender`, flow: "client_credentials" };
     const app = await addApp(server, hook);
@@ -127,7 +127,7 @@ describe("rule 3: an application that sends invoices", () => {
 });
 
 describe("ramp events", () => {
-  it("go to the applications of the account that chose them", async () => {
+  it("are sent to the account's applications that subscribed to them", async () => {
     const { account_id } = seller;
     await addApp(server, { webhook_url: `${receiver.url}/ramp`, events: ["offramp_update"] });
     await addApp(server, { webhook_url: `${receiver.url}/invoices` });
@@ -139,7 +139,7 @@ describe("ramp events", () => {
     expect(await told("/invoices")).toEqual([]);
   });
 
-  it("need no consent: one that was given and taken back changes nothing", async () => {
+  it("need no consent: a revoked consent changes nothing", async () => {
     const { account_id } = seller;
     const hook = { webhook_url: `${receiver.url}/ramp`, events: ["offramp_update"] };
     const app = await addApp(server, hook);
@@ -152,7 +152,7 @@ describe("ramp events", () => {
   });
 });
 
-describe("nothing is sent, and the application says why", () => {
+describe("nothing is sent, and the application shows why", () => {
   it("while the account is not enabled", async () => {
     const closed = await server.addAccount(`Closed ${randomUUID()}`);
     const app = await addApp(server, { webhook_url: receiver.url }, closed.key);
@@ -194,7 +194,7 @@ async function change(input: EventInput): Promise<string> {
   return event!.record_id;
 }
 
-/** Records with the role that the receiver was shown, in the order of their arrival. */
+/** Records with the role sent to the receiver, in the order of arrival. */
 async function told(path: string): Promise<string[]> {
   await idle(server);
   return receiver.received

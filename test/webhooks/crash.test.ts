@@ -42,7 +42,7 @@ it("kill -9 of a worker in mid-delivery loses nothing, and repeats nothing ackno
     worker.child.kill("SIGKILL");
     await worker.ended;
     receiver.answer(() => 200);
-    // As if half a minute had passed: nobody renews the dead worker's leases.
+    // As if half a minute had passed: the dead worker's leases are not renewed.
     await database.query("update tasks set leased_until = leased_until - interval '1 minute'");
     survivor = await startTestServer({ beside: server });
     await waitFor(async () => (await delivered()) === 20);

@@ -40,7 +40,7 @@ const idOf = (index: number) => receiver.received[index]!.headers["webhook-id"] 
 const showApp = async (id: string) => (await server.call("GET", `/apps/${id}`)).body.app;
 
 describe("a delivery", () => {
-  it("carries the exact bytes of the event, verified by the published libraries", async () => {
+  it("contains the exact bytes of the event, verified by the published libraries", async () => {
     const { webhook_secret } = await addApp(server, { webhook_url: receiver.url });
     const [event] = await emit(server, { sequence: 3 });
     const [got] = await receiver.waitFor(1);
@@ -58,7 +58,7 @@ describe("a delivery", () => {
     expect(events.at(-1)).toMatchObject({ id: headers["webhook-id"], body: event!.body });
   });
 
-  it("carries the real time, whatever the sandbox clock says", async () => {
+  it("contains the real time, regardless of the sandbox clock", async () => {
     await addApp(server, { webhook_url: receiver.url });
     await advance(server, 3 * DAY_MS);
     await emit(server, {});
@@ -67,7 +67,7 @@ describe("a delivery", () => {
     expect(Math.abs(ahead_s)).toBeLessThan(60);
   });
 
-  it("carries custom headers, of which only the names are shown", async () => {
+  it("contains custom headers, of which only the names are shown", async () => {
     const made = await server.call("POST", "/apps", {
       app: { name: "A", webhook_url: receiver.url, webhook_headers: { "X-Api-Key": "quiet" } },
     });
@@ -78,7 +78,7 @@ describe("a delivery", () => {
     expect(got!.headers["x-api-key"]).toBe("quiet");
   });
 
-  it("logs every attempt with status, latency and the first 16 kB of the answer", async () => {
+  it("logs every attempt with status, latency and the first 16 kB of the response", async () => {
     await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => ({ status: 500, body: `oh no ${"x".repeat(20_000)}` }));
     await emit(server, {});
@@ -102,7 +102,7 @@ describe("a delivery", () => {
 });
 
 describe("a failing endpoint", () => {
-  it("is tried again on schedule: nine retries, then the delivery has failed", async () => {
+  it("is retried on schedule: nine retries, then the delivery has failed", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 500);
     await emit(server, {});
@@ -145,7 +145,7 @@ describe("a failing endpoint", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  it("410 disables it; what waits and what follows is kept as skipped and can be replayed", async () => {
+  it("410 disables it; pending and later deliveries are skipped and can be replayed", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 500);
     await emit(server, {});
@@ -175,7 +175,7 @@ describe("a failing endpoint", () => {
     expect((await showApp(app.id)).webhook).toMatchObject({ state: "active", reason: null });
   });
 
-  it("is disabled after five days of failures only, told in the audit and in the log", async () => {
+  it("is disabled after five days of failures only, recorded in the audit log and the log", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 503);
     await emit(server, {});
@@ -196,7 +196,7 @@ describe("a failing endpoint", () => {
     ).toHaveLength(1);
   });
 
-  it("a success in between starts the five days anew", async () => {
+  it("a success in between restarts the five days", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 503);
     await emit(server, {});
@@ -213,7 +213,7 @@ describe("a failing endpoint", () => {
     expect((await showApp(app.id)).webhook.state).toBe("active");
   });
 
-  it("is left alone after several failures in a row, then tried with one request", async () => {
+  it("is paused after several failures in a row, then tried with one request", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 500);
     await emit(server, ...Array.from({ length: 100 }, () => ({})));
@@ -243,7 +243,7 @@ describe("order", () => {
     { record_id, sequence: 2, name: "c2fPaymentFailed" as const, note },
   ];
 
-  it("a receiver that goes by timestamp or sequence ends right when an event is overtaken", async () => {
+  it("a receiver that uses timestamp or sequence handles events out of order correctly", async () => {
     await addApp(server, { webhook_url: receiver.url, is_ordered: false });
     let fails_left = 1;
     receiver.answer(({ body }) => (body.event === "paid" && fails_left-- > 0 ? 500 : 200));
@@ -259,7 +259,7 @@ describe("order", () => {
     expect(by((got) => Number(got.headers["x-webhook-sequence"]))).toBe("c2fPaymentFailed");
   });
 
-  it("unless another way is chosen, a record's order is kept and no other record held up", async () => {
+  it("by default a record's order is kept without delaying other records", async () => {
     const app = await addApp(server, { webhook_url: receiver.url });
     expect((await showApp(app.id)).webhook.is_ordered).toBe(true);
     const [stuck, free] = [randomUUID(), randomUUID()];
@@ -284,7 +284,7 @@ describe("order", () => {
 });
 
 describe("an outage of the receiver", () => {
-  it("of 72 hours: everything arrives afterwards, and once acknowledged never again", async () => {
+  it("of 72 hours: everything arrives afterwards, and nothing acknowledged is repeated", async () => {
     await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => 503);
     const ids = Array.from({ length: 4 }, () => randomUUID());

@@ -19,7 +19,7 @@ import {
 
 type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
 
-/** What its owner does to an endpoint while requests to it are under way. */
+/** Changes by the owner of an endpoint while requests to it are open. */
 let server: TestServer;
 let receiver: Server;
 let url: string;
@@ -56,7 +56,7 @@ afterEach(async () => {
   await new Promise((resolve) => receiver.close(resolve));
 });
 
-/** The longest that a change may take to reach all that was loaded, on a busy machine. */
+/** The longest a change may take to apply to everything loaded, on a busy machine. */
 const SOON_MS = 500;
 const many = (count: number) => Array.from({ length: count }, () => ({}));
 const webhookOf = async (id: string) => (await server.call("GET", `/apps/${id}`)).body.app.webhook;
@@ -82,7 +82,7 @@ async function addSubjects(count: number): Promise<{ subject_id: string; key: Bu
   return subjects;
 }
 
-it("what comes while it is paused waits, though a request under way is answered 410", async () => {
+it("events during a pause wait, even if an open request is answered 410", async () => {
   const held: ServerResponse[] = [];
   answer = (response) => void held.push(response);
   const app = await addApp(server, { webhook_url: url });
@@ -101,7 +101,7 @@ it("what comes while it is paused waits, though a request under way is answered 
   expect((await deliveriesTo(app.id)).map((one) => one.status)).toEqual(["failed", "delivered"]);
 });
 
-it("a failure of an address that it no longer has says nothing about the new one", async () => {
+it("a failure of the old URL does not count for the new one", async () => {
   const held: ServerResponse[] = [];
   answer = (response) => void held.push(response);
   const app = await addApp(server, { webhook_url: url });
@@ -113,7 +113,7 @@ it("a failure of an address that it no longer has says nothing about the new one
   expect(await webhookOf(app.id)).toMatchObject({ failing_since: null, state: "active" });
 });
 
-it("a pause stops what was loaded already, and all of it arrives once it is resumed", async () => {
+it("a pause stops loaded deliveries, and all of them arrive after resuming", async () => {
   answerSlowly();
   const app = await addApp(server, { webhook_url: url });
   await emit(server, ...many(600));
@@ -129,7 +129,7 @@ it("a pause stops what was loaded already, and all of it arrives once it is resu
   expect(new Set(arrived.map((one) => one.headers["webhook-id"])).size).toBe(600);
 });
 
-it("another secret at once, and another address, hold for what was loaded already", async () => {
+it("a new secret and a new URL apply at once to loaded deliveries", async () => {
   answerSlowly();
   const app = await addApp(server, { webhook_url: url });
   await emit(server, ...many(600));
@@ -151,7 +151,7 @@ it("another secret at once, and another address, hold for what was loaded alread
   expect(new Set(later(moved_ms).map((one) => one.path))).toEqual(new Set(["/hook/new"]));
 });
 
-it("a consent taken back holds for what was loaded already", async () => {
+it("a revoked consent applies to loaded deliveries", async () => {
   answerSlowly();
   const { account_id } = await server.addAccount("Granting");
   const app = await addApp(server, { webhook_url: url });
@@ -167,7 +167,7 @@ it("a consent taken back holds for what was loaded already", async () => {
   expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
 });
 
-it("its own account's consent taken back holds for what was loaded already", async () => {
+it("a revoked consent of its own account applies to loaded deliveries", async () => {
   answerSlowly();
   const { account_id } = server;
   const app = await addApp(server, { webhook_url: url });
@@ -183,7 +183,7 @@ it("its own account's consent taken back holds for what was loaded already", asy
   expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
 });
 
-it("an erasure, also by another process, holds for what was loaded already", async () => {
+it("an erasure, also by another process, applies to loaded deliveries", async () => {
   answerSlowly();
   const { database } = server.db;
   const { account_id } = server;
@@ -222,7 +222,7 @@ it("an erasure, also by another process, holds for what was loaded already", asy
   expect(reasons[0]!.reason).toBe("The user's data was erased.");
 });
 
-it("late answers neither disable nor judge an endpoint that its owner has resumed", async () => {
+it("late responses neither disable nor count for an endpoint that its owner has resumed", async () => {
   const held: ServerResponse[] = [];
   answer = (response) => void held.push(response);
   const app = await addApp(server, { webhook_url: url });
@@ -244,7 +244,7 @@ it("late answers neither disable nor judge an endpoint that its owner has resume
   ]);
 });
 
-it("what comes while one request hangs is sent on the places that are free", async () => {
+it("new events are sent on free slots while one request hangs", async () => {
   const held: ServerResponse[] = [];
   answer = (response, arrival) => {
     if (arrived.indexOf(arrival) === 0) held.push(response);
@@ -266,7 +266,7 @@ it("what comes while one request hangs is sent on the places that are free", asy
   );
 });
 
-it("what is asked for again while a request is under way is sent again", async () => {
+it("a delivery requested again during its request is sent again", async () => {
   const held: ServerResponse[] = [];
   answer = (response) => void held.push(response);
   const app = await addApp(server, { webhook_url: url });
@@ -287,7 +287,7 @@ it("what is asked for again while a request is under way is sent again", async (
   ]);
 });
 
-it("nothing is read for an endpoint that is paused or left alone", async () => {
+it("nothing is read for an endpoint that is paused or has an open circuit", async () => {
   const { database } = server.db;
   const app = await addApp(server, { webhook_url: url });
   await server.call("POST", `/apps/${app.id}/pause`);
@@ -308,7 +308,7 @@ it("nothing is read for an endpoint that is paused or left alone", async () => {
   expect(await read()).toBe(0);
 });
 
-it("five failures one at a time leave it alone, and a success in between does not", async () => {
+it("five failures in a row open the circuit, with a success in between they do not", async () => {
   answer = (response) => response.writeHead(500).end();
   const app = await addApp(server, { webhook_url: url });
   for (let sent = 0; sent < 4; sent += 1) {
@@ -328,7 +328,7 @@ it("five failures one at a time leave it alone, and a success in between does no
   expect((await webhookOf(app.id)).circuit_until).not.toBeNull();
 });
 
-it("a 2xx whose body breaks off is a success", async () => {
+it("a 2xx whose body is cut off is a success", async () => {
   answer = (response) => {
     response.writeHead(200, { "content-length": "100" }).write("half");
     setTimeout(() => response.destroy(), 20);

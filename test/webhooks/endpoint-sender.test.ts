@@ -12,7 +12,7 @@ import { readSecret } from "../../src/webhooks/delivery/sign.ts";
 import type { DueDelivery } from "../../src/webhooks/delivery/store.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** A sender among parts that are told what to say: what depends on the moment can be tried. */
+/** A sender with controlled parts, so that timing-dependent cases can be tested. */
 const task = { account_id: randomUUID(), record_id: randomUUID() } as Task;
 
 const ENDPOINT = {
@@ -97,7 +97,7 @@ function pageOf(endpoint: OpenEndpoint | undefined, count: number): DuePage {
   return { endpoint, deliveries, is_last: false, erasures: 0n };
 }
 
-it("what was under way when the application was deleted is recorded", async () => {
+it("the outcome of a request open when the application was deleted is recorded", async () => {
   const { sender, answers, written, calls } = openSender((call) =>
     call === 1 ? pageOf(ENDPOINT, 3) : pageOf(undefined, 0),
   );
@@ -108,7 +108,7 @@ it("what was under way when the application was deleted is recorded", async () =
   expect(written.map((outcome) => outcome.status)).toEqual(["delivered", "delivered", "delivered"]);
 });
 
-it("more that is due is read while one request hangs, and not once the turn is over", async () => {
+it("more due deliveries are loaded while one request hangs, but not after the turn", async () => {
   const { sender, answers, written, calls, polled } = openSender((call) => ({
     ...pageOf(ENDPOINT, call <= 2 ? 1 : 5),
     is_last: true,
@@ -121,7 +121,7 @@ it("more that is due is read while one request hangs, and not once the turn is o
   for (const answer of answers) answer(ANSWER);
   await sent;
   expect(polled().idleAfter()).toBeNull();
-  // Asked while the turn lasted, told when it was over: another worker may be sending by now.
+  // Queried during the turn, answered after it: another worker may be sending by now.
   polled().wake();
   for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
   expect({ calls: calls(), sent: answers.length, written: written.length }).toEqual({
@@ -131,7 +131,7 @@ it("more that is due is read while one request hangs, and not once the turn is o
   });
 });
 
-it("reads ahead for an endpoint that is well, and not for one that fails", async () => {
+it("loads ahead for a working endpoint, and not for a failing one", async () => {
   const failing = { ...ENDPOINT, failures_in_a_row: 3, failing_since: new Date() };
   for (const [endpoint, pages] of [
     [ENDPOINT, 25],
@@ -142,7 +142,7 @@ it("reads ahead for an endpoint that is well, and not for one that fails", async
     );
     void sender.sendDue();
     await waitFor(() => answers.length > 0);
-    // Whoever reads ahead has done so by then: its pages come at once.
+    // Loading ahead would have happened by now: the pages are available at once.
     for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
     expect(calls()).toBeGreaterThanOrEqual(pages === 1 ? 1 : 15);
     expect(calls()).toBeLessThanOrEqual(pages);

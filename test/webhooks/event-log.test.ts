@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 describe("GET /webhook_events", () => {
-  it("a poller sees each event once and without gaps, however late others commit", async () => {
+  it("a poller sees each event once and without gaps, even if others commit late", async () => {
     const { account_id, key } = await server.addAccount("Polled");
     const [WRITERS, CHANGES] = [6, 8];
     const written = new Set<string>();
@@ -49,7 +49,7 @@ describe("GET /webhook_events", () => {
         written.add(`${record_id} ${sequence}`);
       }
     };
-    // The oldest id of all, committed only after another event was seen.
+    // The oldest id, committed only after another event was read.
     const [begun, other_seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const oldest = { account_id, record_id: randomUUID(), sequence: 1 };
     const late = writeLate(oldest, 0, () => {
@@ -75,12 +75,12 @@ describe("GET /webhook_events", () => {
     for (const own of Map.groupBy(seen, (event) => event.record_id).values()) {
       expect(own.map((event) => event.sequence)).toEqual(own.map((_, index) => index + 1));
     }
-    // Late commits were really there: an order by id would have been another one.
+    // Late commits did occur: ordering by id would differ.
     const by_id = seen.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     expect(by_id).not.toEqual(seen);
   });
 
-  it("reads on after an event, from a time on, and of one name", async () => {
+  it("can start after an event or at a time, and filter by name", async () => {
     const { account_id, key } = await server.addAccount("Reader");
     await emit(server, { account_id, name: "create" }, { account_id, name: "accept" });
     await advance(server, 60_000);
@@ -105,7 +105,7 @@ describe("GET /webhook_events", () => {
   });
 });
 
-it("the deliveries of an event are a list like the others, newest first, by page and status", async () => {
+it("the deliveries of an event are listed newest first, paged, and filtered by status", async () => {
   const { account_id, key } = await server.addAccount("Many applications");
   const { database, clock } = server.core;
   await database.transaction(async (tx) => updateAccountEnabled(tx, account_id, clock.now()));
@@ -144,7 +144,7 @@ it("the deliveries of an event are a list like the others, newest first, by page
 });
 
 describe("sending again", () => {
-  it("redelivers one event, with the same id and bytes, to one's own applications", async () => {
+  it("redelivers one event, with the same id and bytes, to the account's own applications", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/one` });
     await emit(server, {});
     await idle(server);
@@ -168,7 +168,7 @@ describe("sending again", () => {
     await server.db.database.query("update apps set deleted_at = created_at");
   });
 
-  it("replays a range of time, also what was never handed over", async () => {
+  it("replays a range of time, also events without a delivery", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/range` });
     await server.call("PATCH", `/apps/${app.id}`, { app: { webhook_url: null } });
     const [missed] = await emit(server, {});
@@ -243,7 +243,7 @@ describe("sending again is refused, with the reason", () => {
 });
 
 describe("a range of what failed", () => {
-  it("goes by the time of the event, as any other range does", async () => {
+  it("uses the time of the event, like any other range", async () => {
     const hook = { webhook_url: `${receiver.url}/missed` };
     const app = await addApp(server, {});
     const from = (await server.call("GET", "/sandbox/clock")).body.clock.now;
@@ -267,14 +267,14 @@ describe("a range of what failed", () => {
   });
 });
 
-describe("what waits for an application that is deleted", () => {
+describe("pending deliveries of a deleted application", () => {
   const statusesOf = (app_id: string) =>
     server.db.database.query(
       "select status, reason from webhook_deliveries where app_id = $1 order by id",
       [app_id],
     );
 
-  it("is settled, also what an attempt under way would try again", async () => {
+  it("are settled, including one that an open attempt would retry", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/deleted` });
     receiver.answer(() => 500);
     await emit(server, {}, {});
@@ -285,7 +285,7 @@ describe("what waits for an application that is deleted", () => {
     expect(await statusesOf(app.id)).toEqual([settled, settled]);
     const { account_id } = server;
     const { database, clock } = server.core;
-    // As a delivery that was handed over, or an attempt written, just after the deletion.
+    // Simulates a delivery or an attempt written just after the deletion.
     await database.transaction(async (tx) => {
       wakeTasks(tx, DELIVER_TASK, [{ account_id, id: app.id }], clock.now());
       tx.write(
@@ -300,7 +300,7 @@ describe("what waits for an application that is deleted", () => {
     expect(await statusesOf(app.id)).toEqual([settled, settled]);
   });
 
-  it("does not outlast retention", async () => {
+  it("are deleted after retention", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/deleted` });
     await server.call("POST", `/apps/${app.id}/pause`);
     await emit(server, {});
@@ -310,7 +310,7 @@ describe("what waits for an application that is deleted", () => {
     await advance(server, 40 * DAY_MS);
     await trimEvents({ database, ...days }, clock.now());
     expect(await statusesOf(app.id)).toMatchObject([{ status: "pending" }]);
-    // As it was deleted before deletions settled what waits.
+    // Simulates an application deleted before deletions settled pending deliveries.
     await database.query("update apps set deleted_at = created_at where id = $1", [app.id]);
     await trimEvents({ database, ...days }, clock.now());
     expect(await statusesOf(app.id)).toEqual([]);
@@ -318,7 +318,7 @@ describe("what waits for an application that is deleted", () => {
 });
 
 describe("retention", () => {
-  it("deletes bodies and attempts for good, and the log still verifies", async () => {
+  it("deletes bodies and attempts permanently, and the log still verifies", async () => {
     await addApp(server, { webhook_url: `${receiver.url}/old` });
     const [old] = await emit(server, {});
     await idle(server);
@@ -339,7 +339,7 @@ describe("retention", () => {
       [new Date(clock.now().getTime() - 30 * DAY_MS)],
     );
     expect(rows!.attempts).toBe(0);
-    // The log itself: its invoices are invented by this test, which the whole of verify would say.
+    // Only the log: the rest of verify would report the invoices invented by this test.
     const key = signingKey(signingSeed(config));
     const time = { now: clock.now(), is_sealer_running: true };
     const log = { ...EVENT_LOG, table: "events" };
@@ -348,7 +348,7 @@ describe("retention", () => {
 });
 
 describe("erasing a person", () => {
-  it("takes the events about them, and what receivers answered, out of reach", async () => {
+  it("makes the events about them and the receivers' responses unreadable", async () => {
     const app = { webhook_url: `${receiver.url}/erased`, events: ["kyc_update"] };
     await addApp(server, app);
     receiver.answer(({ body }) => ({ status: 200, body: JSON.stringify(body) }));
@@ -385,7 +385,9 @@ async function replay(app_id: string, range: Record<string, unknown>): Promise<v
   await idle(server);
 }
 
-/** The id is made first, the rows are written after half of the wait, committed after the rest. */
+/**
+ * The id is created first, the rows are written after half of the wait, committed after the rest.
+ */
 async function writeLate(
   about: { account_id: string; record_id: string; sequence: number },
   wait_s: number,

@@ -75,7 +75,7 @@ describe("an endpoint's health", () => {
     expect(healthAfter(failing(5 * DAY_MS), FAILURE, false, NOW).disable_reason).toMatch("five");
   });
 
-  it("begins the five days anew after ten days in which nothing was tried", () => {
+  it("restarts the five days after ten days without attempts", () => {
     const silent = (ms: number) => ({
       ...WELL,
       failing_since: ago(30 * DAY_MS),
@@ -91,7 +91,7 @@ describe("an endpoint's health", () => {
     );
   });
 
-  it("one success forgets all failures", () => {
+  it("one success resets all failures", () => {
     const before = {
       failing_since: ago(DAY_MS),
       failed_at: NOW,

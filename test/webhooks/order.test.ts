@@ -21,7 +21,7 @@ let most: number;
 let begun: Map<string, number>;
 let overtaken: Got[];
 let held: (() => void)[];
-/** Requests are answered once so many are under way. */
+/** Requests are answered once this many are open. */
 let hold_until: (answered: number) => number;
 let answer: (about: { record_id: string; sequence: number; tries: number }) => number;
 const receiver = http.createServer((request, response) => {
@@ -36,7 +36,7 @@ const receiver = http.createServer((request, response) => {
       most = Math.max(most, under_way);
       const tries = got.filter((one) => one.record_id === record_id && one.sequence === sequence);
       const status = answer({ record_id, sequence, tries: tries.length + 1 });
-      // Another event of the record is under way at this moment.
+      // Another event of the record is being sent at this moment.
       const other = begun.get(record_id);
       if (other !== undefined) overtaken.push({ record_id, sequence, status });
       begun.set(record_id, sequence);
@@ -48,7 +48,7 @@ const receiver = http.createServer((request, response) => {
       };
       held.push(finish);
       if (held.length < hold_until(got.length)) return;
-      // In another order than that of the requests.
+      // In a different order than the requests.
       for (const release of held.splice(0).reverse()) release();
     });
 });
@@ -69,7 +69,7 @@ afterAll(async () => {
 async function emitAll(record_ids: readonly string[]): Promise<void> {
   [got, under_way, most, begun, overtaken, held] = [[], 0, 0, new Map(), [], []];
   const sequences = Array.from({ length: EVENTS }, (_, at) => at + 1);
-  // A record's events stand together, as after a change that is told in several steps.
+  // A record's events are adjacent, as after a change with several steps.
   const events = record_ids.flatMap((record_id) =>
     sequences.map((sequence) => ({ record_id, sequence })),
   );
@@ -80,9 +80,9 @@ const sequencesOf = (record_id: string, of = got) =>
   of.filter((one) => one.record_id === record_id).map((one) => one.sequence);
 const ALL = Array.from({ length: EVENTS }, (_, at) => at + 1);
 
-it("with 64 requests under way the events of each record arrive one after the other", async () => {
+it("with 64 open requests the events of each record arrive one after the other", async () => {
   answer = () => 200;
-  // An endpoint is sent 8 at first, and one more after each success.
+  // An endpoint starts with 8 requests, and one more after each success.
   hold_until = (answered) => (answered >= RECORDS && most < UNDER_WAY ? UNDER_WAY : 1);
   const record_ids = Array.from({ length: RECORDS }, () => randomUUID());
   await emitAll(record_ids);
@@ -93,7 +93,7 @@ it("with 64 requests under way the events of each record arrive one after the ot
   await expectQueue(server);
 }, 90_000);
 
-it("an event that fails is waited for, also when it is given up, and holds up no other record", async () => {
+it("a failing event delays its record until it is delivered or failed, and no other record", async () => {
   hold_until = () => 1;
   const [late, given_up, ...well] = Array.from({ length: 20 }, () => randomUUID());
   answer = ({ record_id, sequence, tries }) => {
@@ -109,7 +109,7 @@ it("an event that fails is waited for, also when it is given up, and holds up no
   expect(sequencesOf(late!)).toEqual([1, 2, 2]);
   await advance(server, 6 * MINUTE_MS);
   expect(sequencesOf(late!)).toEqual([1, 2, 2, 2, 3, 4, 5]);
-  // Ten tries over three days; then it has failed, and what comes after it is sent.
+  // Ten attempts over three days; then it has failed, and the next one is sent.
   await advance(server, 4 * 24 * 60 * MINUTE_MS);
   expect(sequencesOf(given_up!)).toEqual([1, 2, ...Array(10).fill(3), 4, 5]);
   expect(overtaken).toEqual([]);

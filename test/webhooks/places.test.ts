@@ -18,7 +18,7 @@ import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addApp, emit } from "./webhook-fixture.ts";
 
-/** Who may send, and when; the deliverer is the test's own, beside a service without a worker. */
+/** Which worker may send, and when; the test runs its own next to a service without a worker. */
 let server: TestServer;
 let receiver: Receiver;
 let sender: GuardedSender;
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const count = (path: string) => receiver.received.filter((got) => got.path.startsWith(path)).length;
 
-/** Paused applications with one event each, which is sent once they are resumed. */
+/** Paused applications with one event each, sent once they are resumed. */
 async function addWaiting(urls: string[], account: { account_id: string; key: string }) {
   const apps: string[] = [];
   for (const webhook_url of urls) {
@@ -60,7 +60,7 @@ async function addWaiting(urls: string[], account: { account_id: string; key: st
   return apps;
 }
 
-it("one account's hanging endpoints leave others their places; a lost lease sends nothing", async () => {
+it("one account's hanging endpoints leave slots for others; a lost lease sends nothing", async () => {
   receiver.answer(({ path }) => (path.startsWith("/hook/hang") ? "hang" : 200));
   const own = { account_id: server.account_id, key: server.key };
   const other = await server.addAccount("Other");
@@ -74,7 +74,7 @@ it("one account's hanging endpoints leave others their places; a lost lease send
   const [frozen] = await addWaiting([`${receiver.url}/frozen`], other);
   await server.app.worker.stop();
 
-  // A worker that was frozen for longer than its lease lasts.
+  // A worker that was frozen for longer than its lease.
   await server.call("POST", `/apps/${frozen}/resume`, undefined, { key: other.key });
   const claim = await claimTasks(database, {
     kind: DELIVER_TASK,
@@ -108,7 +108,7 @@ it("one account's hanging endpoints leave others their places; a lost lease send
     worker.wake();
     await waitFor(() => count("/hook/well") > 0);
     expect(performance.now() - begun_ms).toBeLessThan(1_000);
-    // The rest of them waits, and has its turn when the first have given up.
+    // The rest waits, and gets a turn when the first ones time out.
     await waitFor(() => count("/hook/hang") >= hanging.length, 60_000);
   } finally {
     await worker.stop();

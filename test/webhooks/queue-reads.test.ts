@@ -21,7 +21,7 @@ beforeEach(async () => {
   await server.core.database.query("delete from webhook_queue");
 });
 
-/** Entries of the queue alone: no task sends them. */
+/** Entries of the queue only: no task sends them. */
 async function fill(account_id: string, app_id: string): Promise<string[]> {
   const record_ids = Array.from({ length: QUEUED }, () => randomUUID());
   await server.core.database.query(
@@ -50,7 +50,7 @@ async function readSoFar(tx: Transaction): Promise<number> {
   return row!.read;
 }
 
-// The queue grows and empties within minutes, and is analyzed once in a while.
+// The queue grows and shrinks within minutes, and is analyzed only sometimes.
 const STATISTICS = {
   "of an empty queue": async () => {
     await server.core.database.query("vacuum analyze webhook_queue");
@@ -82,7 +82,7 @@ it.each(Object.entries(STATISTICS))(
 );
 
 it.each(Object.entries(STATISTICS))(
-  "a page of what is due reads no more than the page, with statistics %s",
+  "a page of due deliveries reads no more than the page, with statistics %s",
   async (_title, fillQueue) => {
     await fillQueue();
     const now = server.core.clock.now();

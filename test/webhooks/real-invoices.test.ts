@@ -15,8 +15,8 @@ import { good } from "../offramps/story.ts";
 import { addApp, advance, idle, type MadeApp } from "./webhook-fixture.ts";
 
 /**
- * Invoices that are made and changed through OAuth tokens, told of by the fan-out, and taken by a
- * real receiver: what arrives is what `GET /invoices/:id` shows to the same application.
+ * Invoices created and changed with OAuth tokens, delivered to a real receiver: each event contains
+ * what `GET /invoices/:id` shows to the same application.
  */
 let server: TestServer;
 let receiver: Receiver;
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const scope = "invoices:read invoices:write";
   const tokens = await letIn(server, person, reading_client, scope, buyer.account_id);
   reads = { ...reading, token: tokens.access_token };
-  // The first call that succeeds: from now on they are used.
+  // The first successful call: from now on they are used.
   for (const { token } of [sends, reads]) {
     good(await server.call("GET", "/invoices", undefined, { key: token }));
   }
@@ -62,7 +62,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** What came since the last time, by the application that it came to. */
+/** The events since the last call, by receiving application. */
 async function arrived() {
   await idle(server);
   const taken = receiver.received.splice(0);
@@ -71,7 +71,7 @@ async function arrived() {
 
 const toBuyer = () => ({ buyerInfo: { email: buyer.email }, convert: true });
 
-it("an invoice of an application's token reaches exactly those that the rules name, as GET shows it", async () => {
+it("an invoice created with a token is sent to exactly the applications in the rules, as GET shows it", async () => {
   const invoice = good(await create(server, toBuyer(), sends.token));
   const told = await arrived();
   expect(Object.keys(told).sort()).toEqual(["reads", "sends", "unused"]);
@@ -83,7 +83,7 @@ it("an invoice of an application's token reaches exactly those that the rules na
     const got = told[name]!;
     expect(got, name).toHaveLength(1);
     const { body, raw, headers } = got[0]!;
-    // An event carries no link by which somebody could act for the other party.
+    // An event contains no link that would let its reader act for the other party.
     const shown = { ...(await show(server, invoice.id, key)), invoiceLinks: null };
     const { timestamp } = body;
     const event = { variant: "svc_invoice", event: "create", timestamp, invoice: shown };
@@ -120,7 +120,7 @@ it("every change by either side's token arrives in order, and shows what GET sho
   }
 });
 
-it("an invoice that the account itself sends is not told to an application that sends its own", async () => {
+it("an invoice sent by the account itself is not sent to an application that sends its own", async () => {
   const { id } = good(await create(server, toBuyer()));
   const told = await arrived();
   expect(Object.keys(told).sort()).toEqual(["reads", "unused"]);
@@ -128,13 +128,13 @@ it("an invoice that the account itself sends is not told to an application that 
   expect(told.reads![0]!.body.invoice).toEqual(shown);
 });
 
-it("an application that an admin resets is told of all its account's invoices, until it is used", async () => {
+it("an application reset by an admin is notified of all its account's invoices until it is used", async () => {
   const reset = await server.call("POST", `/apps/${sends.id}/reset_used`);
   expect(good(reset).app.used_at).toBeNull();
   good(await create(server, toBuyer()));
   expect(Object.keys(await arrived()).sort()).toEqual(["reads", "sends", "unused"]);
   await advance(server, 0);
-  // Noted again, though this process had noted its use before.
+  // Recorded again, although this process had recorded its use before.
   await expect
     .poll(
       async () => {

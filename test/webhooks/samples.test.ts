@@ -18,7 +18,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** The names of all fields, at any depth; what a list or a map of metadata holds is not looked at. */
+/** The names of all fields, at any depth; the content of lists and metadata is not compared. */
 function fieldsOf(value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [path];
   return Object.entries(value).flatMap(([name, inner]) => fieldsOf(inner, `${path}.${name}`));
@@ -26,7 +26,7 @@ function fieldsOf(value: unknown, path = ""): string[] {
 
 it("a sample has exactly the fields of the real event", async () => {
   await addApp(server, { webhook_url: receiver.url, events: EVENTS });
-  // The real things, as they come about.
+  // The real events, as they occur.
   const ids = await createRecords(server, server.key);
   const user = `/users/${ids.user_id}`;
   await server.call("PATCH", `/sandbox${user}/kycs`, { kyc: { status: "approved" } });
@@ -44,7 +44,7 @@ it("a sample has exactly the fields of the real event", async () => {
   expect([...samples.keys()].sort()).toEqual([...EVENTS, "create"].sort());
   for (const [event, sample] of samples) {
     const [wanted, given] = [fieldsOf(real.get(event)), fieldsOf(sample)];
-    // A person may be known by more or less; that is no field of the record itself.
+    // The known data of a person varies; it is not a field of the record itself.
     const isRecord = (field: string) =>
       !/Info\.|paymentTerms|supporting_document|metadata/.test(field);
     expect(given.filter(isRecord).sort(), event).toEqual(wanted.filter(isRecord).sort());

@@ -48,10 +48,10 @@ describe("webhook-signature", () => {
     expect(sign(secret, body, timestamp_s)["webhook-signature"]).toBe(`v1,${expected}`);
   });
 
-  it("a secret that somebody chose has a form that the libraries take", () => {
+  it("a custom secret has a form that the libraries accept", () => {
     expect(standardForm(PLAIN)).toBe("whsec_bXktcGxhaW4tc2VjcmV0");
     expect(standardForm(STANDARD)).toBe(STANDARD);
-    // Looks like one of ours, but what follows is no base64.
+    // Looks like one of ours, but the rest is not base64.
     const odd = "whsec_not*base64*at*all";
     const now_s = Math.floor(Date.now() / 1000);
     const headers = sign(odd, BODY, now_s);

@@ -19,11 +19,11 @@ export type EventInput = {
   sequence?: number;
   invoice?: Partial<InvoiceAudience> | null;
   note?: string;
-  /** The person that it speaks of, whose key seals it. */
+  /** The person it is about, whose key seals it. */
   subject?: { subject_id: string; key: Buffer };
 };
 
-/** An event of an invoice as the fixture of invoices would write it, sealed with the account's key. */
+/** An invoice event as the invoices module writes it, sealed with the account's key. */
 export async function emit(server: TestServer, ...inputs: EventInput[]): Promise<NewEvent[]> {
   const { database, keyring, clock } = server.core;
   const now = clock.now();
@@ -74,7 +74,7 @@ export type AppSettings = Record<string, unknown>;
 
 export type MadeApp = { id: string; client_secret: string; webhook_secret: string };
 
-/** An application made through the API. */
+/** An application created through the API. */
 export async function addApp(
   server: TestServer,
   settings: AppSettings,
@@ -86,7 +86,7 @@ export async function addApp(
   return { id: app.id, client_secret, webhook_secret };
 }
 
-/** Moves the sandbox clock; returns when what fell due is done. */
+/** Moves the sandbox clock; returns when everything due is done. */
 export async function advance(server: TestServer, advance_ms: number): Promise<Answer> {
   const moved = await server.call("POST", "/sandbox/clock", { advance_ms });
   if (!moved.body.clock.idle) throw new Error("work was left over");
@@ -102,7 +102,7 @@ export async function deliveriesOf(server: TestServer, event_id: string, key = s
   return (await server.call("GET", path, undefined, { key })).body.deliveries;
 }
 
-/** All events of the account, read as a poller would. */
+/** All events of the account, read like a poller. */
 export async function readEvents(server: TestServer, key = server.key, limit = 100) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the server sent.
   const events: any[] = [];
@@ -156,7 +156,7 @@ export async function revoke(
   await database.transaction(async (tx) => updateAppGrantRevoked(tx, grant, clock.now()));
 }
 
-/** Whatever happened: what is pending is in the queue, and nothing else. */
+/** Checks that the queue contains exactly the pending deliveries. */
 export async function expectQueue(server: TestServer): Promise<void> {
   const { database } = server.db;
   for (const { id } of await listAccounts(database)) {

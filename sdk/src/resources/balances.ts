@@ -15,7 +15,7 @@ export type NewRefund = Body<"post", typeof REFUNDS>["refund"];
 export type RefundAddress = Schema<"RefundAddress">;
 export type NewRefundAddress = Body<"post", typeof ADDRESSES>["refund_address"];
 
-/** What is owed to a user: deposits that no payout has used. */
+/** The amounts owed to a user: deposits that no payout has used. */
 export class Balances extends Resource {
   async list(user_id: string, options?: CallOptions): Promise<Balance[]> {
     const input = { path: { user_id } };
@@ -27,7 +27,7 @@ export class Balances extends Resource {
     return this.api.sendFor("balances", "get", "/balances", {}, options);
   }
 
-  /** Every transfer that came in for a user, with its sender. */
+  /** Every transfer received for a user, with its sender. */
   listCryptoDeposits(
     user_id: string,
     query: Query<typeof CRYPTO_DEPOSITS> = {},
@@ -37,9 +37,9 @@ export class Balances extends Resource {
   }
 }
 
-/** Tokens that go back to an address the user has registered. */
+/** Tokens sent back to an address that the user has registered. */
 export class Refunds extends Resource {
-  /** `{ refund }`, or `{ proposal }` where the amount needs two-person approval. */
+  /** `{ refund }`, or `{ proposal }` if the amount needs two-person approval. */
   create(
     user_id: string,
     refund: NewRefund,
@@ -53,7 +53,7 @@ export class Refunds extends Resource {
   }
 }
 
-/** The addresses that a user's tokens may go back to. */
+/** The addresses to which a user's tokens may be sent back. */
 export class RefundAddresses extends Resource {
   async create(
     user_id: string,

@@ -6,12 +6,12 @@ import { Resource } from "./resource.ts";
 const ONE = "/deposits/{deposit_id}";
 
 export type Deposit = Schema<"Deposit">;
-/** Which onramp a deposit pays; may be left out where its text names one. */
+/** Which onramp a deposit pays; optional if its reference names one. */
 export type DepositMatch = NonNullable<Body<"post", `${typeof ONE}/match`>["deposit"]>;
-/** What was done, or what waits for two members. */
+/** The result, or the proposal that two members must confirm. */
 export type DepositOrProposal = Answer<"post", `${typeof ONE}/match`>;
 
-/** Fiat that came in, for the operator's keys: what fits no onramp by itself waits here. */
+/** Received fiat, for the operator's keys: deposits that match no onramp automatically. */
 export class Deposits extends Resource {
   list(query: Query<"/deposits"> = {}, options?: CallOptions): List<Deposit> {
     return this.api.list("/deposits", "deposits", { query }, options);
@@ -21,7 +21,7 @@ export class Deposits extends Resource {
     return this.api.sendFor("deposit", "get", ONE, { path: { deposit_id } }, options);
   }
 
-  /** `{ deposit }`, or `{ proposal }` where the amount needs two-person approval; so do the others. */
+  /** `{ deposit }`, or `{ proposal }` if the amount needs two-person approval; so do the others. */
   match(
     deposit_id: string,
     deposit: DepositMatch = {},
@@ -31,7 +31,7 @@ export class Deposits extends Resource {
     return this.api.send("post", `${ONE}/match`, input, options);
   }
 
-  /** Lets a deposit of another amount pay. */
+  /** Accepts a deposit of a different amount as the payment. */
   acceptDifference(
     deposit_id: string,
     deposit: DepositMatch = {},
@@ -46,7 +46,7 @@ export class Deposits extends Resource {
     return this.api.send("post", `${ONE}/return`, { path: { deposit_id } }, options);
   }
 
-  /** Takes a line that is no money off the list. */
+  /** Removes an entry that is not money from the list. */
   dismiss(deposit_id: string, options?: CallOptions): Promise<DepositOrProposal> {
     const input = { path: { deposit_id } };
     return this.api.send("post", `${ONE}/dismiss`, input, options);

@@ -11,7 +11,7 @@ export type UploadedDocument = Schema<"Document">;
 export type DocumentReview = Body<"patch", typeof PATH>["supporting_document"];
 export type UploadOptions = CallOptions & { file_name?: string | undefined };
 
-/** The document that explains a payout; one is kept per offramp, the last. */
+/** The document that explains a payout; each offramp has one, the last uploaded. */
 export class Documents extends Resource {
   /** PDF, JPG or PNG, at most 5 MB. */
   async upload(
@@ -24,7 +24,7 @@ export class Documents extends Resource {
     return this.api.upload(PATH, { path: { offramp_id } }, file, options);
   }
 
-  /** Before its offramps: name the answer's `submitted_url` when you create them. */
+  /** Before the offramps exist: use the returned `submitted_url` when you create them. */
   async uploadFirst(
     user_id: string,
     source: FileSource,
@@ -49,7 +49,7 @@ export class Documents extends Resource {
     return this.api.download(PATH, { path: { offramp_id } }, options);
   }
 
-  /** `{ offramp }`, or `{ proposal }` where the amount needs two-person approval. */
+  /** `{ offramp }`, or `{ proposal }` if the amount needs two-person approval. */
   review(
     offramp_id: string,
     supporting_document: DocumentReview,

@@ -22,7 +22,7 @@ export class Invoices extends Resource {
     return this.api.send("post", ONE, { path: { invoice_id } }, options);
   }
 
-  /** By its id, or any `requestId` that it ever had. */
+  /** By its id, or any `requestId` it ever had. */
   show(invoice_id: string, options?: CallOptions): Promise<Invoice> {
     return this.api.send("get", ONE, { path: { invoice_id } }, options);
   }

@@ -2,7 +2,7 @@ import type { CallOptions } from "../api.ts";
 import type { Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
-/** The person and the account that the credential stands for. */
+/** The person and the account of the credential. */
 export type Caller = Schema<"Me">;
 
 export class Me extends Resource {

@@ -11,7 +11,7 @@ const ONE = "/users/{user_id}/offramps/{offramp_id}";
 export type Offramp = Schema<"Offramp">;
 export type NewOfframp = Body<"post", typeof OF_QUOTE>["offramps"][number];
 export type OfframpChanges = Body<"patch", `${typeof OF_QUOTE}/{offramp_id}`>["offramp"];
-/** What was done, or what waits for two members. */
+/** The result, or the proposal that two members must confirm. */
 export type OfframpOrProposal = Answer<"post", `${typeof ONE}/reroute`>;
 
 /** Payouts to bank accounts. */
@@ -23,7 +23,7 @@ export class Offramps extends Resource {
     this.documents = new Documents(api);
   }
 
-  /** All of them or none, answered in the same order; 1 to 500 at a time. */
+  /** Creates all of them or none, returned in the same order; 1 to 500 at a time. */
   create(
     user_id: string,
     quote_id: string,
@@ -59,7 +59,7 @@ export class Offramps extends Resource {
     return this.api.list("/offramps", "offramps", { query }, options);
   }
 
-  /** Takes it out of a quote that is not executed; answers it as it was. */
+  /** Removes it from a quote that is not executed; returns its last state. */
   async remove(
     user_id: string,
     quote_id: string,
@@ -83,8 +83,8 @@ export class Offramps extends Resource {
   }
 
   /**
-   * Sends a bounced payout to another bank account, or again to the same: `{ offramp }`, or
-   * `{ proposal }` where the amount needs two-person approval.
+   * Sends a bounced payout to another bank account, or to the same one again: `{ offramp }`, or `{
+   * proposal }` if the amount needs two-person approval.
    */
   reroute(
     user_id: string,
@@ -96,7 +96,10 @@ export class Offramps extends Resource {
     return this.api.send("post", `${ONE}/reroute`, input, options);
   }
 
-  /** Gives a payout up; what was paid for it is owed to the user again. Answers like reroute. */
+  /**
+   * Cancels a payout; the amount paid for it is owed to the user again. Returns the same as
+   * reroute.
+   */
   refund(user_id: string, offramp_id: string, options?: CallOptions): Promise<OfframpOrProposal> {
     return this.api.send("post", `${ONE}/refund`, { path: { user_id, offramp_id } }, options);
   }

@@ -8,10 +8,10 @@ const ONE = "/users/{user_id}/onramps/{onramp_id}";
 
 export type Onramp = Schema<"Onramp">;
 export type NewOnramp = Body<"post", typeof ALL>["onramp"];
-/** An onramp with the bank account and the text that its deposit must carry. */
+/** An onramp with the bank account and the reference for its deposit. */
 export type OnrampWithInstructions = Answer<"get", typeof ONE>["onramp"];
 
-/** Fiat that comes in and is delivered as tokens. */
+/** Fiat that is received and delivered as tokens. */
 export class Onramps extends Resource {
   async create(
     user_id: string,

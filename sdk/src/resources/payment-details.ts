@@ -54,7 +54,7 @@ export class PaymentDetails extends Resource {
     return this.api.sendFor("payment_detail", "patch", path, input, options);
   }
 
-  /** Which fields each currency and rail needs. */
+  /** The fields that each currency and rail needs. */
   async requirements(
     query: Query<"/payment_detail_requirements"> = {},
     options?: CallOptions,

@@ -5,7 +5,7 @@ import { Resource } from "./resource.ts";
 
 export type Proposal = Schema<"Proposal">;
 
-/** What waits for a second member's confirmation, because its amount needs two-person approval. */
+/** Requests that wait for confirmation, because they need two-person approval. */
 export class Proposals extends Resource {
   async show(proposal_id: string, options?: CallOptions): Promise<Proposal> {
     const input = { path: { proposal_id } };

@@ -14,7 +14,7 @@ export type CryptoTransfer = Body<"post", `${typeof ONE}/execute`>["quote"]["cry
 export type QuoteRate = Schema<"QuoteRate">;
 export type NewQuoteRate = Body<"post", "/users/{user_id}/quote/rate">["quote"];
 
-/** Prices that hold for a while, and the payouts made at them. */
+/** Prices that are valid for a limited time, and their payouts. */
 export class Quotes extends Resource {
   create(user_id: string, quote: NewQuote, options?: CallOptions): Promise<QuoteWithOfframps> {
     return this.api.send("post", ALL, { path: { user_id }, body: { quote } }, options);
@@ -39,7 +39,7 @@ export class Quotes extends Resource {
     return this.api.send("post", `${ONE}/execute`, input, options);
   }
 
-  /** Pays for the quote with what is owed to the user. */
+  /** Pays for the quote with the user's balance. */
   fund(user_id: string, quote_id: string, options?: CallOptions): Promise<QuoteWithOfframps> {
     return this.api.send("post", `${ONE}/fund`, { path: { user_id, quote_id } }, options);
   }

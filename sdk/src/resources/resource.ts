@@ -1,6 +1,6 @@
 import type { Api } from "../api.ts";
 
-/** A group of methods over the routes of one room. */
+/** A group of methods over the routes of one module. */
 export abstract class Resource {
   protected readonly api: Api;
 

@@ -17,7 +17,7 @@ export type NewSandboxWebhook = Body<"post", "/sandbox/webhook">;
 export type SandboxWebhook = Answer<"post", "/sandbox/webhook">["webhook"];
 export type NewSandboxDeposit = Body<"post", "/sandbox/deposits">["deposit"];
 
-/** Plays the partners. In live mode none of these routes exist. */
+/** Simulates the partners. In live mode none of these routes exist. */
 export class Sandbox extends Resource {
   async setKycStatus(
     user_id: string,
@@ -39,7 +39,7 @@ export class Sandbox extends Resource {
     return this.api.sendFor("payment_detail", "patch", DETAIL, input, options);
   }
 
-  /** Walks the legal path to this state, each step recorded. */
+  /** Moves along the legal path to this state; each step is recorded. */
   async setOfframpStatus(
     offramp_id: string,
     status: string,
@@ -58,7 +58,7 @@ export class Sandbox extends Resource {
     return this.api.sendFor("onramp", "patch", ONRAMP, input, options);
   }
 
-  /** Lets fiat arrive at the bank; the same `bank_reference` again is the same deposit. */
+  /** Simulates received fiat; the same `bank_reference` again is the same deposit. */
   async createDeposit(
     deposit: NewSandboxDeposit,
     options?: CallOptions,
@@ -67,7 +67,7 @@ export class Sandbox extends Resource {
     return this.api.sendFor("deposit", "post", "/sandbox/deposits", input, options);
   }
 
-  /** Lets a transfer arrive at a quote's address. */
+  /** Simulates a transfer to a quote's address. */
   async createCryptoDeposit(
     crypto_deposit: NewSandboxCryptoDeposit,
     options?: CallOptions,
@@ -94,7 +94,7 @@ export class Sandbox extends Resource {
     return this.api.send("patch", "/sandbox/invoices/{invoice_id}", input, options);
   }
 
-  /** Sends a sample event to every application that chose it. */
+  /** Sends a sample event to every application that subscribed to it. */
   async sendWebhook(sample: NewSandboxWebhook, options?: CallOptions): Promise<SandboxWebhook> {
     const input = { body: sample };
     return this.api.sendFor("webhook", "post", "/sandbox/webhook", input, options);
@@ -104,7 +104,7 @@ export class Sandbox extends Resource {
     return this.api.sendFor("clock", "get", "/sandbox/clock", {}, options);
   }
 
-  /** Forward only, for the whole installation; answers when what fell due is done. */
+  /** Forward only, for the whole installation; returns when everything that became due is done. */
   async advanceClock(advance_ms: number, options?: CallOptions): Promise<SandboxClock> {
     const input = { body: { advance_ms } };
     return this.api.sendFor("clock", "post", "/sandbox/clock", input, options);

@@ -6,13 +6,13 @@ import { Resource } from "./resource.ts";
 const ONE = "/webhook_events/{webhook_event_id}";
 const DELIVERIES = `${ONE}/deliveries` as const;
 
-/** An event as it is kept; its `body` is the text that `webhooks.verify` reads. */
+/** An event as stored; its `body` is the text that `webhooks.verify` reads. */
 export type RecordedWebhookEvent = Schema<"WebhookEvent">;
 export type WebhookDelivery = Schema<"WebhookDelivery">;
 
-/** The account's events and to whom they were sent. */
+/** The account's events and their deliveries. */
 export class WebhookEvents extends Resource {
-  /** Oldest first: begin after the last one you know. */
+  /** Oldest first: start after the last one you have. */
   list(query: Query<"/webhook_events"> = {}, options?: CallOptions): List<RecordedWebhookEvent> {
     return this.api.list("/webhook_events", "webhook_events", { query }, options);
   }
@@ -32,7 +32,7 @@ export class WebhookEvents extends Resource {
     return this.api.list(DELIVERIES, "deliveries", input, options);
   }
 
-  /** Sends it again, to one application or to all that it went to. */
+  /** Sends it again, to one application or to all that received it. */
   async redeliver(
     webhook_event_id: string,
     app_id: string | null = null,
