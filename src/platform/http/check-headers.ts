@@ -20,7 +20,8 @@ function checkVersion(request: FastifyRequest): void {
 /** Compressed bodies are refused: a small one could expand to a large one. */
 export function checkEncoding(request: FastifyRequest, reply: FastifyReply): void {
   const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "";
-  if (encoding === "" || encoding === "identity") return;
+  const has_no_body = request.method === "GET" || request.method === "HEAD";
+  if (has_no_body || encoding === "" || encoding === "identity") return;
   reply.header("Accept-Encoding", "identity");
   const message = "Send the body uncompressed, without a Content-Encoding header.";
   throw new Refusal("unsupported_media_type", message);
