@@ -92,16 +92,19 @@ export function recordDocument(
   const { account_id, id } = offramp;
   auditDocument(tx, offramp, actor, now, replaced);
   updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
-  enqueueTasks(tx, [
-    {
-      account_id,
-      id: newId(now),
-      kind: SWEEP_DOCUMENTS_TASK,
-      record_id: id,
-      due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
-      created_at: now,
-    },
-  ]);
+  sweepLater(tx, offramp, now);
+}
+
+/** Before a file is stored, too: should its command never run, nothing else would remove it. */
+export function sweepLater(
+  tx: Transaction,
+  { account_id, id }: { account_id: string; id: string },
+  now: Date,
+  after_ms = SWEPT_AFTER_MS,
+): void {
+  const due_at = new Date(now.getTime() + after_ms);
+  const task = { account_id, id: newId(now), kind: SWEEP_DOCUMENTS_TASK, record_id: id };
+  enqueueTasks(tx, [{ ...task, due_at, created_at: now }]);
 }
 
 export function auditDocument(

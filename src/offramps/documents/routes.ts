@@ -18,7 +18,7 @@ import { type ApprovedChangeDeps, reviewWithApproval } from "../approved-changes
 import { changeOfframps } from "../change-offramps.ts";
 import { OfframpAnswer } from "../schemas.ts";
 import { findOfframps } from "../store.ts";
-import { attachDocuments } from "./attach-documents.ts";
+import { attachDocuments, SWEPT_AFTER_MS, sweepLater } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, openDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 
@@ -63,7 +63,7 @@ export function addDocumentRoutes(
 }
 
 function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps): void {
-  const { executor, keyring, renderer, clock, files } = deps;
+  const { database, executor, keyring, renderer, clock, files } = deps;
   const rule = attachDocuments((message) => writeUpload({ message }));
   const submit = executor.register(changeOfframps(keyring, renderer, rule));
   addUploadRoute({
@@ -82,8 +82,13 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
       const { row, key } = await open(deps, caller, params.offramp_id);
       return { row, seal: () => sealStream(key, documentPlace(row)) };
     },
-    handle: ({ params, prepared, file, command }) => {
-      const version = newId(clock.now());
+    handle: async ({ params, prepared, file, command }) => {
+      const now = clock.now();
+      // Due when the file, should it be left over, is no longer young.
+      await database.transaction(async (tx) =>
+        sweepLater(tx, prepared.row, now, 2 * SWEPT_AFTER_MS),
+      );
+      const version = newId(now);
       const requested = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
       const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id, requested };
       const key = documentKey(prepared.row, version);

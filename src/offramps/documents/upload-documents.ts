@@ -35,7 +35,7 @@ export function uploadDocuments(
 ): UseCase<NewUpload, SubjectKeys, UploadedDocument> {
   return {
     name: "upload-documents",
-    rows: () => 2,
+    rows: () => 1,
     load: (tx, commands) =>
       keyring.openSubjects(
         tx,
@@ -43,11 +43,11 @@ export function uploadDocuments(
       ),
     decide: (keys, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(keys, command, now)])),
-    record: (tx, _keys, accepted, now) => {
-      const documents = accepted.map(({ output }) => output);
-      insertUploadedDocuments(tx, documents);
-      dropLater(tx, documents, now);
-    },
+    record: (tx, _keys, accepted) =>
+      insertUploadedDocuments(
+        tx,
+        accepted.map(({ output }) => output),
+      ),
     render,
   };
 }
@@ -98,6 +98,9 @@ export async function dropDocuments(
       set.finish(tx, tasks);
       return deleteUnusedDocument(tx, key);
     });
-    if (is_dropped && document) await files.delete(documentKey(key, document.file));
+    if (document && !is_dropped) continue;
+    const record = { account_id: key.account_id, record_id: key.id };
+    const versions = await files.listVersions(record);
+    for (const version of versions) await files.delete(documentKey(key, version));
   }
 }

@@ -15,7 +15,7 @@ import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import { findUser } from "../../users/store.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.ts";
-import { uploadDocuments } from "./upload-documents.ts";
+import { dropLater, uploadDocuments } from "./upload-documents.ts";
 import { findUploadedDocument } from "./uploaded-document-store.ts";
 
 type UploadedDocumentDeps = {
@@ -87,8 +87,11 @@ export function addUploadedDocumentRoutes(
       const id = newId(clock.now());
       return { id, seal: () => sealStream(key, uploadedPlace({ account_id, id })) };
     },
-    handle: ({ caller: { account_id }, params, prepared: { id }, file, command }) => {
-      const version = newId(clock.now());
+    handle: async ({ caller: { account_id }, params, prepared: { id }, file, command }) => {
+      const now = clock.now();
+      // Before the file is stored: should its command never run, nothing else would remove it.
+      await database.transaction(async (tx) => dropLater(tx, [{ account_id, id }], now));
+      const version = newId(now);
       const hash = Buffer.from(file.hash, "hex");
       const input = { user_id: params.user_id, id, version, hash, type: file.type };
       const key = documentKey({ account_id, id }, version);

@@ -37,6 +37,32 @@ it("an offramp removed during its document's upload leaves no file behind", asyn
   expect(await readdir(join(server.data_dir, "files", "temporary"))).toEqual([]);
 });
 
+it("a file whose command never ran is removed, with or without an offramp", async () => {
+  const kept = await fixture.addOfframp();
+  expect((await fixture.upload(kept, PDF)).status).toBe(200);
+  const present = await fixture.listFiles(kept);
+  const { database } = server.core;
+  // What a crash after the file was stored leaves behind.
+  await database.query(`create function crash() returns trigger language plpgsql
+    as $$ begin raise exception 'the process ended here'; end $$`);
+  for (const table of ["offramps", "documents"]) {
+    await database.query(`create trigger crash before insert or update on ${table}
+      for each row execute function crash()`);
+  }
+  const other = Buffer.concat([PDF, Buffer.from("another")]);
+  expect((await fixture.upload(kept, other)).status).toBe(500);
+  await expect(fixture.uploadFirst(PDF)).rejects.toThrow();
+  await database.query("drop function crash cascade");
+  expect(await fixture.listFiles(kept)).toHaveLength(2);
+  const files = () => listAllFiles(join(server.data_dir, "files"));
+  const before = await files();
+  await advance(server, 60 * MINUTE_MS);
+  expect(await fixture.listFiles(kept)).toEqual(present);
+  await advance(server, KEPT_UNUSED_MS);
+  // That of the offramp, and the one that was uploaded first.
+  expect((await files()).length).toBe(before.length - 2);
+});
+
 it("an uploaded document that expires while offramps refer to it is used or deleted, never both", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const uploaded = await fixture.uploadFirst(PDF);
@@ -69,3 +95,8 @@ it("an uploaded document that expires while offramps refer to it is used or dele
     expect((await server.call("GET", path)).status).toBe(404);
   }
 });
+
+async function listAllFiles(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
