@@ -35,12 +35,12 @@ export async function keepFirstSecrets(
 ): Promise<FirstSecrets> {
   if (!created) return { lines: [], file: null, api_key: null };
   const { api_key, admin_email, admin_password, given } = created;
-  const is_made_up = !given.api_key || !given.admin_password;
-  if (has_terminal || !is_made_up) {
+  const is_generated = !given.api_key || !given.admin_password;
+  if (has_terminal || !is_generated) {
     const key = given.api_key ? "as set in SLIPROAD_API_KEY" : api_key;
     const password = given.admin_password ? "with the password that you set" : admin_password;
     const lines = [`  API key    ${key}`, `  Sign in    ${admin_email}  ${password}`];
-    if (is_made_up) lines.push("", "Store these now: they are not shown again.");
+    if (is_generated) lines.push("", "Store these now: they are not shown again.");
     return { lines, file: null, api_key: given.api_key ? null : api_key };
   }
   const file = join(config.data_dir, "first-start-secrets");

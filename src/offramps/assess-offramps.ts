@@ -55,9 +55,9 @@ export async function assessOfframps(
       instructed.push(change.offramp);
     } else {
       waiting.add(offramp.id);
-      const is_news = offramp.status !== "ongoing_checks" || offramp.status_message !== closed;
+      const is_changed = offramp.status !== "ongoing_checks" || offramp.status_message !== closed;
       const change = { status: "ongoing_checks", status_message: closed } as const;
-      if (is_news) changes.push(changeOfframp(entry, change, now));
+      if (is_changed) changes.push(changeOfframp(entry, change, now));
     }
   }
   recordChanges(tx, deps.renderer, changes, now);

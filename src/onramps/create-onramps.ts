@@ -11,7 +11,7 @@ import type { OnrampPrice } from "../prices/pricing.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers } from "../users/store.ts";
-import { makeDepositCode } from "./deposits/deposit-code.ts";
+import { createDepositCode } from "./deposits/deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
 import { onrampEvents } from "./record-changes.ts";
 import { renderOnramp } from "./render.ts";
@@ -130,7 +130,7 @@ function decideOne(
     ...agreed,
     fee: fee_minor,
     deposit_amount: deposit_minor,
-    deposit_message: makeDepositCode(),
+    deposit_message: createDepositCode(),
     deposit_id: null,
     received: null,
     delivery: null,

@@ -2,7 +2,7 @@ import { postEntries } from "../ledger/post.ts";
 import { onrampFunded } from "../ledger/postings.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { least } from "../platform/money.ts";
+import { minOf } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { DepositFacts } from "./deposits/store.ts";
 import { type DepositReason, fundingProblem, openAmount } from "./model.ts";
@@ -38,7 +38,7 @@ export function fundOnramp(
     const { onramp } = entry;
     const refused = fundingProblem(onramp, deposit, deposit.matched_by!);
     if (refused) return { refused };
-    const taken = least(openAmount(deposit), onramp.deposit_amount);
+    const taken = minOf(openAmount(deposit), onramp.deposit_amount);
     const change = {
       status: "sending_fiat",
       status_message: null,

@@ -187,6 +187,6 @@ export function greatest(first: bigint, ...others: bigint[]): bigint {
   return others.reduce((a, b) => (a > b ? a : b), first);
 }
 
-export function least(first: bigint, ...others: bigint[]): bigint {
+export function minOf(first: bigint, ...others: bigint[]): bigint {
   return others.reduce((a, b) => (a < b ? a : b), first);
 }

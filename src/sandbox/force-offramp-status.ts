@@ -35,7 +35,7 @@ import { sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
-import { least } from "../platform/money.ts";
+import { minOf } from "../platform/money.ts";
 import { findPath } from "./find-path.ts";
 
 export type ForceDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
@@ -195,7 +195,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
     currency: quote.deposit_token,
   };
   const owed = (await findBalances(database, [owed_key])).get(owed_key);
-  const missing = token_amount - least(quote.received + quote.from_balance, owed);
+  const missing = token_amount - minOf(quote.received + quote.from_balance, owed);
   if (missing > 0n && !quote.funded_at) {
     await insertSandboxTransfer(database, {
       chain: quote.deposit_token_chain,

@@ -36,10 +36,10 @@ export function addSandboxInvoiceRoute(
       if (!view) throw Refusal.of([...found.list, notFound("invoice_id")]);
       if (!status) throw Refusal.of(found.list);
       const key = { account_id: view.owner_account_id, id: view.id };
-      const walked = await forceInvoiceStatus(deps, key, status, deps.clock.now());
-      if (!walked) throw Refusal.of([noPath("invoice.status")]);
+      const forced = await forceInvoiceStatus(deps, key, status, deps.clock.now());
+      if (!forced) throw Refusal.of([noPath("invoice.status")]);
       deps.wake();
-      return deps.renderer.invoice(walked, view.role);
+      return deps.renderer.invoice(forced, view.role);
     },
   });
 }

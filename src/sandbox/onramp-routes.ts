@@ -49,12 +49,12 @@ function addForceRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       const found = new Problems(problems);
       const status = readStatus("onramp", ONRAMP_STATUSES, body.onramp?.status, found);
       const key = { account_id: caller.account_id, id: params.onramp_id };
-      const walked = await forceOnrampStatus(deps, key, status ?? null);
-      if (walked === undefined) throw Refusal.of([...found.list, notFound("onramp_id")]);
+      const forced = await forceOnrampStatus(deps, key, status ?? null);
+      if (forced === undefined) throw Refusal.of([...found.list, notFound("onramp_id")]);
       if (!status) throw Refusal.of(found.list);
-      if (walked === null) throw Refusal.of([noPath("onramp.status")]);
+      if (forced === null) throw Refusal.of([noPath("onramp.status")]);
       deps.wake();
-      return renderOnramp(walked);
+      return renderOnramp(forced);
     },
   });
 }

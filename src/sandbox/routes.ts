@@ -156,12 +156,12 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const found = new Problems(problems);
       const status = readStatus("offramp", OFFRAMP_STATUSES, body.offramp?.status, found);
       const key = { account_id: caller.account_id, id: params.offramp_id };
-      const walked = await forceOfframpStatus(deps, key, status ?? null);
-      if (walked === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
+      const forced = await forceOfframpStatus(deps, key, status ?? null);
+      if (forced === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
       if (!status) throw Refusal.of(found.list);
-      if (walked === null) throw Refusal.of([noPath("offramp.status")]);
+      if (forced === null) throw Refusal.of([noPath("offramp.status")]);
       deps.wake();
-      return deps.renderer.offramp(walked);
+      return deps.renderer.offramp(forced);
     },
   });
 }

@@ -248,12 +248,12 @@ describe("verify", () => {
     const update = "update audit_entries set reason = $2 where id = $1";
     await database.query(update, [row!.id, "another"]);
     const wrong = await run(["verify", "--json"]);
-    const told = await run(["verify"]);
+    const verified = await run(["verify"]);
     await database.query(update, [row!.id, row!.reason]);
     expect(wrong).toMatchObject({ code: 1, stderr: "" });
     const fault = expect.stringContaining(`audit entry ${row!.id}`);
     expect(JSON.parse(wrong.stdout)).toMatchObject({ ok: false, fault });
-    expect(told).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Wrong: .*\.\n$/) });
+    expect(verified).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Wrong: .*\.\n$/) });
   });
 
   it("--anchor accepts a log of the service", async () => {

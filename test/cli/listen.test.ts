@@ -111,8 +111,8 @@ describe("listen and trigger", () => {
     expect(invoices.map(({ body }) => body.status)).toEqual(["accepted", "paid", "open"]);
     for (const [at, event] of events.entries()) {
       const { body } = await server.call("GET", `/webhook_events?event=${event}`);
-      const told = body.webhook_events.map((entry: { record_id: string }) => entry.record_id);
-      expect(told, event).toContain(ids[at]);
+      const record_ids = body.webhook_events.map((entry: { record_id: string }) => entry.record_id);
+      expect(record_ids, event).toContain(ids[at]);
     }
   });
 
@@ -127,10 +127,10 @@ describe("listen and trigger", () => {
     expect(passing.stdout).toMatch(/ moved to sending_fiat; it continues automatically\.\n$/);
     await settle(server);
     const { body } = await server.call("GET", "/webhook_events?event=offramp_update&limit=100");
-    const told = body.webhook_events.findLast(
+    const found = body.webhook_events.findLast(
       (event: { record_id: string }) => event.record_id === id,
     );
-    expect(JSON.parse(told.body).payload.offramp.status).toBe("ongoing_checks");
+    expect(JSON.parse(found.body).payload.offramp.status).toBe("ongoing_checks");
   });
 
   it("trigger lists what is possible", async () => {

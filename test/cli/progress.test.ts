@@ -71,23 +71,23 @@ describe("long work reports its progress", () => {
 
   it("verify: accounts and pages", async () => {
     const { core } = server;
-    const told: VerifyProgress[] = [];
+    const reported: VerifyProgress[] = [];
     const result = await verify(core.database, signingKey(signingSeed(core.config)), {
       now: core.clock.now(),
       real_now: realTime(core.clock),
       keyring: core.keyring,
-      onProgress: (progress) => told.push(progress),
+      onProgress: (progress) => reported.push(progress),
     });
     expect(result).toEqual({ accounts: 2, fault: null });
-    expect(told[0]).toEqual({ accounts_done: 0, accounts: 2, pages: 1 });
-    expect(told.at(-1)).toEqual({ accounts_done: 1, accounts: 2, pages: told.length });
+    expect(reported[0]).toEqual({ accounts_done: 0, accounts: 2, pages: 1 });
+    expect(reported.at(-1)).toEqual({ accounts_done: 1, accounts: 2, pages: reported.length });
   });
 
   it("keys rotate-encryption: account keys", async () => {
     const { database, masters, config } = server.core;
-    const told: { done: number; total: number }[] = [];
-    await rotateEncryption(database, masters, config, (progress) => told.push(progress));
-    expect(told).toEqual([
+    const reported: { done: number; total: number }[] = [];
+    await rotateEncryption(database, masters, config, (progress) => reported.push(progress));
+    expect(reported).toEqual([
       { done: 0, total: 2 },
       { done: 2, total: 2 },
     ]);
@@ -98,21 +98,21 @@ describe("long work reports its progress", () => {
     const [last] = await database.query<{ name: string; checksum: string }>(
       "select name, checksum from migrations order by name desc limit 1",
     );
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     await migrate(
       database,
       () => new Date(),
-      (progress) => told.push(progress),
+      (progress) => reported.push(progress),
     );
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await database.query("delete from migrations where name = $1", [last!.name]);
     // Applying an existing migration fails; its progress was reported before that.
     await migrate(
       database,
       () => new Date(),
-      (progress) => told.push(progress),
+      (progress) => reported.push(progress),
     ).catch(() => {});
-    expect(told).toEqual([{ done: 0, total: 1, name: last!.name }]);
+    expect(reported).toEqual([{ done: 0, total: 1, name: last!.name }]);
     await database.query("insert into migrations values ($1, $2, $3) on conflict do nothing", [
       last!.name,
       new Date(),

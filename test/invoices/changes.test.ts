@@ -187,14 +187,14 @@ describe("changePaymentOptions", () => {
 describe("PATCH /sandbox/invoices/:id", () => {
   it("takes the legal path, with every step recorded and reported", async () => {
     const draft = good(await create(server, {}, seller.key));
-    const walk = (status: string) =>
+    const forceStatus = (status: string) =>
       server.call("PATCH", `/sandbox/invoices/${draft.id}`, { invoice: { status } }, seller);
-    expect(good(await walk("declaredPaid")).status).toBe("declaredPaid");
+    expect(good(await forceStatus("declaredPaid")).status).toBe("declaredPaid");
     const names = ["create", "declareSentPayment"];
     expect(await namesOf(server, seller.account_id, draft.id)).toEqual(names);
-    expect(good(await walk("accepted")).status).toBe("accepted");
-    good(await walk("canceled"));
-    expectRefusal(await walk("open"), "invalid_transition");
-    expectProblem(await walk("overdue"), "invoice.status", "record_invalid");
+    expect(good(await forceStatus("accepted")).status).toBe("accepted");
+    good(await forceStatus("canceled"));
+    expectRefusal(await forceStatus("open"), "invalid_transition");
+    expectProblem(await forceStatus("overdue"), "invoice.status", "record_invalid");
   });
 });

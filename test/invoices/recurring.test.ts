@@ -29,7 +29,7 @@ function start(days: number): Date {
 }
 const compact = (time: Date) => `${time.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
 
-type Made = {
+type Created = {
   id: string;
   invoiceNumber: string;
   creationDate: string;
@@ -38,11 +38,13 @@ type Made = {
 };
 
 /** The invoices that a template has created, oldest first. */
-async function madeBy(number: string, key = server.key): Promise<Made[]> {
+async function createdBy(number: string, key = server.key): Promise<Created[]> {
   const path = `/invoices?take=100&search=${number}`;
   const { invoices } = good(await server.call("GET", path, undefined, { key }));
-  const made: Made[] = invoices.filter((invoice: Made) => invoice.invoiceNumber !== number);
-  return made.toReversed();
+  const created: Created[] = invoices.filter(
+    (invoice: Created) => invoice.invoiceNumber !== number,
+  );
+  return created.toReversed();
 }
 
 describe("a recurring invoice", () => {
@@ -64,21 +66,21 @@ describe("a recurring invoice", () => {
       requestId: null,
       nextOccurrence: first.toISOString(),
     });
-    expect(await madeBy(invoiceNumber)).toEqual([]);
+    expect(await createdBy(invoiceNumber)).toEqual([]);
     await advance(server, 3 * DAY_MS);
-    const made = await madeBy(invoiceNumber);
+    const created = await createdBy(invoiceNumber);
     const days = [0, 1, 2].map((day) => new Date(first.getTime() + day * DAY_MS));
-    expect(made.map((invoice) => invoice.invoiceNumber)).toEqual(
+    expect(created.map((invoice) => invoice.invoiceNumber)).toEqual(
       [1, 2, 3].map((n) => `${invoiceNumber}-${n}`),
     );
-    expect(made.map((invoice) => invoice.creationDate)).toEqual(
+    expect(created.map((invoice) => invoice.creationDate)).toEqual(
       days.map((day) => day.toISOString()),
     );
-    expect(made.map((invoice) => invoice.paymentTerms.dueDate)).toEqual(
+    expect(created.map((invoice) => invoice.paymentTerms.dueDate)).toEqual(
       days.map((day) => new Date(day.getTime() + 14 * DAY_MS).toISOString().slice(0, 10)),
     );
     await settle(server);
-    for (const invoice of made) {
+    for (const invoice of created) {
       expect((await show(server, invoice.id, buyer.key)).status).toBe("open");
       expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(["create"]);
     }
@@ -101,9 +103,9 @@ describe("a recurring invoice", () => {
     // Not through the route, which runs the due work of each time before it continues.
     await server.core.clock.advance(12 * DAY_MS);
     await settle(server);
-    const made = (await Promise.all(numbers.map((number) => madeBy(number)))).flat();
-    expect(made.length).toBeGreaterThan(100);
-    const by_creation = made.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const created = (await Promise.all(numbers.map((number) => createdBy(number)))).flat();
+    expect(created.length).toBeGreaterThan(100);
+    const by_creation = created.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const times = by_creation.map((invoice) => invoice.creationDate);
     expect(times).toEqual(times.toSorted());
   });
@@ -113,12 +115,12 @@ describe("a recurring invoice", () => {
     const recurringRule = `DTSTART:${compact(start(0))} RRULE:FREQ=DAILY`;
     const template = good(await create(server, { invoiceNumber, recurringRule }));
     await advance(server, DAY_MS);
-    const made = await madeBy(invoiceNumber);
-    expect(made).toHaveLength(1);
+    const created = await createdBy(invoiceNumber);
+    expect(created).toHaveLength(1);
     const canceled = good(await change(server, template.id, "cancel"));
     expect(canceled).toMatchObject({ status: "canceled", nextOccurrence: null });
     await advance(server, 3 * DAY_MS);
-    expect(await madeBy(invoiceNumber)).toHaveLength(1);
+    expect(await createdBy(invoiceNumber)).toHaveLength(1);
     expect(await namesOf(server, server.account_id, template.id)).toEqual([]);
     expectRefusal(await change(server, template.id, "accept"), "invalid_transition");
   });
@@ -131,7 +133,7 @@ describe("a recurring invoice", () => {
     expect(template.recurringRule).toMatch(/^DTSTART:\d{8}T\d{6}Z\nRRULE:FREQ=WEEKLY;COUNT=2$/);
     await settle(server);
     await advance(server, 8 * DAY_MS);
-    const numbers = (await madeBy(invoiceNumber)).map((invoice) => invoice.invoiceNumber);
+    const numbers = (await createdBy(invoiceNumber)).map((invoice) => invoice.invoiceNumber);
     expect(numbers.slice(1)).toEqual([`${invoiceNumber}-1-2`, `${invoiceNumber}-2`]);
   });
 

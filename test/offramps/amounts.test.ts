@@ -17,9 +17,9 @@ afterAll(async () => {
 
 /** The largest amount keeps the quote below its limit of a thousand million tokens. */
 const CURRENCIES = [
-  { currency: "jpy", digits: 0, least: 3_000n, most: 140_000_000_000n },
-  { currency: "eur", digits: 2, least: 1_00n, most: 800_000_000_00n },
-  { currency: "tnd", digits: 3, least: 3_000n, most: 2_800_000_000_000n },
+  { currency: "jpy", digits: 0, minimum: 3_000n, maximum: 140_000_000_000n },
+  { currency: "eur", digits: 2, minimum: 1_00n, maximum: 800_000_000_00n },
+  { currency: "tnd", digits: 3, minimum: 3_000n, maximum: 2_800_000_000_000n },
 ] as const;
 const ITEMS = 20;
 
@@ -68,16 +68,18 @@ function toMinor(text: string, digits: number): bigint | null {
 const numbersOf = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`"${name}":([^,}]+)`, "g"))].map((match) => match[1]);
 
-describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, most }) => {
+describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, minimum, maximum }) => {
   let payment_detail_id: string;
   beforeAll(async () => {
     payment_detail_id = await addPaymentDetail(server, user_id, currency);
   });
 
-  const amount = fc.tuple(fc.bigInt(least, most), fc.nat({ max: 12 })).map(([minor, shift]) => {
-    const smaller = minor / 10n ** BigInt(shift);
-    return smaller < least ? least + smaller : smaller;
-  });
+  const amount = fc
+    .tuple(fc.bigInt(minimum, maximum), fc.nat({ max: 12 }))
+    .map(([minor, shift]) => {
+      const smaller = minor / 10n ** BigInt(shift);
+      return smaller < minimum ? minimum + smaller : smaller;
+    });
   /** As a number, as plain text, or with insignificant zeros. */
   const form = fc.constantFrom("number", "text", "zeros");
 
@@ -87,7 +89,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
       fc.asyncProperty(items, async (wanted) => {
         const quote_id = await addQuote(server, user_id);
         // Their sum must stay below the limit too.
-        const minors = wanted.map(([minor]) => least + minor / BigInt(ITEMS));
+        const minors = wanted.map(([minor]) => minimum + minor / BigInt(ITEMS));
         const sent = wanted.map(([, how], at) => {
           const text = toText(minors[at]!, digits);
           if (how === "number") return Number(text);
@@ -95,13 +97,15 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
           const [whole, decimals = ""] = text.split(".");
           return `00${whole}${digits > 0 ? `.${decimals.padEnd(digits, "0")}` : ""}`;
         });
-        const made = await create(payment_detail_id, currency, sent, quote_id);
-        good(made);
+        const created = await create(payment_detail_id, currency, sent, quote_id);
+        good(created);
         const stored = await readStored(quote_id);
         expect(stored.map((row) => row.destination_amount)).toEqual(minors);
         const texts = minors.map((minor) => toText(minor, digits));
-        expect(numbersOf(made.text, "destination_amount")).toEqual(texts);
-        expect(numbersOf(made.text, "fee")).toEqual(stored.map((row) => toText(row.fee, digits)));
+        expect(numbersOf(created.text, "destination_amount")).toEqual(texts);
+        expect(numbersOf(created.text, "fee")).toEqual(
+          stored.map((row) => toText(row.fee, digits)),
+        );
         const shown = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
         expect(numbersOf(shown.text, "destination_amount")).toEqual(texts);
       }),
@@ -115,7 +119,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
     maxLength: 18,
   });
   const decimal = fc
-    .tuple(fc.bigInt(0n, most), fc.nat({ max: 6 }))
+    .tuple(fc.bigInt(0n, maximum), fc.nat({ max: 6 }))
     .map(([units, scale]) => toText(units, scale));
   const anything = fc.oneof(
     fc.double(),
@@ -136,16 +140,16 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
           quote_id = await addQuote(server, user_id);
           count = 0;
         }
-        const made = await create(payment_detail_id, currency, [value], quote_id);
+        const created = await create(payment_detail_id, currency, [value], quote_id);
         const stored = await readStored(quote_id);
-        if (made.status === 200) {
+        if (created.status === 200) {
           count += 1;
           const text = typeof value === "string" ? value : JSON.stringify(value);
           const minor = toMinor(text, digits);
           expect(stored.at(-1)!.destination_amount).toBe(minor);
-          expect(numbersOf(made.text, "destination_amount")).toEqual([toText(minor!, digits)]);
+          expect(numbersOf(created.text, "destination_amount")).toEqual([toText(minor!, digits)]);
         } else {
-          expect([400, 422], made.text).toContain(made.status);
+          expect([400, 422], created.text).toContain(created.status);
           expect(stored.length).toBe(count);
         }
       }),
@@ -160,8 +164,8 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
         const whole = toText(minor, 0);
         const text = `${whole.slice(0, 9)}.${"0".repeat(digits)}${last}`;
         for (const value of [text, Number(text)]) {
-          const made = await create(payment_detail_id, currency, [value], quote_id);
-          expect(made.body.error_code, `${value} ${made.text}`).toBe("record_invalid");
+          const created = await create(payment_detail_id, currency, [value], quote_id);
+          expect(created.body.error_code, `${value} ${created.text}`).toBe("record_invalid");
         }
       }),
       { numRuns: 15 },

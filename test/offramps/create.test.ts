@@ -204,8 +204,8 @@ describe("minimums and documents, on the rail that is used", () => {
     ["eur", 1, 0.99, { rails: "swift" }],
     ["eur_swift", 30, 29.99, { rails: "local", ...document }],
     ["mxn", 400, 399.99, {}],
-  ])("%s: %d passes, %d is below the minimum", async (detail, least, less, more) => {
-    good(await addOne(detail, least, more));
+  ])("%s: %d passes, %d is below the minimum", async (detail, minimum, less, more) => {
+    good(await addOne(detail, minimum, more));
     const field = "offramps[0].destination_amount";
     await expectProblem(addOne(detail, less, more), field, "below_currency_limit");
   });

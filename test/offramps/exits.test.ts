@@ -26,7 +26,7 @@ async function addOfframp() {
 const deposit = (quote_id: string, amount: number | string) =>
   server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount } });
 
-const walk = (id: string, status: string) =>
+const forceStatus = (id: string, status: string) =>
   server.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
 
 async function findFault(): Promise<string | null> {
@@ -43,9 +43,9 @@ it("the sandbox moves an offramp with a short deposit to fiat_sent by paying the
     const { body } = await server.call("GET", `/users/${user_id}/offramps/${id}`);
     return body.offramp.status === "ongoing_checks";
   });
-  const walked = await walk(id, "fiat_sent");
-  expect(walked.status, walked.text).toBe(200);
-  expect(walked.body.offramp.status).toBe("fiat_sent");
+  const forced = await forceStatus(id, "fiat_sent");
+  expect(forced.status, forced.text).toBe(200);
+  expect(forced.body.offramp.status).toBe("fiat_sent");
   expect(await findFault()).toBeNull();
 });
 
@@ -58,8 +58,8 @@ it("the sandbox moves an offramp whose deposit was refunded by paying again", as
   await server.call("POST", `/users/${user_id}/refund_addresses`, { refund_address });
   const refund = { token: "usdc", chain: "polygon", amount: deposit_token_amount, address };
   expect((await server.call("POST", `/users/${user_id}/refunds`, { refund })).status).toBe(200);
-  const walked = await walk(id, "fiat_sent");
-  expect(walked.status, walked.text).toBe(200);
+  const forced = await forceStatus(id, "fiat_sent");
+  expect(forced.status, forced.text).toBe(200);
   expect(await findFault()).toBeNull();
 });
 
@@ -88,7 +88,7 @@ it("a balance with more digits than a JavaScript number can represent is shown e
 
 it("422 record_invalid alone when a re-route names a malformed id", async () => {
   const { user_id, id } = await addOfframp();
-  await walk(id, "bounced");
+  await forceStatus(id, "bounced");
   const path = `/users/${user_id}/offramps/${id}/reroute`;
   const answer = await server.call("POST", path, { offramp: { payment_detail_id: "x" } });
   expect(answer.status).toBe(422);
@@ -113,7 +113,7 @@ it("404 record_not_found when a re-route names no record of the user, whatever e
 
 it("verify reports an offramp whose bank proof or encrypted details were changed", async () => {
   const { id } = await addOfframp();
-  await walk(id, "fiat_sent");
+  await forceStatus(id, "fiat_sent");
   const change = async (assignment: string) => {
     const { database } = server.db;
     const [row] = await database.query(

@@ -9,7 +9,7 @@ import { deposit, good, openStory, settle } from "./story.ts";
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
-  await tell(server);
+  await createRecords(server);
   await server.app.worker.stop();
   await sealAll(server.core.database, signingKey(signingSeed(server.core.config)), now());
 });
@@ -18,7 +18,7 @@ afterAll(() => server.close());
 const now = () => server.core.clock.now();
 
 /** Offramps in every state, a quote that waits, a short one, a refund. */
-async function tell(on: TestServer): Promise<void> {
+async function createRecords(on: TestServer): Promise<void> {
   const outcomes = ["fiat_sent", "bounced", "failed", "stuck"];
   const items = outcomes.map((outcome) => ({
     amount: 100,

@@ -257,14 +257,14 @@ describe("time", () => {
 });
 
 describe("PATCH /sandbox/onramps/:id", () => {
-  const walk = (id: string, status: string) =>
+  const forceStatus = (id: string, status: string) =>
     server.call("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
 
   it.each([["sending_fiat"], ["crypto_sent"], ["failed"]])(
     "moves an onramp to %s",
     async (status) => {
       const onramp = await openOnramp(server);
-      expect(good(await walk(onramp.id, status)).onramp.status).toBe(status);
+      expect(good(await forceStatus(onramp.id, status)).onramp.status).toBe(status);
       expect((await onramp.show()).status).toBe(status);
       expect(await findFault(server)).toBeNull();
     },
@@ -272,16 +272,16 @@ describe("PATCH /sandbox/onramps/:id", () => {
 
   it("moves a paid onramp to crypto_sent or, with its deposit returned, to failed", async () => {
     const [first, second] = [await openOnramp(server), await openOnramp(server)];
-    for (const { id } of [first, second]) good(await walk(id, "sending_fiat"));
-    expect(good(await walk(first.id, "crypto_sent")).onramp.tx_id).toMatch(/^0x/);
-    expect(good(await walk(second.id, "failed")).onramp.status).toBe("failed");
+    for (const { id } of [first, second]) good(await forceStatus(id, "sending_fiat"));
+    expect(good(await forceStatus(first.id, "crypto_sent")).onramp.tx_id).toMatch(/^0x/);
+    expect(good(await forceStatus(second.id, "failed")).onramp.status).toBe("failed");
     expect(await findFault(server)).toBeNull();
   });
 
   it("422 invalid_transition where no path exists, 422 record_invalid for an unknown state", async () => {
     const { id } = await openOnramp(server);
-    good(await walk(id, "crypto_sent"));
-    expectRefusal(await walk(id, "failed"), "invalid_transition");
-    expectRefusal(await walk(id, "nowhere"), "record_invalid");
+    good(await forceStatus(id, "crypto_sent"));
+    expectRefusal(await forceStatus(id, "failed"), "invalid_transition");
+    expectRefusal(await forceStatus(id, "nowhere"), "record_invalid");
   });
 });

@@ -40,7 +40,7 @@ const toFraction = ({ units, scale }: Decimal): Fraction => ({ n: units, d: 10n 
 const plus = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.d + b.n * a.d, d: a.d * b.d });
 const times = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.n, d: a.d * b.d });
 const over = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.d, d: a.d * b.n });
-const least = (a: Fraction): bigint => (a.n % a.d === 0n ? a.n / a.d : a.n / a.d + 1n);
+const ceil = (a: Fraction): bigint => (a.n % a.d === 0n ? a.n / a.d : a.n / a.d + 1n);
 const isAtMost = (a: Fraction, b: Fraction) => a.n * b.d <= b.n * a.d;
 
 type Priced = { amount_minor: bigint; currency: string; rail: Rail };
@@ -55,11 +55,11 @@ function flatOf({ currency, rail }: Omit<Priced, "amount_minor">, prices: Prices
 function slowly(input: Priced, prices: Prices) {
   const { amount_minor, currency, rail } = input;
   const share = over(whole(BigInt(prices.fees[rail].basis_points)), whole(10_000n));
-  const fee_minor = least(plus(times(whole(amount_minor), share), flatOf(input, prices)));
+  const fee_minor = ceil(plus(times(whole(amount_minor), share), flatOf(input, prices)));
   const rate = toFraction(prices.rates.get("usdc")!.get(currency)!);
   const minor = whole(10n ** BigInt(minorDigits(currency)!));
   const inMillionths = (of_minor: bigint) =>
-    least(times(over(over(whole(of_minor), minor), rate), whole(1_000_000n)));
+    ceil(times(over(over(whole(of_minor), minor), rate), whole(1_000_000n)));
   const token_amount = inMillionths(amount_minor + fee_minor);
   return { fee_minor, token_amount, token_fee: inMillionths(fee_minor) };
 }
@@ -79,7 +79,7 @@ const any_case = fc.record({
   flat_usd: fc.integer({ min: 0, max: 100_000 }).map((cents) => (cents / 100).toFixed(2)),
 });
 
-function makeCase(made: {
+function createCase(made: {
   route: (typeof ROUTES)[number];
   amount_minor: bigint;
   currency_rate: string;
@@ -125,7 +125,7 @@ describe("priceOfframp", () => {
   it("agrees with a slow calculation in fractions, for any rates and fees", () => {
     fc.assert(
       fc.property(any_case, (made) => {
-        const { input, prices } = makeCase(made);
+        const { input, prices } = createCase(made);
         expect(priceOfframp(input, prices)).toMatchObject(slowly(input, prices));
       }),
       { numRuns: 2_000 },
@@ -135,7 +135,7 @@ describe("priceOfframp", () => {
   it("the requested tokens cover amount and fee, with less than a millionth to spare", () => {
     fc.assert(
       fc.property(any_case, (made) => {
-        const { input, prices } = makeCase(made);
+        const { input, prices } = createCase(made);
         const { token_amount, fee_minor } = priceOfframp(input, prices);
         const rate = toFraction(prices.rates.get("usdc")!.get(input.currency)!);
         const minor = whole(10n ** BigInt(minorDigits(input.currency)!));
@@ -191,7 +191,7 @@ describe("from a token amount", () => {
     const tokens = fc.bigInt({ min: 1n, max: 10n ** 15n - 1n });
     fc.assert(
       fc.property(any_case, tokens, (made, token_amount) => {
-        const { input, prices } = makeCase(made);
+        const { input, prices } = createCase(made);
         const cost = (amount_minor: bigint) =>
           priceOfframp({ ...input, amount_minor }, prices).token_amount;
         const amount_minor = affordableOfframp(input, token_amount, prices);

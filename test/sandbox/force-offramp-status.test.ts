@@ -27,32 +27,32 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
-const walk = (offramp_id: string, status: string) =>
+const forceStatus = (offramp_id: string, status: string) =>
   server.call("PATCH", `/sandbox/offramps/${offramp_id}`, { offramp: { status } });
 
 it.each(OFFRAMP_STATUSES)("moves a new offramp to %s, with its money", async (status) => {
   const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
-  expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
-  expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
+  expect(good(await forceStatus(story.offramp_id, status)).offramp.status).toBe(status);
+  expect(good(await forceStatus(story.offramp_id, status)).offramp.status).toBe(status);
   expect(await findFault(server)).toBeNull();
   await steps.runAll();
 });
 
 it("takes over a payout that the worker has recorded but not sent", async () => {
   const story = await openStory(server);
-  good(await walk(story.offramp_id, "pending_internal_assessment"));
+  good(await forceStatus(story.offramp_id, "pending_internal_assessment"));
   expect(await steps.run("assess-offramp")).toBe(true);
   expect((await story.show()).status).toBe("sending_fiat");
-  expect(good(await walk(story.offramp_id, "fiat_sent")).offramp.status).toBe("fiat_sent");
+  expect(good(await forceStatus(story.offramp_id, "fiat_sent")).offramp.status).toBe("fiat_sent");
   await steps.runAll();
   expect(bank.known.has(`${story.offramp_id.replaceAll("-", "")}001`)).toBe(false);
-  expect(good(await walk(story.offramp_id, "failed")).offramp.status).toBe("failed");
+  expect(good(await forceStatus(story.offramp_id, "failed")).offramp.status).toBe("failed");
   expect(await story.owed()).toBe(await story.total());
 });
 
 it("an offramp that fails unpaid ends its quote: nothing can be added or paid", async () => {
   const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
-  good(await walk(story.offramp_id, "failed"));
+  good(await forceStatus(story.offramp_id, "failed"));
   for (const id of story.offramp_ids) expect((await story.show(id)).status).toBe("failed");
   expectRefusal(await story.add(story.quote_id, [{ amount: 1 }]), "quote_expired");
   expectRefusal(await story.execute(), "quote_expired");
@@ -60,8 +60,8 @@ it("an offramp that fails unpaid ends its quote: nothing can be added or paid", 
 
 it("422 where there is no path, 404 for an unknown offramp", async () => {
   const story = await openStory(server);
-  good(await walk(story.offramp_id, "failed"));
-  expectRefusal(await walk(story.offramp_id, "fiat_sent"), "invalid_transition");
-  expectRefusal(await walk(story.offramp_id, "nonsense"), "record_invalid");
-  expectRefusal(await walk(crypto.randomUUID(), "failed"), "record_not_found");
+  good(await forceStatus(story.offramp_id, "failed"));
+  expectRefusal(await forceStatus(story.offramp_id, "fiat_sent"), "invalid_transition");
+  expectRefusal(await forceStatus(story.offramp_id, "nonsense"), "record_invalid");
+  expectRefusal(await forceStatus(crypto.randomUUID(), "failed"), "record_not_found");
 });

@@ -21,7 +21,7 @@ afterEach(async () => expect(await findFault(server)).toBeNull());
 
 const advance = (body: unknown) => server.call("POST", "/sandbox/clock", body);
 /** The states of an offramp as an application received them. */
-const toldOf = (id: string): string[] =>
+const statesOf = (id: string): string[] =>
   receiver.received
     .map(({ body }) => body.payload.offramp)
     .filter((offramp) => offramp.id === id)
@@ -56,7 +56,7 @@ describe("the clock", () => {
     // From here on the test does not wait for anything.
     for (const story of stories) {
       expect((await story.show()).status).toBe("fiat_sent");
-      expect(toldOf(story.offramp_id)).toEqual([
+      expect(statesOf(story.offramp_id)).toEqual([
         "initiated",
         "pending_internal_assessment",
         "sending_fiat",
@@ -67,17 +67,17 @@ describe("the clock", () => {
 });
 
 describe("metadata.sandbox_outcome", () => {
-  it.each<[outcome: string, told: string[]]>([
+  it.each<[outcome: string, states: string[]]>([
     ["fiat_sent", ["sending_fiat", "fiat_sent"]],
     ["bounced", ["sending_fiat", "fiat_sent", "bounced"]],
     ["failed", ["sending_fiat", "failed"]],
     ["stuck", ["sending_fiat"]],
-  ])("%s: the offramp passes through %j", async (sandbox_outcome, told) => {
+  ])("%s: the offramp passes through %j", async (sandbox_outcome, states) => {
     const story = await openStory(server, [{ amount: 100, metadata: { sandbox_outcome } }]);
     good(await story.execute());
     expect(good(await advance({ advance_ms: 0 })).clock.idle).toBe(true);
-    expect(toldOf(story.offramp_id).slice(2)).toEqual(told);
-    expect((await story.show()).status).toBe(told.at(-1));
+    expect(statesOf(story.offramp_id).slice(2)).toEqual(states);
+    expect((await story.show()).status).toBe(states.at(-1));
   });
 });
 

@@ -7,16 +7,16 @@ import { Crash } from "../harness/steps.ts";
 import type { Random } from "./random.ts";
 
 /** The probability that a call fails; zero once the simulation calms down. */
-export type Weather = { trouble: number };
+export type FailureRate = { probability: number };
 
 /** Fails before or after the call, or ends the process there. */
-function troubled<Arguments extends unknown[], Result>(
+function failing<Arguments extends unknown[], Result>(
   random: Random,
-  weather: Weather,
+  failures: FailureRate,
   call: (...values: Arguments) => Promise<Result>,
 ): (...values: Arguments) => Promise<Result> {
   const trip = (where: string) => {
-    if (!random.chance(weather.trouble)) return;
+    if (!random.chance(failures.probability)) return;
     if (random.chance(0.5)) throw new Crash(`ended ${where} a call`);
     throw new Error(`a partner failed ${where} its work`);
   };
@@ -29,18 +29,18 @@ function troubled<Arguments extends unknown[], Result>(
 }
 
 /** A database whose process may end just before or just after any commit. */
-export function createTroubledDatabase(
+export function createFailingDatabase(
   database: Database,
   random: Random,
-  weather: Weather,
+  failures: FailureRate,
 ): Database {
   return {
     ...database,
     transaction: (work, options) =>
-      troubled(random, weather, () =>
+      failing(random, failures, () =>
         database.transaction(async (tx) => {
           const result = await work(tx);
-          if (random.chance(weather.trouble)) throw new Crash("ended before the commit");
+          if (random.chance(failures.probability)) throw new Crash("ended before the commit");
           return result;
         }, options),
       )(),
@@ -48,7 +48,11 @@ export function createTroubledDatabase(
 }
 
 /** A chain that also refuses some refunds for good: repeated calls return the same. */
-export function createTroubledChain(chain: ChainPort, random: Random, weather: Weather): ChainPort {
+export function createFailingChain(
+  chain: ChainPort,
+  random: Random,
+  failures: FailureRate,
+): ChainPort {
   const refused = new Map<string, boolean>();
   const isRefused = (key: string) => {
     if (!refused.has(key)) refused.set(key, key.startsWith("refund:") && random.chance(0.3));
@@ -58,14 +62,14 @@ export function createTroubledChain(chain: ChainPort, random: Random, weather: W
     isRefused(request.key) ? { refused: "the address is blocked" } : chain.send(request);
   return {
     ...chain,
-    announce: troubled(random, weather, chain.announce),
+    announce: failing(random, failures, chain.announce),
     // May return transfers that were read before.
-    listTransfers: troubled(random, weather, (name: Chain, cursor: string | null, limit: number) =>
-      chain.listTransfers(name, random.chance(weather.trouble) ? null : cursor, limit),
+    listTransfers: failing(random, failures, (name: Chain, cursor: string | null, limit: number) =>
+      chain.listTransfers(name, random.chance(failures.probability) ? null : cursor, limit),
     ),
-    findStatus: troubled(random, weather, chain.findStatus),
-    findSend: troubled(random, weather, chain.findSend),
-    send: troubled(random, weather, send),
+    findStatus: failing(random, failures, chain.findStatus),
+    findSend: failing(random, failures, chain.findSend),
+    send: failing(random, failures, send),
   };
 }
 
@@ -74,7 +78,7 @@ type State = "accepted" | "booked" | "rejected" | "returned";
 export type RandomBank = ReturnType<typeof createRandomBank>;
 
 /** A bank that reports the truth: late, twice, in any order, and not always reachable. */
-export function createRandomBank(random: Random, weather: Weather) {
+export function createRandomBank(random: Random, failures: FailureRate) {
   const bank = createScriptedBank();
   bank.manner = "is_silent";
   const states = new Map<string, State>();
@@ -93,15 +97,15 @@ export function createRandomBank(random: Random, weather: Weather) {
   return {
     scripted: bank,
     port: {
-      submit: troubled(random, weather, bank.port.submit),
-      listAnswers: troubled(random, weather, (cursor: string | null, limit: number) =>
-        bank.port.listAnswers(random.chance(weather.trouble) ? null : cursor, limit),
+      submit: failing(random, failures, bank.port.submit),
+      listAnswers: failing(random, failures, (cursor: string | null, limit: number) =>
+        bank.port.listAnswers(random.chance(failures.probability) ? null : cursor, limit),
       ),
       coordinatesFor: bank.port.coordinatesFor,
-      listCredits: troubled(random, weather, (cursor: string | null, limit: number) =>
-        bank.port.listCredits(random.chance(weather.trouble) ? null : cursor, limit),
+      listCredits: failing(random, failures, (cursor: string | null, limit: number) =>
+        bank.port.listCredits(random.chance(failures.probability) ? null : cursor, limit),
       ),
-      returnCredit: troubled(random, weather, bank.port.returnCredit),
+      returnCredit: failing(random, failures, bank.port.returnCredit),
     },
     /** Decides on a payment, or repeats an earlier answer. */
     act: (account_id: string) => {

@@ -6,11 +6,11 @@ import { openSteps, type Steps } from "../harness/steps.ts";
 import { findFault } from "../offramps/story.ts";
 import { type Clients, createClients } from "./clients.ts";
 import {
+  createFailingChain,
+  createFailingDatabase,
   createRandomBank,
-  createTroubledChain,
-  createTroubledDatabase,
+  type FailureRate,
   type RandomBank,
-  type Weather,
 } from "./partners.ts";
 import { createRandom } from "./random.ts";
 
@@ -25,14 +25,14 @@ const STEP_TIMEOUT_MS = 1_000;
 const LEAPS_MS = [20 * MINUTE_MS, 2 * HOUR_MS, 26 * HOUR_MS];
 
 const random = createRandom(SEED);
-const weather: Weather = { trouble: 0.03 };
+const failures: FailureRate = { probability: 0.03 };
 let server: TestServer;
 let bank: RandomBank;
 let clients: Clients;
 let steps: Steps;
 
 beforeAll(async () => {
-  bank = createRandomBank(random, weather);
+  bank = createRandomBank(random, failures);
   const open = ({ database }: TestServer["core"]) => ({
     chain: createSandboxChain(database),
     bank: bank.port,
@@ -45,8 +45,8 @@ beforeAll(async () => {
   clients = createClients(server, bank, random);
   await clients.open();
   const { core } = server;
-  const chain = createTroubledChain(createSandboxChain(core.database), random, weather);
-  const database = createTroubledDatabase(core.database, random, weather);
+  const chain = createFailingChain(createSandboxChain(core.database), random, failures);
+  const database = createFailingDatabase(core.database, random, failures);
   steps = await openSteps(core, { chain, bank: bank.port }, database);
 });
 afterAll(async () => {
@@ -105,7 +105,7 @@ async function check(): Promise<void> {
 
 /** Without failures and with open gates, everything ends in agreement with the bank. */
 async function calmDown(): Promise<void> {
-  weather.trouble = 0;
+  failures.probability = 0;
   await clients.calmDown();
   for (let round = 0; round < 5; round += 1) {
     await steps.runAll();

@@ -48,11 +48,11 @@ const ASK_MS = 100;
 /** A whole payout, from an unknown user to money in the bank and its proof. */
 export async function playPayout(deps: StoryDeps): Promise<Proof> {
   const account_id = await meetService(deps);
-  const endInterest = onInterruption(() => quietAppsAt(deps.sliproad, deps.receiver.url));
+  const removeCleanUp = onInterruption(() => quietAppsAt(deps.sliproad, deps.receiver.url));
   try {
     return await playWithReceiver(deps, account_id);
   } finally {
-    endInterest();
+    removeCleanUp();
   }
 }
 

@@ -24,7 +24,7 @@ export type Story = {
 const DOCUMENT = {
   supporting_document_attributes: { submitted_url: "https://files.test/invoice.pdf" },
 };
-const TOLD_MAX_MS = 15_000;
+const REPORTED_MAX_MS = 15_000;
 const ASK_MS = 100;
 
 const RAMP_STORIES: Record<RampEvent, Story> = {
@@ -32,7 +32,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     statuses: KYC_STATUSES.filter((status) => status !== "not_started"),
     default_status: "approved",
     play: async (api, status) => {
-      const id = await makeUser(api);
+      const id = await createUser(api);
       await setKyc(api, id, status);
       return { record: "user", id };
     },
@@ -41,8 +41,8 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     statuses: PAYMENT_DETAIL_STATUSES,
     default_status: "pending",
     play: async (api, status) => {
-      const user_id = await makeApprovedUser(api);
-      const id = await makePaymentDetail(api, user_id);
+      const user_id = await createApprovedUser(api);
+      const id = await createPaymentDetail(api, user_id);
       const path = `/sandbox/users/${user_id}/payment_details/${id}`;
       await api.send("PATCH", path, { payment_detail: { status } });
       return { record: "payment_detail", id };
@@ -57,7 +57,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     },
     play: async (api, status) => {
       // With a document it would not stay in the checks.
-      const id = await makeOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
+      const id = await createOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
       await api.send("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
       return { record: "offramp", id };
     },
@@ -67,7 +67,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     default_status: "crypto_sent",
     goes_on: { sending_fiat: "it continues automatically" },
     play: async (api, status) => {
-      const id = await makeOnramp(api);
+      const id = await createOnramp(api);
       await api.send("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
       return { record: "onramp", id };
     },
@@ -102,15 +102,15 @@ async function playPaidInvoice(
   payment_status: OfframpStatus,
 ): Promise<Triggered> {
   const since = await api.ask<string>(({ clock }) => clock.now, "GET", "/sandbox/clock");
-  const id = await makeInvoice(api, {
+  const id = await createInvoice(api, {
     meta: { format: "svc_salary" },
     invoiceItems: [{ name: "Salary", currency: "EUR", quantity: 1, unitPrice: "100000" }],
     sellerInfo: { email: "maria@sample.example" },
   });
-  const offramp_id = await makeOfframp(api, { ...DOCUMENT, invoice_id: id });
+  const offramp_id = await createOfframp(api, { ...DOCUMENT, invoice_id: id });
   const status = { offramp: { status: payment_status } };
   await api.send("PATCH", `/sandbox/offramps/${offramp_id}`, status);
-  const end_ms = performance.now() + TOLD_MAX_MS;
+  const end_ms = performance.now() + REPORTED_MAX_MS;
   while (!(await isReported(api, { event, id, since }))) {
     if (performance.now() > end_ms) {
       throw new StartupError(
@@ -137,7 +137,7 @@ async function isReported(
 }
 
 async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {
-  const id = await makeInvoice(api, {
+  const id = await createInvoice(api, {
     invoiceItems: [{ name: "Consulting", currency: "USD", quantity: 2, unitPrice: "9999" }],
   });
   if (status !== "open") {
@@ -146,7 +146,7 @@ async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {
   return { record: "invoice", id };
 }
 
-function makeInvoice(api: ApiClient, about: object): Promise<string> {
+function createInvoice(api: ApiClient, about: object): Promise<string> {
   return api.ask<string>(({ id }) => id, "POST", "/invoices", {
     invoiceNumber: `trigger-${randomUUID().slice(0, 8)}`,
     convert: true,
@@ -168,15 +168,15 @@ function setKyc(api: ApiClient, user_id: string, status: string): Promise<void> 
   return api.send("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
 }
 
-async function makeApprovedUser(api: ApiClient): Promise<string> {
-  const user_id = await makeUser(api);
+async function createApprovedUser(api: ApiClient): Promise<string> {
+  const user_id = await createUser(api);
   await setKyc(api, user_id, "approved");
   return user_id;
 }
 
-async function makeOfframp(api: ApiClient, about: object): Promise<string> {
-  const user_id = await makeApprovedUser(api);
-  const payment_detail_id = await makePaymentDetail(api, user_id);
+async function createOfframp(api: ApiClient, about: object): Promise<string> {
+  const user_id = await createApprovedUser(api);
+  const payment_detail_id = await createPaymentDetail(api, user_id);
   const quotes = `/users/${user_id}/quotes`;
   const quote_id = await api.ask<string>(({ quote }) => quote.id, "POST", quotes, {
     quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
@@ -194,8 +194,8 @@ async function makeOfframp(api: ApiClient, about: object): Promise<string> {
   });
 }
 
-async function makeOnramp(api: ApiClient): Promise<string> {
-  const user_id = await makeApprovedUser(api);
+async function createOnramp(api: ApiClient): Promise<string> {
+  const user_id = await createApprovedUser(api);
   const path = `/users/${user_id}/onramps`;
   return api.ask<string>(({ onramp }) => onramp.id, "POST", path, {
     onramp: {
@@ -209,7 +209,7 @@ async function makeOnramp(api: ApiClient): Promise<string> {
   });
 }
 
-function makeUser(api: ApiClient): Promise<string> {
+function createUser(api: ApiClient): Promise<string> {
   return api.ask<string>(({ user }) => user.id, "POST", "/users", {
     user: {
       beneficiary_type: "individual",
@@ -220,7 +220,7 @@ function makeUser(api: ApiClient): Promise<string> {
   });
 }
 
-function makePaymentDetail(api: ApiClient, user_id: string): Promise<string> {
+function createPaymentDetail(api: ApiClient, user_id: string): Promise<string> {
   const path = `/users/${user_id}/payment_details`;
   return api.ask<string>(({ payment_detail }) => payment_detail.id, "POST", path, {
     payment_detail: {

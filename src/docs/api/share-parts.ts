@@ -32,8 +32,8 @@ function isPlain(schema: Json): boolean {
 /** Every enum becomes a component that explains its values; its uses refer to it. */
 export function shareEnums(document: Json): Json {
   const shared: Record<string, Json> = {};
-  const walk = (value: Json): Json => {
-    if (Array.isArray(value)) return value.map(walk);
+  const replaceEnums = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(replaceEnums);
     if (value === null || typeof value !== "object") return value;
     const name = Array.isArray(value.enum) ? findEnum(value.enum) : undefined;
     if (name !== undefined) {
@@ -46,12 +46,15 @@ export function shareEnums(document: Json): Json {
       };
     }
     return Object.fromEntries(
-      Object.entries<Json>(value).map(([key, inner]) => [key, walk(inner)]),
+      Object.entries<Json>(value).map(([key, inner]) => [key, replaceEnums(inner)]),
     );
   };
-  const walked = walk(document);
-  const { schemas } = walked.components;
-  return { ...walked, components: { ...walked.components, schemas: { ...schemas, ...shared } } };
+  const replaced = replaceEnums(document);
+  const { schemas } = replaced.components;
+  return {
+    ...replaced,
+    components: { ...replaced.components, schemas: { ...schemas, ...shared } },
+  };
 }
 
 function enumSchema(name: EnumName, values: readonly string[]): Json {

@@ -27,22 +27,22 @@ export type SyncDeps = InvoiceUseCaseDeps & { database: Database };
 export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<void> {
   // Several changes of one invoice are one job.
   const by_invoice = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-  for (const tasks of by_invoice.values()) await carryOne(deps, set, tasks);
+  for (const tasks of by_invoice.values()) await syncInvoice(deps, set, tasks);
 }
 
-async function carryOne(deps: SyncDeps, set: TaskSet, wanted: Task[]): Promise<void> {
+async function syncInvoice(deps: SyncDeps, set: TaskSet, wanted: Task[]): Promise<void> {
   const key = { account_id: wanted[0]!.account_id, id: wanted[0]!.record_id };
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, wanted);
     if (tasks.length === 0) return;
     const [row] = await findInvoices(tx, [key]);
     const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
-    if (entry?.invoice.shared_with) await tellOther(tx, deps, entry, set.now);
+    if (entry?.invoice.shared_with) await notifyParty(tx, deps, entry, set.now);
     set.finish(tx, tasks);
   });
 }
 
-async function tellOther(
+async function notifyParty(
   tx: Transaction,
   { keyring, index_key }: SyncDeps,
   entry: KeyedInvoice,

@@ -87,8 +87,8 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
       // The bank may or may not have received it, so it is neither sent again nor canceled. It
       // continues with the bank's answer, or when the gate opens.
       held.add(entry.offramp.id);
-      const is_news = entry.offramp.status_message !== closed;
-      if (is_news) changes.push(changeOfframp(entry, { status_message: closed }, set.now));
+      const is_changed = entry.offramp.status_message !== closed;
+      if (is_changed) changes.push(changeOfframp(entry, { status_message: closed }, set.now));
     }
   }
   updatePayouts(tx, changed);

@@ -10,7 +10,7 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
-import { least, minorToText } from "../../platform/money.ts";
+import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs, lockUsers } from "../../users/store.ts";
@@ -193,11 +193,11 @@ function takePart(
 ): { free: bigint; more: bigint; is_enough: boolean } {
   const { account_id, user_id, deposit_token: token } = quote;
   const others = [...reservations.values()].filter(({ id }) => id !== quote.id);
-  const spoken_for =
+  const reserved =
     (taken.get(balanceName(quote)) ?? 0n) + sumReserved(others, { account_id, user_id, token });
-  const left = balances.get(owedKey(quote)) - spoken_for;
+  const left = balances.get(owedKey(quote)) - reserved;
   const free = left > 0n ? left : 0n;
-  const usable = least(free, due);
+  const usable = minOf(free, due);
   const counted = quote.received + quote.from_balance;
   return { free, more: usable > counted ? usable - counted : 0n, is_enough: usable === due };
 }

@@ -4,7 +4,7 @@ import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { findBalances } from "../../ledger/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { least } from "../../platform/money.ts";
+import { minOf } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
@@ -32,10 +32,10 @@ function decideFunding(
     return { decision: "nothing" };
   }
   if (quote.token_amount === 0n) return { decision: "nothing" };
-  const available = least(counted, owed);
+  const available = minOf(counted, owed);
   const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
   if (available < enough) return { decision: "short" };
-  const used = least(available, quote.token_amount);
+  const used = minOf(available, quote.token_amount);
   return { decision: "fund", used, hold: isLate(quote, deposits, enough) ? "late_deposit" : null };
 }
 

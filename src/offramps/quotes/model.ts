@@ -1,7 +1,7 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
-import { least } from "../../platform/money.ts";
+import { minOf } from "../../platform/money.ts";
 
 export type Quote = {
   account_id: string;
@@ -79,5 +79,5 @@ export function fundingProblems(quote: Quote, now: Date): Problem[] {
 
 /** How much a deposit may be short: at most the setting, and a tenth of the quote's fees. */
 export function toleranceOf(quote: Quote, tolerance_max: bigint): bigint {
-  return least(tolerance_max, quote.token_fees / 10n);
+  return minOf(tolerance_max, quote.token_fees / 10n);
 }

@@ -13,7 +13,7 @@ const GROUP = 4;
 
 const VALUES = new Map([...SYMBOLS].map((symbol, value) => [symbol, value]));
 
-export function makeDepositCode(): string {
+export function createDepositCode(): string {
   const symbols = Array.from({ length: LENGTH - 1 }, () => SYMBOLS[randomInt(SYMBOLS.length)]!);
   return symbols.join("") + checkSymbol(symbols);
 }

@@ -50,14 +50,18 @@ export function takeCredits(
     const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
     // A line that another reader wrote concurrently is neither written nor posted again.
     const written = await insertFiatDeposits(tx, keyed, now);
-    const news = keyed.filter((deposit) => written.has(deposit.id));
-    if (news.length === 0) return;
-    const subjects = news.map(({ account_id, id, key }) => ({ account_id, subject_id: id, key }));
+    const recorded = keyed.filter((deposit) => written.has(deposit.id));
+    if (recorded.length === 0) return;
+    const subjects = recorded.map(({ account_id, id, key }) => ({
+      account_id,
+      subject_id: id,
+      key,
+    }));
     createSubjectKeys(tx, account_keys, subjects, now);
-    postEntries(tx, news.filter((deposit) => deposit.is_posted).map(fiatDepositReceived), now);
+    postEntries(tx, recorded.filter((deposit) => deposit.is_posted).map(fiatDepositReceived), now);
     enqueueTasks(
       tx,
-      news
+      recorded
         .filter((deposit) => deposit.status === "matching")
         .map((deposit) => taskNow(MOVE_DEPOSIT_TASK, deposit, now)),
     );

@@ -130,9 +130,9 @@ describe("a claim with the payer's signature", () => {
     ]);
     const names = ["create", "declareSentPayment", "trackTransaction", "paid"];
     expect(history(paid)).toEqual(names);
-    const told = ["create", "declareSentPayment", "paid"];
-    expect(await namesOf(server, seller.account_id, id)).toEqual(told);
-    expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "paid"];
+    expect(await namesOf(server, seller.account_id, id)).toEqual(event_names);
+    expect(await namesOf(server, buyer.account_id, id)).toEqual(event_names);
     const [event] = (await eventsOf(server, buyer.account_id, id)).slice(-1);
     expect(event!.body.invoice.trackedTransactions).toEqual(paid.trackedTransactions);
   });
@@ -173,8 +173,8 @@ describe("a claim with the payer's signature", () => {
     const path = `/invoices?search=${tx_id}`;
     const { invoices } = good(await server.call("GET", path, undefined, { key: buyer.key }));
     expect(invoices).toMatchObject([{ id, status: "paid" }]);
-    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
-    expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, buyer.account_id, id)).toEqual(event_names);
   });
 
   it("is paid at once when the transfer was final before the claim", async () => {
@@ -218,9 +218,9 @@ describe("a claim without a signature", () => {
     const paid = good(await change(server, id, "declareReceivedPayment", seller.key));
     expect(paid.status).toBe("paid");
     await settle(server);
-    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
-    expect(await namesOf(server, seller.account_id, id)).toEqual(told);
-    expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, seller.account_id, id)).toEqual(event_names);
+    expect(await namesOf(server, buyer.account_id, id)).toEqual(event_names);
   });
 
   it("that the seller confirmed early is tracked and reported as paid when it is final", async () => {
@@ -233,8 +233,8 @@ describe("a claim without a signature", () => {
       status: "paid",
       trackedTransactions: [{ txHash: tx_id }],
     });
-    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
-    expect(await namesOf(server, seller.account_id, id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, seller.account_id, id)).toEqual(event_names);
   });
 });
 
@@ -329,8 +329,8 @@ describe("a transfer that two invoices name", () => {
     await settle(server);
     good(await change(server, second.id, "declareReceivedPayment", seller.key));
     await settle(server);
-    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
-    expect(await namesOf(server, buyer.account_id, second.id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, buyer.account_id, second.id)).toEqual(event_names);
     expect(await show(server, first.id, buyer.key)).toMatchObject({
       status: "open",
       trackedTransactions: [],

@@ -121,10 +121,10 @@ describe("an offramp with an invoice_id", () => {
       expect((await show(server, invoice.requestId, key)).id).toBe(invoice.id);
       expect((await show(server, failed.requestId, key)).id).toBe(invoice.id);
     }
-    const told = ["create", ...PAID, "c2fPaymentFailed"];
-    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(told);
+    const event_names = ["create", ...PAID, "c2fPaymentFailed"];
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(event_names);
     const events = await eventsOf(server, server.account_id, invoice.id);
-    expect(events.map((event) => event.name)).toEqual(told);
+    expect(events.map((event) => event.name)).toEqual(event_names);
     expect(events.map((event) => event.body.invoice.requestId)).toEqual([
       ...Array(4).fill(invoice.requestId),
       failed.requestId,
@@ -144,7 +144,7 @@ describe("an offramp with an invoice_id", () => {
     await settle(server);
     const again = await eventsOf(server, seller.account_id, invoice.id);
     // The sandbox's bank may return this attempt as well: the requested outcome applies to each.
-    const after = again.slice(told.length, told.length + 3);
+    const after = again.slice(event_names.length, event_names.length + 3);
     expect(after.map((event) => event.name)).toEqual(PAID);
     const request_ids = after.map((event) => event.body.invoice.requestId);
     expect(request_ids).toEqual(Array(3).fill(failed.requestId));
@@ -160,11 +160,11 @@ describe("an offramp with an invoice_id", () => {
   it("that fails after the deposit lets another pay it, under the new requestId", async () => {
     const invoice = await bill();
     await payOut(invoice.id, { outcome: "failed" });
-    const told = ["create", "declareSentPayment", "c2fPaymentFailed"];
-    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(told);
+    const event_names = ["create", "declareSentPayment", "c2fPaymentFailed"];
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(event_names);
     await payOut(invoice.id);
     expect((await show(server, invoice.id)).status).toBe("paid");
-    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual([...told, ...PAID]);
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual([...event_names, ...PAID]);
   });
 
   it("that bounced and is given up is reported once, and then another may pay", async () => {
@@ -404,8 +404,8 @@ describe("what an offramp cannot pay", () => {
       { field: "offramps[1].invoice_id", code: "record_not_unique" },
     ]);
     const answers = await Promise.all(Array.from({ length: 20 }, () => pay(twice.id)));
-    const made = answers.filter(({ answer: { status } }) => status === 200);
-    expect(made).toHaveLength(1);
+    const created = answers.filter(({ answer: { status } }) => status === 200);
+    expect(created).toHaveLength(1);
   });
 
   it("is one that was canceled after the offramp was created: its quote is not executed", async () => {

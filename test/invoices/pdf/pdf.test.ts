@@ -27,8 +27,8 @@ function fetchPdf(
 
 async function createMany(at: TestServer, count: number, invoiceItems: unknown[]) {
   const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) {
-    const invoiceNumber = `${made} with ${invoiceItems.length} at once`;
+  for (let index = 0; index < count; index += 1) {
+    const invoiceNumber = `${index} with ${invoiceItems.length} at once`;
     ids.push(good(await create(at, { ...FULL, invoiceNumber, invoiceItems })).id);
   }
   return ids;

@@ -45,7 +45,7 @@ async function openPayout(status: string): Promise<Story> {
 }
 
 /** Waits until the bank's answers are read. */
-async function hear(): Promise<void> {
+async function readAnswers(): Promise<void> {
   await advance(server, 2_000);
 }
 
@@ -99,9 +99,9 @@ describe("a bank that does not respond", () => {
     bank.manner = "lost_answer";
     const story = await openPayout("fiat_sent");
     await advance(server, MINUTE_MS);
-    const told = bank.handed_over.filter((one) => one.end_to_end_id === idOf(story, 1));
-    expect(told.length).toBeGreaterThanOrEqual(1);
-    expect(new Set(told.map((one) => one.amount))).toEqual(new Set([AMOUNT]));
+    const submitted = bank.handed_over.filter((one) => one.end_to_end_id === idOf(story, 1));
+    expect(submitted.length).toBeGreaterThanOrEqual(1);
+    expect(new Set(submitted.map((one) => one.amount))).toEqual(new Set([AMOUNT]));
     expect((await story.show()).status).toBe("fiat_sent");
   });
 
@@ -114,7 +114,7 @@ describe("a bank that does not respond", () => {
     expectRefusal(await story.giveUp(), "invalid_transition");
     expectRefusal(await story.reroute(), "invalid_transition");
     bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("fiat_sent");
   });
 });
@@ -128,9 +128,9 @@ describe("a bank that repeats or contradicts itself, or reports unknown payments
     const answer = bank.say(idOf(story, 1), "booked");
     bank.repeat(answer);
     const other = bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     bank.repeat(answer);
-    await hear();
+    await readAnswers();
     expect((await story.show()).status).toBe("fiat_sent");
     expect((await ledgerBalance(server, "bank", "eur")) - before).toBe(-AMOUNT);
     expect(await outcomeOf(other.bank_reference)).toBe("out_of_order");
@@ -142,12 +142,12 @@ describe("a bank that repeats or contradicts itself, or reports unknown payments
     await settle(server);
     const less = bank.say(idOf(story, 1), "booked", { amount: AMOUNT - 1n });
     const other = bank.say(idOf(story, 1), "booked", { currency: "usd" });
-    await hear();
+    await readAnswers();
     expect((await story.show()).status).toBe("sending_fiat");
     expect(await outcomeOf(less.bank_reference)).toBe("conflict");
     expect(await outcomeOf(other.bank_reference)).toBe("conflict");
     bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("fiat_sent");
   });
 
@@ -157,7 +157,7 @@ describe("a bank that repeats or contradicts itself, or reports unknown payments
     const booked = bank.say("nobody", "booked", { account_id, amount: 5n });
     const returned = bank.say(`${"0".repeat(32)}001`, "returned", { account_id, amount: 700n });
     const empty = bank.say("nothing", "returned", { account_id, amount: 0n });
-    await hear();
+    await readAnswers();
     expect((await ledgerBalance(server, "suspense", "eur")) - before).toBe(-700n);
     for (const { bank_reference } of [booked, returned, empty]) {
       expect(await outcomeOf(bank_reference)).toBe("no_such_payment");
@@ -171,11 +171,11 @@ describe("a payment that does not arrive", () => {
     const story = await openPayout("sending_fiat");
     await settle(server);
     bank.say(idOf(story, 1), "rejected");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("failed");
     expect(await story.owed()).toBe(await story.total());
     const late = bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     expect(await outcomeOf(late.bank_reference)).toBe("out_of_order");
     expect((await story.show()).status).toBe("failed");
   });
@@ -193,7 +193,7 @@ describe("a payment that does not arrive", () => {
     const before = await read();
     await advance(server, 21 * 24 * HOUR_MS);
     bank.say(idOf(story, 1), "returned", { amount });
-    await hear();
+    await readAnswers();
     await story.waitForStatus("bounced");
     const after = await read();
     expect(after.return_costs - before.return_costs).toBe(expected.return_costs);
@@ -209,10 +209,10 @@ describe("a payment that does not arrive", () => {
     const story = await openPayout("sending_fiat");
     await settle(server);
     bank.say(idOf(story, 1), "returned");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("bounced");
     const late = bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     expect(await outcomeOf(late.bank_reference)).toBe("out_of_order");
     expect((await story.show()).status).toBe("bounced");
   });
@@ -220,7 +220,7 @@ describe("a payment that does not arrive", () => {
   it("is returned in another currency: posted to suspense, and the payment counts as made", async () => {
     const story = await openPayout("fiat_sent");
     const answer = bank.say(idOf(story, 1), "returned", { currency: "usd" });
-    await hear();
+    await readAnswers();
     expect(await outcomeOf(answer.bank_reference)).toBe("suspense");
     expect((await story.show()).status).toBe("fiat_sent");
   });
@@ -232,7 +232,7 @@ describe("a re-route", () => {
     const before = await story.show();
     const fees = await ledgerBalance(server, "fees", "eur");
     bank.say(idOf(story, 1), "returned");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("bounced");
     const other = await addPaymentDetail(server, story.user_id, "eur");
     good(await story.reroute(other));
@@ -252,7 +252,7 @@ describe("a re-route", () => {
   it("attempt 1 returned after attempt 2 was sent: posted to suspense, attempt 2 continues", async () => {
     const story = await openPayout("fiat_sent");
     bank.say(idOf(story, 1), "returned");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("bounced");
     bank.manner = "is_silent";
     good(await story.reroute());
@@ -261,13 +261,13 @@ describe("a re-route", () => {
     const before = await ledgerBalance(server, "suspense", "eur");
     const again = bank.say(idOf(story, 1), "returned");
     const booked = bank.say(idOf(story, 1), "booked");
-    await hear();
+    await readAnswers();
     expect(await outcomeOf(again.bank_reference)).toBe("suspense");
     expect(await outcomeOf(booked.bank_reference)).toBe("out_of_order");
     expect((await ledgerBalance(server, "suspense", "eur")) - before).toBe(-AMOUNT);
     expect((await story.show()).status).toBe("sending_fiat");
     bank.say(idOf(story, 2), "booked");
-    await hear();
+    await readAnswers();
     expect((await story.waitForStatus("fiat_sent")).payout_reference.end_to_end_id).toBe(
       idOf(story, 2),
     );
@@ -276,7 +276,7 @@ describe("a re-route", () => {
   it("is refused to a payment detail of another user, currency or state", async () => {
     const story = await openPayout("fiat_sent");
     bank.say(idOf(story, 1), "returned");
-    await hear();
+    await readAnswers();
     await story.waitForStatus("bounced");
     const stranger = await openStory(server);
     expectRefusal(await story.reroute(stranger.payment_detail_id), "record_not_found");

@@ -36,8 +36,8 @@ it("notifies the operator of a payout that the bank does not answer, and moves n
   expect(before.body.offramp.status_message).toBeNull();
 
   await server.call("POST", "/sandbox/clock", { advance_ms: 3 * HOUR_MS });
-  const chased = await server.call("GET", path);
-  expect(chased.body.offramp).toMatchObject({
+  const flagged = await server.call("GET", path);
+  expect(flagged.body.offramp).toMatchObject({
     status: "sending_fiat",
     status_message: expect.stringMatching(/bank has not confirmed/),
   });

@@ -132,9 +132,9 @@ describe("a deposit that no quote can use stays owed and can be refunded or reus
     good(await story.giveUp());
     expect(await story.owed()).toBe(600);
     const smaller = await story.addQuote();
-    const made = good(await story.add(smaller, [{ amount: 100 }]));
+    const created = good(await story.add(smaller, [{ amount: 100 }]));
     good(await story.fund(smaller));
-    await story.waitForStatus("fiat_sent", made.offramps[0].id);
+    await story.waitForStatus("fiat_sent", created.offramps[0].id);
     expect(await story.owed()).toBe(rounded(600 - (await story.total(smaller))));
   });
 
@@ -173,9 +173,9 @@ describe("a deposit that no quote can use stays owed and can be refunded or reus
     await story.waitForStatus("fiat_sent");
     expect(await story.owed()).toBe(amount);
     const next = await story.addQuote();
-    const made = good(await story.add(next, [{ amount: 1000 }]));
+    const created = good(await story.add(next, [{ amount: 1000 }]));
     expect(good(await story.fund(next)).quote.executed).toBe(true);
-    await story.waitForStatus("fiat_sent", made.offramps[0].id);
+    await story.waitForStatus("fiat_sent", created.offramps[0].id);
     expect(await story.owed()).toBe(0);
     expectRefusal(await story.fund(next), "quote_already_executed");
   });
@@ -209,10 +209,10 @@ describe("a deposit that no quote can use stays owed and can be refunded or reus
     expect(await story.owed()).toBe(amount);
     expectRefusal(await story.giveUp(), "invalid_transition");
     const next = await story.addQuote();
-    const made = good(await story.add(next, [{ amount: 1000 }, { amount: 500 }]));
+    const created = good(await story.add(next, [{ amount: 1000 }, { amount: 500 }]));
     good(await story.fund(next));
-    await story.waitForStatus("fiat_sent", made.offramps[1].id);
-    await story.waitForStatus("fiat_sent", made.offramps[0].id);
+    await story.waitForStatus("fiat_sent", created.offramps[1].id);
+    await story.waitForStatus("fiat_sent", created.offramps[0].id);
   });
 
   it("mined in time, but the quote was not executed before its expiry: owed", async () => {
@@ -272,7 +272,7 @@ describe("one transfer and two quotes", () => {
   it("one transaction that pays both: one is executed, the other funded from the balance", async () => {
     const story = await openStory(server);
     const other = await story.addQuote();
-    const made = good(await story.add(other, [{ amount: 50 }]));
+    const created = good(await story.add(other, [{ amount: 50 }]));
     const tx_id = txId("both");
     const second = await story.total(other);
     await deposit(server, { quote_id: story.quote_id, amount: await story.total(), tx_id });
@@ -282,7 +282,7 @@ describe("one transfer and two quotes", () => {
     expectRefusal(await story.execute(tx_id, other), "record_not_unique");
     expect(await story.owed()).toBe(second);
     good(await story.fund(other));
-    await story.waitForStatus("fiat_sent", made.offramps[0].id);
+    await story.waitForStatus("fiat_sent", created.offramps[0].id);
     expect(await story.owed()).toBe(0);
   });
 });

@@ -135,8 +135,8 @@ it("eight concurrent calls for two quotes share one balance, and nothing is take
   expect(rows.map(({ is_funded }) => is_funded)).toEqual([true, false]);
   expect(Number(rows[1]!.from_balance) / 1e6).toBe(rounded(700 - total));
   expect(await story.owed()).toBe(rounded(700 - total));
-  const walked = await server.call("PATCH", `/sandbox/offramps/${second.id}`, {
+  const forced = await server.call("PATCH", `/sandbox/offramps/${second.id}`, {
     offramp: { status: "fiat_sent" },
   });
-  expect(good(walked).offramp.status).toBe("fiat_sent");
+  expect(good(forced).offramp.status).toBe("fiat_sent");
 });

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  createDepositCode,
   findDepositCodes as findWithPlaces,
   formatDepositCode,
   isDepositCode,
-  makeDepositCode,
 } from "../../../src/onramps/deposits/deposit-code.ts";
 
 const findDepositCodes = (text: string) => [
   ...new Set(findWithPlaces(text).map(({ code }) => code)),
 ];
 const SYMBOLS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-const codes = Array.from({ length: 200 }, makeDepositCode);
+const codes = Array.from({ length: 200 }, createDepositCode);
 const anyCode = fc.constantFrom(...codes);
 
 describe("a deposit code", () => {
@@ -94,7 +94,7 @@ describe("a code in a bank's text", () => {
   });
 
   it("a million random texts contain none of a thousand issued codes", () => {
-    const given_out = new Set(Array.from({ length: 1_000 }, makeDepositCode));
+    const given_out = new Set(Array.from({ length: 1_000 }, createDepositCode));
     const alphabet = `${SYMBOLS}${SYMBOLS.toLowerCase()}01OIL -/,.`;
     let state = 20261115;
     const next = () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isDepositCode, makeDepositCode } from "../../../src/onramps/deposits/deposit-code.ts";
+import { createDepositCode, isDepositCode } from "../../../src/onramps/deposits/deposit-code.ts";
 import { takeCredits } from "../../../src/onramps/deposits/record-credits.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
@@ -89,7 +89,7 @@ describe("a deposit that does not match waits for the operator", () => {
 
   it("a known code next to one that was never issued; overlapping codes do not count", async () => {
     const onramp = await openOnramp(server);
-    const strange = makeDepositCode();
+    const strange = createDepositCode();
     const text = `${onramp.code}, ${strange}`;
     const deposit = await receive(server, { amount: 1004, deposit_message: text });
     expect(deposit).toMatchObject({ status: "unmatched", reason: "two_codes" });
@@ -348,7 +348,7 @@ describe("a bank other than the sandbox's", () => {
     });
     const onramp = await openOnramp(scripted);
     const line = credit(scripted, { text: onramp.code });
-    for (let told = 0; told < 20; told += 1) bank.receive(line);
+    for (let count = 0; count < 20; count += 1) bank.receive(line);
     const deps = (one: TestServer) => ({
       database: one.core.database,
       keyring: one.core.keyring,
