@@ -23,7 +23,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         await page.getByRole("button", { name: "Start" }).click();
         await heading(page, "Your company").waitFor();
         await check("business-company");
-        // No birth date is known that could unmask it: it is kept, or replaced.
+        // No birth date is known to unmask it: it is kept, or replaced.
         await page.getByText("I•••").waitFor();
         await page.getByLabel("Registration number").fill("HRB 123456");
         await page.getByLabel("What does the company do?").fill("Pays people");

@@ -14,7 +14,7 @@ const MEBI = 1024 * 1024;
 let stage: Stage;
 let directory: string;
 let unreadable_file: string;
-/** As a newer phone takes it, beyond the server's limit. */
+/** A photo of a newer phone, above the server's limit. */
 let large_photo: string;
 beforeAll(async () => {
   stage = await openStage();
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const openAt = (page: Page, step: string) => stage.openAt(page, ANA, step);
 
-/** A whole picture, but of the hierarchical kind, which browsers do not know. */
+/** A valid picture in hierarchical JPEG, which browsers cannot decode. */
 function unreadable(size: number): Buffer {
   const picture = Buffer.alloc(size);
   stage.photos.front.buffer.copy(picture);
@@ -60,7 +60,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByText("This file is not a JPG, PNG or PDF. Please").waitFor();
       await choose(Buffer.alloc(0));
       await page.getByText("This file is empty.").waitFor();
-      // By its path, as the chooser does it: the browser need not read what it refuses.
+      // By path, like the file dialog: the browser need not read a file that it refuses.
       await page.setInputFiles(FRONT, unreadable_file);
       await page.getByText("This file is larger than 10 MB (11 MB).").waitFor();
       await choose(Buffer.from("\0\0\0\x18ftypheic and so on", "latin1"));
@@ -82,9 +82,9 @@ describe("a photo that is too large to send", () => {
     return file!;
   }
 
-  /** What the server has of it, and how it looks there. */
+  /** The size and orientation of the file that the server has. */
   async function readStored(page: Page, user_id: string) {
-    // Loaded anew, the page shows what the server has.
+    // After a reload, the page shows the server's file.
     await page.reload();
     await page.locator("#slot-selfie img").waitFor();
     const look = `fetch(document.querySelector("#slot-selfie img").src).then((answer) => answer.blob()).then(
@@ -97,7 +97,7 @@ describe("a photo that is too large to send", () => {
     return { ...(await findStored(user_id)), ...shown };
   }
 
-  test("is made smaller in the browser, in its proportions, without what it says of itself", async () => {
+  test("is made smaller in the browser, in its proportions, without its metadata", async () => {
     await stage.visit(360, async ({ page, errors }) => {
       const user_id = await openAt(page, "selfie");
       await page.setInputFiles("input[data-slot=selfie]", large_photo);
@@ -128,7 +128,7 @@ describe("a photo that is too large to send", () => {
     });
   });
 
-  test("is sent as it is where the browser cannot open it, and so is a PDF", async () => {
+  test("is sent unchanged if the browser cannot decode it, and so is a PDF", async () => {
     await stage.visit(360, async ({ page }) => {
       const user_id = await openAt(page, "document");
       await chooseDocument(page, "Passport");
@@ -146,7 +146,7 @@ describe("a photo that is too large to send", () => {
   });
 });
 
-/** What a camera that was held upright writes into a picture: turn it by a quarter. */
+/** The EXIF orientation of a camera held upright: rotate by 90 degrees. */
 const TURNED = Buffer.from(
   "ffe10022457869660000" +
     "49492a0008000000" +
@@ -157,7 +157,7 @@ const TURNED = Buffer.from(
   "hex",
 );
 
-test("a file that is dropped on its place is taken, and one beside it does no harm", async () => {
+test("a file dropped on its zone is accepted, and one dropped elsewhere does nothing", async () => {
   await stage.visit(1280, async ({ page, errors }) => {
     await openAt(page, "selfie");
     const drop = (selector: string) => `{
@@ -168,7 +168,7 @@ test("a file that is dropped on its place is taken, and one beside it does no ha
       const event = { dataTransfer, bubbles: true, cancelable: true };
       !document.querySelector("${selector}").dispatchEvent(new DragEvent("drop", event));
     }`;
-    // The browser would show the file in place of the page, were the event not taken.
+    // Without the handler, the browser would replace the page with the file.
     expect(await page.evaluate(drop("h1"))).toBe(true);
     await page.getByText("Look straight ahead, in good light.").waitFor();
     expect(await page.evaluate(drop(".drop-zone"))).toBe(true);
@@ -177,7 +177,7 @@ test("a file that is dropped on its place is taken, and one beside it does no ha
   });
 });
 
-test("an upload shows how far it is, and can be broken off", async () => {
+test("an upload shows its progress and can be cancelled", async () => {
   await stage.visit(360, async ({ page, context, errors }) => {
     await openAt(page, "selfie");
     const network = await context.newCDPSession(page);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** A quote of this user with a payout in it, ready but for the proof of identity. */
+/** A quote of this user with a payout, complete except for the proof of identity. */
 async function addPayout(user_id: string): Promise<string> {
   const { server } = stage;
   const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
@@ -42,7 +42,7 @@ async function walkToReview({ page, check }: Visit): Promise<void> {
   await goOn(page, "Where you live");
   await check("address");
 
-  // A phone that needs memory ends the page at any moment: what was typed is still there.
+  // A phone low on memory may end the page any time: typed values are still there.
   await page.getByLabel("Country").selectOption("Portugal");
   await page.getByLabel("Street and number").fill("12 Invented Street");
   const saved = page.waitForResponse((answer) =>
@@ -74,7 +74,7 @@ async function walkToReview({ page, check }: Visit): Promise<void> {
   await check("review");
 }
 
-/** What a reviewer does in the dashboard, in a browser of their own. */
+/** What a reviewer does in the dashboard, in a separate browser. */
 async function approve(width: number, user_id: string): Promise<void> {
   const { server } = stage;
   const { admin_email, admin_password } = server.core.first_start.created!;
@@ -99,7 +99,7 @@ async function approve(width: number, user_id: string): Promise<void> {
 
 describe.each(WIDTHS)("on a screen of %i px", (width) => {
   test(
-    "a person gets through, a reviewer approves, and the refused quote goes out",
+    "a person completes the form, a reviewer approves, and the refused quote is paid",
     async () => {
       const user_id = await stage.addUser(ANA);
       const quote_id = await addPayout(user_id);
@@ -132,7 +132,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     LONG_MS,
   );
 
-  test("known data is masked until the birth date is confirmed, then only looked at", async () => {
+  test("known data is masked until the birth date is confirmed, then only reviewed", async () => {
     const user_id = await stage.addUser({
       ...{ beneficiary_type: "individual", first_name: "Marisol", last_name: "Inventada" },
       ...{ date_of_birth: "21/04/1988", address_line1: "7 Secret Lane", country: "US" },

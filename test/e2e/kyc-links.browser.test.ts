@@ -17,14 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** Sets a user's state as a partner would. */
+/** Sets a user's status, like a partner would. */
 async function setStatus(user_id: string, status: string): Promise<void> {
   const body = { kyc: { status } };
   const set = await stage.server.call("PATCH", `/sandbox/users/${user_id}/kycs`, body);
   expect(set.status, set.text).toBe(200);
 }
 
-test("a look at the link, be it a messenger's preview or the page itself, begins nothing", async () => {
+test("opening the link, by a messenger's preview or as a page, starts nothing", async () => {
   const user_id = await stage.addUser(ANA);
   const link = await stage.makeLink(user_id);
   const looked = await fetch(link);
@@ -57,7 +57,7 @@ test("without script the page says what it needs", async () => {
 });
 
 describe.each(WIDTHS)("on a screen of %i px", (width) => {
-  test("a forged and a replaced link lead to pages that say so", async () => {
+  test("a forged and a replaced link show pages that say so", async () => {
     const user_id = await stage.addUser(ANA);
     const old = await stage.makeLink(user_id);
     const link = await stage.makeLink(user_id);
@@ -74,7 +74,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     });
   });
 
-  test("every outcome says what happened and what comes next", async () => {
+  test("every result page says what happened and what is next", async () => {
     const states = {
       application_queued: "Thank you, we have everything",
       awaiting_manual_review: "A person will review your application",
@@ -82,7 +82,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       suspended: "Your verification is on hold",
       failed: "We could not confirm your identity",
     };
-    // The link goes on showing the result: one person goes through what leads to the next.
+    // The link keeps showing the result: one user goes through all states.
     const lives = [
       ["application_queued", "awaiting_manual_review", "approved", "suspended"],
       ["failed"],
@@ -104,7 +104,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   });
 });
 
-test("asked again, a person reads why, sees what they gave, and sends it once more", async () => {
+test("asked again, a person reads why, sees their data, and submits it again", async () => {
   const known = { date_of_birth: "21/04/1988" };
   const { user_id, token, path } = await addWaiting(stage.server, stage.server, known);
   await stage.visit(360, async ({ page, check }) => {
@@ -137,7 +137,7 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
   });
 });
 
-test("two links in two tabs at once: each person's data ends under their own name", async () => {
+test("two links in two tabs at once: each person's data is stored for that person", async () => {
   const people = [
     { first_name: "Alice", city: "Alicante", user_id: "" },
     { first_name: "Dora", city: "Dortmund", user_id: "" },
@@ -174,7 +174,7 @@ test("two links in two tabs at once: each person's data ends under their own nam
       await addFile(page, "selfie", stage.photos.face);
       await goOn(page, "Review and submit");
       await page.getByText(city).waitFor();
-      // The pictures are shown as well: their addresses name the link.
+      // The images are shown as well: their URLs name the link.
       const look = "[...document.querySelectorAll('main img')].map((one) => one.naturalWidth > 0)";
       await expect.poll(() => page.evaluate(look)).toEqual([true, true]);
     });
@@ -190,8 +190,8 @@ test("two links in two tabs at once: each person's data ends under their own nam
   }
 });
 
-/** Moves the time of the whole server, so it stands last. */
-test("a link that expires while the page is open ends it with what to do", async () => {
+/** Moves the time of the whole server, so it must be the last test. */
+test("a link that expires while the page is open shows what to do", async () => {
   const link = await stage.makeLink(await stage.addUser(ANA));
   await stage.visit(360, async ({ page, check }) => {
     await page.goto(link);

@@ -10,19 +10,19 @@ import {
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type Photos, takePhotos } from "./kyc-walk.ts";
 
-/** A phone and a desk. */
+/** A phone and a desktop. */
 export const WIDTHS = [360, 1280];
-/** For a whole story with many looks at the page; on a busy machine it takes its time. */
+/** For a long test with many page checks on a busy machine. */
 export const LONG_MS = 90_000;
 
 export type Visit = {
   page: Page;
   context: BrowserContext;
-  /** What the page complained about; a request that fails on purpose complains too. */
+  /** The page's console errors; an intended failed request counts too. */
   errors: string[];
-  /** Hosts that were asked for anything. */
+  /** Hosts that received requests. */
   hosts: Set<string>;
-  /** Nothing stands in anyone's way here, and nothing sticks out of the window. */
+  /** Checks accessibility and that nothing overflows the window. */
   check: (name: string) => Promise<void>;
 };
 
@@ -34,13 +34,13 @@ export type Stage = {
   addUser: (fields: Record<string, unknown>) => Promise<string>;
   /** A new user at a step of the page. */
   openAt: (page: Page, fields: Record<string, unknown>, step: string) => Promise<string>;
-  /** A new link for a user; the one before no longer works. */
+  /** A new link for a user; the previous one no longer works. */
   makeLink: (user_id: string) => Promise<string>;
   statusOf: (user_id: string) => Promise<string>;
   close: () => Promise<void>;
 };
 
-/** The whole service and a browser, for stories of people who prove who they are. */
+/** The whole service and a browser, for tests of the KYC page. */
 export async function openStage(): Promise<Stage> {
   const server = await startTestServer();
   let browser: Browser | undefined;

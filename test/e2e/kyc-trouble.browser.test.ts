@@ -19,7 +19,7 @@ function focusedId(page: Page): Promise<string> {
 }
 
 describe.each(WIDTHS)("on a screen of %i px", (width) => {
-  test("what is missing or wrong is said at its field, and the focus goes to the first", async () => {
+  test("missing and wrong values are reported at their field, and the first gets the focus", async () => {
     await stage.visit(width, async ({ page, errors, check }) => {
       await openAt(page, "address");
       await page.getByLabel("Country").selectOption("United States");
@@ -42,7 +42,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     });
   });
 
-  test("a lost connection is said plainly, loses nothing and fixes itself", async () => {
+  test("a lost connection is shown, loses nothing and recovers by itself", async () => {
     await stage.visit(width, async ({ page, context, check }) => {
       await openAt(page, "about");
       await fillAbout(page);
@@ -75,7 +75,7 @@ test("only the sandbox asks not to upload real documents", async () => {
     const notice = page.getByText("Sandbox: do not upload real documents.");
     await openAt(page, "selfie");
     await notice.waitFor();
-    // No test can start a server that moves real money: its answer is played.
+    // A test cannot start a live server: its response is simulated.
     await page.route("**/kyc/*/session", async (route) => {
       const answer = await route.fetch();
       const { kyc } = (await answer.json()) as { kyc: object };
@@ -87,7 +87,7 @@ test("only the sandbox asks not to upload real documents", async () => {
   });
 });
 
-test("in the dark every step is as easy to read", async () => {
+test("every step is accessible in dark mode", async () => {
   await stage.visit(360, async ({ page, check }) => {
     await page.emulateMedia({ colorScheme: "dark" });
     await openAt(page, "document");
@@ -105,7 +105,7 @@ test("in the dark every step is as easy to read", async () => {
 });
 
 test(
-  "the keyboard alone leads from the link to the end",
+  "the whole form can be completed with the keyboard",
   async () => {
     await stage.visit(1280, async ({ page, errors }) => {
       const keys = page.keyboard;
@@ -139,7 +139,7 @@ test(
         await page.getByText("Added", { exact: true }).waitFor();
       };
 
-      // Choosers are caught from the start: to begin with it takes the browser a moment.
+      // Intercepted from the start: the first interception takes the browser a moment.
       page.on("filechooser", () => {});
       await page.goto(await stage.makeLink(await stage.addUser(ANA)));
       await heading(page, /asks you/).waitFor();

@@ -1,11 +1,11 @@
 import type { Browser, Locator, Page } from "playwright-core";
 
-/** A file as the browser's chooser takes it. */
+/** A file for the browser's file dialog. */
 export type Upload = { name: string; mimeType: string; buffer: Buffer };
 
 export type Photos = Record<"front" | "back" | "face", Upload>;
 
-/** Real pictures of invented papers, drawn by the browser itself. */
+/** Real images of invented documents, drawn by the browser itself. */
 export async function takePhotos(browser: Browser): Promise<Photos> {
   const page = await browser.newPage({ viewport: { width: 900, height: 570 } });
   try {
@@ -37,7 +37,7 @@ const FACE = `<body style="margin:0;background:#cfd8df;display:grid;place-items:
 <div style="width:260px;height:340px;background:#d9a98a;border-radius:50%;
 box-shadow:0 -40px 0 30px #4a3428"></div>`;
 
-/** A PDF that any program opens: one empty page. */
+/** A valid PDF: one empty page. */
 export const PDF: Upload = {
   name: "extract.pdf",
   mimeType: "application/pdf",
@@ -53,7 +53,7 @@ export function heading(page: Page, name: string | RegExp): Locator {
   return page.getByRole("heading", { level: 1, name });
 }
 
-/** Goes on, and waits until the next step has the word. */
+/** Continues, and waits until the next step is shown. */
 export async function goOn(page: Page, next: string | RegExp): Promise<void> {
   await page.getByRole("button", { name: "Save and continue" }).click();
   await heading(page, next).waitFor();
@@ -65,7 +65,7 @@ export async function fillDate(page: Page, day: string, month: string, year: str
   await page.getByLabel("Year").fill(year);
 }
 
-/** For a user of whom only the name is known: one part of it is given anew, one kept hidden. */
+/** For a user with a known name only: one part is replaced, one stays hidden. */
 export async function fillAbout(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Change: First names" }).click();
   await page.getByLabel("First names", { exact: true }).fill("Ana Maria");
@@ -87,7 +87,7 @@ export async function fillCompany(page: Page): Promise<void> {
   await page.getByLabel("What does the company do?").fill("Pays the people of other companies");
 }
 
-/** Puts a file into its place as the chooser would, and waits until the server has it. */
+/** Uploads a file through the file dialog, and waits until the server has it. */
 export async function addFile(page: Page, slot: string, file: Upload): Promise<void> {
   await page.locator(`input[type=file][data-slot=${slot}]`).setInputFiles(file);
   await page.locator(`#slot-${slot}`).getByText("Added", { exact: true }).waitFor();

@@ -53,7 +53,7 @@ async function commentOf(user_id: string): Promise<string> {
 }
 
 describe("prechecks", () => {
-  it("send back a name that is not the known one, and keep it out of the user's record", async () => {
+  it("send back a name that differs from the record, and leave the record unchanged", async () => {
     const { user_id } = await submitted({ first_name: "Bertrand", last_name: "Quux" });
     await waitForStatus(server, user_id, "retry_required");
     expect(await commentOf(user_id)).toContain("The name differs from the one that demo has");
@@ -72,7 +72,7 @@ describe("prechecks", () => {
     await waitForStatus(server, user_id, "application_queued");
   });
 
-  it("send back a file that cannot be read any more, and say which", async () => {
+  it("send back a file that can no longer be read, and say which", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);
     await page.open(await openLink(server, user_id));
@@ -88,7 +88,7 @@ describe("prechecks", () => {
     expect(await commentOf(user_id)).toContain("Selfie: The file cannot be opened");
   });
 
-  it("are passed through every state in between, each with its event", async () => {
+  it("record every state in between, each with its event", async () => {
     const { user_id } = await submitted({ first_name: "Bertrand" });
     await waitForStatus(server, user_id, "retry_required");
     const rows = await server.db.database.query<{ to_status: string }>(
@@ -103,7 +103,7 @@ describe("prechecks", () => {
 });
 
 describe("an identity adapter", () => {
-  it("is given data and files in clear, once, although it failed at first", async () => {
+  it("receives data and files in clear, once, although it failed at first", async () => {
     identity.failNext(1);
     const calls = identity.calls();
     const { user_id } = await submitted();
@@ -131,7 +131,7 @@ describe("an identity adapter", () => {
     },
   );
 
-  it("is listened to later, by its list", async () => {
+  it("can report results later, through its list", async () => {
     const { user_id } = await submitted();
     const { application } = await waitFor(() =>
       identity.received.find((one) => one.application.user_id === user_id),
@@ -143,7 +143,7 @@ describe("an identity adapter", () => {
     await waitForStatus(server, user_id, "approved");
   });
 
-  it("is heard once, though it tells the same twenty times at once", async () => {
+  it("has each result applied once, even if reported twenty times at once", async () => {
     const { user_id } = await submitted();
     const { application } = await waitFor(() =>
       identity.received.find((one) => one.application.user_id === user_id),
@@ -156,7 +156,7 @@ describe("an identity adapter", () => {
       );
     await Promise.all(Array.from({ length: 20 }, () => tell("one", "approved")));
     expect(await statusOf(server, user_id)).toBe("approved");
-    // What contradicts it comes too late, and is noted.
+    // A contradicting result is too late, and only recorded.
     await tell("two", "failed");
     expect(await statusOf(server, user_id)).toBe("approved");
     const [events] = await server.db.database.query<{ count: bigint }>(
@@ -174,7 +174,7 @@ describe("an identity adapter", () => {
     ]);
   });
 
-  it("does not approve a birth date that contradicts the account's, which stays as it is", async () => {
+  it("does not approve a birth date that contradicts the account's, which stays unchanged", async () => {
     identity.atOnce = "approved";
     const { user_id } = await submitted({}, { date_of_birth: "22/04/1988" });
     await waitForStatus(server, user_id, "awaiting_manual_review");
@@ -182,7 +182,7 @@ describe("an identity adapter", () => {
     expect(shown.body.user).toMatchObject({ date_of_birth: "22/04/1988", city: null });
   });
 
-  it("does not approve somebody whom the account has renamed since the submission", async () => {
+  it("does not approve a user whom the account has renamed since the submission", async () => {
     const { user_id } = await submitted();
     const { application } = await waitFor(() =>
       identity.received.find((one) => one.application.user_id === user_id),
@@ -193,7 +193,7 @@ describe("an identity adapter", () => {
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
   });
 
-  it("changes nothing for an application that nobody made", async () => {
+  it("changes nothing for an unknown application", async () => {
     const unknown = { account_id: server.account_id, application_id: crypto.randomUUID() };
     const result = { ...unknown, result_id: "x", outcome: "approved", comment: null } as const;
     await applyIdentityResults(deps(), [result], server.core.clock.now());
@@ -206,7 +206,7 @@ describe("an identity adapter", () => {
 });
 
 describe("a business", () => {
-  it("gives company data, its registration and one controlling person", async () => {
+  it("submits company data, its registration and one controlling person", async () => {
     const user_id = await addBusiness(server);
     const page = new PageVisitor(server);
     const opened = await page.open(await openLink(server, user_id));

@@ -10,7 +10,7 @@ export const LIVING = {
   phone: "+351 210 000 000",
 };
 
-/** A user that an account knows by name; more may be given. */
+/** A user whose name the account knows; more fields may be given. */
 export async function addUser(
   server: TestServer,
   fields: Record<string, unknown> = {},
@@ -43,13 +43,13 @@ export async function openLink(server: TestServer, user_id: string, key?: string
   return new URL(made.body.kyc.url).pathname.split("/")[2]!;
 }
 
-/** The page in one browser, without the browser: keeps the cookie, sends the header. */
+/** The page without a browser: keeps the cookie, sends the header. */
 export class PageVisitor {
   readonly #server: TestServer;
   cookie = "";
-  /** Which of its links the page is of; the answer to the opening tells. */
+  /** The link of the page, from the response to opening it. */
   link_id = "";
-  /** Everything that the server answered, to be searched. */
+  /** All responses of the server, for searching. */
   readonly seen: string[] = [];
 
   constructor(server: TestServer) {
@@ -101,7 +101,7 @@ export class PageVisitor {
     return this.send("POST", "/kyc/session/submit");
   }
 
-  /** Gives all that is asked of an individual with a passport, up to the submission. */
+  /** Completes everything for an individual with a passport, up to the submission. */
   async fill(fields: Record<string, unknown> = {}): Promise<void> {
     const identity = { date_of_birth: "21/04/1988", ...LIVING, document_type: "passport" };
     await expectFine(this.save({ ...identity, ...fields }));
@@ -124,7 +124,7 @@ export function multipart(bytes: Uint8Array) {
   return { raw, headers: { "content-type": "multipart/form-data; boundary=kyc" } };
 }
 
-/** A real picture that any viewer opens; `text` stands in it in clear. Level 0 packs nothing. */
+/** A valid image that contains `text` in clear. Compression level 0 keeps it readable. */
 export function png(text = "", width = 320, height = 200, level = 6): Buffer {
   // Each line begins with the number of its filter: none.
   const line = Buffer.concat([Buffer.from([0]), Buffer.alloc(width, 200)]);
@@ -134,7 +134,7 @@ export function png(text = "", width = 320, height = 200, level = 6): Buffer {
   return pngOf(pixels, text, width, height);
 }
 
-/** With these packed pixels, whatever they are. */
+/** With these compressed pixels, valid or not. */
 export function pngOf(pixels: Buffer, text = "", width = 320, height = 200): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

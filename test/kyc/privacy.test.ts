@@ -28,7 +28,7 @@ beforeAll(async () => {
   await page.open(token);
   await page.fill(SECRETS);
   await page.upload("document_front", png(PICTURE));
-  // What is refused is not kept either.
+  // Refused values must not be stored either.
   await page.save({ city: "Canarsieville", phone: "canary" });
   await page.send("GET", `/kyc/${token.slice(1)}x`);
   await page.submit();
@@ -46,7 +46,7 @@ afterAll(() => server.close());
 
 const planted = () => [...Object.values(SECRETS), "canary in a picture", ...tokens];
 
-it("what a person gives, and every token, stands in clear in no table", async () => {
+it("no table contains personal data or a token in clear", async () => {
   const { database } = server.db;
   const tables = await database.query<{ name: string }>(
     `select relname as name from pg_class
@@ -64,7 +64,7 @@ it("what a person gives, and every token, stands in clear in no table", async ()
   }
 });
 
-it("nor in any file of the data directory", async () => {
+it("no file of the data directory contains personal data or a token in clear", async () => {
   const entries = await readdir(server.data_dir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   expect(files.length).toBeGreaterThan(2);
@@ -74,14 +74,14 @@ it("nor in any file of the data directory", async () => {
   }
 });
 
-it("nor in any line of the log", () => {
+it("no line of the log contains personal data or a token", () => {
   const text = lines.join("");
   expect(text).toContain('"route":"/kyc/:token"');
   expect(text).toContain('"route":"/kyc/session/identity"');
   expect(planted().filter((word) => text.includes(word))).toEqual([]);
 });
 
-it("a sealed draft moved to another user does not open", async () => {
+it("a sealed draft moved to another user cannot be decrypted", async () => {
   const other = await addUser(server);
   const page = new PageVisitor(server);
   await page.open(await openLink(server, other));

@@ -20,7 +20,7 @@ afterAll(() => server.close());
 
 const advance = (advance_ms: number) => server.call("POST", "/sandbox/clock", { advance_ms });
 
-/** What lies on the disk of a user. */
+/** The files of a user on disk. */
 async function filesOf(user_id: string, on: TestServer = server): Promise<number> {
   const place = join(on.data_dir, "files", on.account_id, user_id.slice(-2), user_id);
   return (await readdir(place).catch(() => [])).length;
@@ -41,8 +41,8 @@ async function rowsOf(user_id: string) {
   };
 }
 
-describe("files on the disk", () => {
-  it("that were replaced or taken back are deleted after a few minutes", async () => {
+describe("files on disk", () => {
+  it("that were replaced or removed are deleted after a few minutes", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);
     await page.open(await openLink(server, user_id));
@@ -57,7 +57,7 @@ describe("files on the disk", () => {
     expect(shown.status).toBe(200);
   });
 
-  it("are not kept of an upload that was refused", async () => {
+  it("of a refused upload are not kept", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);
     await page.open(await openLink(server, user_id));
@@ -66,7 +66,7 @@ describe("files on the disk", () => {
     expect(await filesOf(user_id)).toBe(0);
   });
 
-  it("of a session that was left alone go when it expires, with all that was typed", async () => {
+  it("of an abandoned session are deleted when it expires, with everything typed", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);
     await page.open(await openLink(server, user_id));
@@ -81,7 +81,7 @@ describe("files on the disk", () => {
 });
 
 describe("after a decision", () => {
-  it("data and files are kept for the days of the setting, then really deleted", async () => {
+  it("data and files are kept for the days of the setting, then deleted", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin, path, "approve");
     await advance(29 * DAY_MS);
@@ -91,13 +91,13 @@ describe("after a decision", () => {
     await advance(60 * MINUTE_MS);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
     expect(await filesOf(user_id)).toBe(0);
-    // What the account knows of its user is the account's, and stays.
+    // The account's own data about its user is kept.
     expect(await statusOf(server, user_id)).toBe("approved");
     admin = (await signInAs(server, server.account_id, "admin")).visitor;
     expect((await admin.get(path)).body).toContain("The files were deleted");
   });
 
-  it("the days count from the last decision, and not while somebody is suspended", async () => {
+  it("the days count from the last decision, and not while the user is suspended", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin, path, "approve");
     await decide(admin, path, "suspend", "a question");
@@ -113,7 +113,7 @@ describe("after a decision", () => {
     expect(await filesOf(user_id)).toBe(0);
   });
 
-  it("of somebody who was asked again and never came back, they go too", async () => {
+  it("data of a user who never answers a retry is deleted too", async () => {
     const { user_id, path } = await addWaiting(server);
     admin = (await signInAs(server, server.account_id, "admin")).visitor;
     await decide(admin, path, "ask_again", "another picture, please");
@@ -139,7 +139,7 @@ describe("after a decision", () => {
 });
 
 describe("erasing a person", () => {
-  it("removes what they gave and what was written of them, the files at once, and the link", async () => {
+  it("deletes their data, the reviewers' notes, the files and the link at once", async () => {
     const { user_id, token, page, path } = await addWaiting(server);
     await decide(admin, path, "approve", "the face fits");
     const notes = () =>
@@ -159,8 +159,8 @@ describe("erasing a person", () => {
   });
 });
 
-describe("the sandbox's own way to a state", () => {
-  it("ends what a person was typing, and leaves a page that shows the result", async () => {
+describe("setting a status in the sandbox", () => {
+  it("deletes the draft, and the page shows the result", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);
     await page.open(await openLink(server, user_id));
@@ -175,7 +175,7 @@ describe("the sandbox's own way to a state", () => {
     expect(await filesOf(user_id)).toBe(0);
   });
 
-  it("overtakes an application that is being judged, which then changes nothing", async () => {
+  it("overrides an application under review, whose result then changes nothing", async () => {
     const { user_id } = await addWaiting(server);
     await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status: "failed" } });
     await waitForStatus(server, user_id, "failed");

@@ -16,7 +16,7 @@ const advance = (advance_ms: number) => server.call("POST", "/sandbox/clock", { 
 const look = (token: string) => server.call("GET", `/kyc/${token}`, undefined, { key: null });
 
 describe("a link", () => {
-  it("that nobody made is 404, as a page that needs no script and as JSON", async () => {
+  it("that does not exist is 404, as a page that needs no script and as JSON", async () => {
     const token = makeKycToken();
     const shown = await look(token);
     expect(shown.status).toBe(404);
@@ -27,7 +27,7 @@ describe("a link", () => {
     expect(opened.body).toMatchObject({ error_code: "record_not_found", status: 404 });
   });
 
-  it("that was replaced is 410 and says so, also where its page is still open", async () => {
+  it("that was replaced is 410 and says so, also if its page is still open", async () => {
     const user_id = await addUser(server);
     const token = await openLink(server, user_id);
     const page = new PageVisitor(server);
@@ -49,7 +49,7 @@ describe("a link", () => {
     expect((await new PageVisitor(server).open(newer)).status).toBe(200);
   });
 
-  it("goes on with what was typed under the one before, masked for who has not typed it", async () => {
+  it("continues the previous link's draft, masked in browsers where it was not typed", async () => {
     const user_id = await addUser(server);
     const first = new PageVisitor(server);
     await first.open(await openLink(server, user_id));
@@ -64,7 +64,7 @@ describe("a link", () => {
     expect(opened.text).not.toContain("Portimonde");
   });
 
-  it("lives 24 hours of business time, then is 410 and says so", async () => {
+  it("is valid for 24 hours of business time, then is 410 and says so", async () => {
     const token = await openLink(server, await addUser(server));
     const page = new PageVisitor(server);
     await page.open(token);
@@ -78,7 +78,7 @@ describe("a link", () => {
     expect((await page.open(token)).status).toBe(410);
   });
 
-  it("is refused for an erased, foreign or unknown user as for none", async () => {
+  it("is refused equally for an erased, another account's or an unknown user", async () => {
     const { key } = await server.addAccount("Other");
     const user_id = await addUser(server);
     for (const [id, by] of [
@@ -112,7 +112,7 @@ describe("Idempotency-Key", () => {
       headers: { "idempotency-key": key },
     });
 
-  it("gives the same link again, and not once another has taken its place", async () => {
+  it("returns the same link again, but not once another has replaced it", async () => {
     const user_id = await addUser(server);
     const first = await make(user_id, "kyc-1");
     const again = await make(user_id, "kyc-1");
@@ -125,7 +125,7 @@ describe("Idempotency-Key", () => {
     expect(anew.body.kyc.url).not.toBe(first.body.kyc.url);
   });
 
-  it("gives no link again that has expired", async () => {
+  it("does not return an expired link again", async () => {
     const user_id = await addUser(server);
     const first = await make(user_id, "kyc-2");
     await advance(DAY_MS);
@@ -135,7 +135,7 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("two links asked for at once", () => {
+describe("two links requested at once", () => {
   it("leave exactly one that opens", async () => {
     const user_id = await addUser(server);
     const tokens = await Promise.all(Array.from({ length: 8 }, () => openLink(server, user_id)));
@@ -155,7 +155,7 @@ describe("a stolen link", () => {
     source_of_funds: "a lottery in Obscuria",
   };
 
-  it("shows nothing in clear, neither what was known nor what the person typed or sent", async () => {
+  it("shows nothing in clear, neither known data nor what the person typed or uploaded", async () => {
     const user_id = await addUser(server, { ...secrets, ...{ country: "PT", nationality: "PT" } });
     const token = await openLink(server, user_id);
     const person = new PageVisitor(server);
@@ -182,7 +182,7 @@ describe("a stolen link", () => {
     expect(planted.filter((word) => seen.includes(word))).toEqual([]);
   });
 
-  it("allows five wrong birth dates in all, whichever browser they come from", async () => {
+  it("allows five wrong birth dates in all, from any browser", async () => {
     const user_id = await addUser(server, secrets);
     const token = await openLink(server, user_id);
     for (let tried = 1; tried <= 5; tried += 1) {
@@ -197,11 +197,11 @@ describe("a stolen link", () => {
     expect((await person.open(token)).body.kyc.can_confirm).toBe(false);
     expect((await person.confirm(secrets.date_of_birth)).status).toBe(422);
     expect((await person.send("GET", "/kyc/session")).body.kyc.is_confirmed).toBe(false);
-    // What is masked can still be replaced.
+    // Masked values can still be replaced.
     expect((await person.save({ city: "Porto" })).body.kyc.identity.city.value).toBe("Porto");
   });
 
-  it("counts wrong birth dates that come at once", async () => {
+  it("counts wrong birth dates that are sent at once", async () => {
     const token = await openLink(server, await addUser(server, secrets));
     const thief = new PageVisitor(server);
     await thief.open(token);
@@ -248,7 +248,7 @@ describe("trying tokens", () => {
     }
   });
 
-  it("costs those nothing who have a right one", async () => {
+  it("does not affect holders of a valid token", async () => {
     const token = await openLink(server, await addUser(server));
     for (let opened = 0; opened < 30; opened += 1) {
       expect((await look(token)).status).not.toBe(429);

@@ -15,7 +15,7 @@ import {
 } from "./review/review-fixture.ts";
 
 let server: TestServer;
-/** On the same database, where approval clears for swift. */
+/** On the same database, with approval including swift. */
 let beside: TestServer;
 let admin: { person_id: string; visitor: HttpVisitor };
 let approver: { person_id: string; visitor: HttpVisitor };
@@ -102,7 +102,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
     });
   });
 
-  it("holds back what waits once it is withdrawn, and lets it go once it is granted", async () => {
+  it("holds pending payouts once it is withdrawn, and releases them once it is granted", async () => {
     const { user_id, path } = await addApproved();
     await decide(admin.visitor, path, "grant_usd_swift");
     const { quote_id, offramp_id } = await addPayout(user_id, "usd_swift");
@@ -122,11 +122,11 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
     expect(await statusOf(user_id, offramp_id)).toBe("ongoing_checks");
     await decide(admin.visitor, path, "grant_usd_swift");
     await waitFor(is("fiat_sent"));
-    // What is written about swift is for the log, not for the person.
+    // Comments about swift are for the log, not for the user.
     expect((await kycOf(user_id)).general.moderation_comment).toBeNull();
   });
 
-  it("every grant and withdrawal is an event of its own", async () => {
+  it("every grant and withdrawal has its own event", async () => {
     const { user_id, path } = await addApproved();
     await decide(admin.visitor, path, "grant_eur_swift");
     await decide(admin.visitor, path, "withdraw_eur_swift", "no longer");
@@ -139,7 +139,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
     expect(rows.slice(-2).map(({ moved }) => moved)).toEqual(Array(2).fill("approved approved"));
   });
 
-  it("a suspension takes it back, and lifting it does not give it again", async () => {
+  it("a suspension withdraws it, and lifting the suspension does not grant it again", async () => {
     const { user_id, path } = await addApproved();
     await decide(admin.visitor, path, "grant_usd_swift");
     await decide(admin.visitor, path, "suspend", "wait");
@@ -172,7 +172,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
     }
   });
 
-  it("twenty clicks at once grant it once", async () => {
+  it("twenty concurrent clicks grant it once", async () => {
     const { user_id, path } = await addApproved();
     const seen = seenIn((await admin.visitor.get(path)).body);
     const fields = { decision: "grant_usd_swift", seen };
@@ -184,7 +184,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
 });
 
 describe("the sandbox's swift_status", () => {
-  it("grants and withdraws it for all currencies of somebody approved", async () => {
+  it("grants and withdraws it for all currencies of an approved user", async () => {
     const user_id = await addUser(server);
     good(await setKyc(server, user_id, { status: "approved", swift_status: "approved" }));
     expect(await swiftOf(user_id)).toEqual(["approved", "approved"]);
@@ -192,7 +192,7 @@ describe("the sandbox's swift_status", () => {
     expect(await swiftOf(user_id)).toEqual(["suspended", "suspended"]);
   });
 
-  it("422 for a state that it cannot have, and nothing is moved", async () => {
+  it("422 for an illegal status, and nothing changes", async () => {
     const user_id = await addUser(server);
     const requests = [
       { status: "initiated", swift_status: "approved" },
@@ -218,7 +218,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=with_approval", () => {
     expect(await swiftOf(user_id)).toEqual(["approved", "approved"]);
   });
 
-  it("who was approved while it was separate can still be cleared", async () => {
+  it("a user approved while it was separate can still be cleared", async () => {
     const { user_id, path } = await addApproved();
     const { visitor } = await signInAs(beside, beside.account_id, "admin");
     await decide(visitor, path, "grant_usd_swift");

@@ -29,7 +29,7 @@ function found(input: Record<string, unknown>, already: Problem[] = []): string[
     .sort();
 }
 
-/** What a caller would send who fills the described row with its examples and one of its sets. */
+/** What a caller would send to fill the described row with its examples and one of its sets. */
 function example(row: RequirementRow, set: readonly string[]): Record<string, unknown> {
   const wanted = row.fields.filter((field) => field.required || set.includes(field.name));
   const entries = wanted.map((field) => [field.name, field.example]);
@@ -62,31 +62,34 @@ describe("every currency, rail and beneficiary type", () => {
     expect(fields).toMatchObject({ currency, rails, beneficiary_type });
   });
 
-  test.each(rows)("$title: each required field is missed", ({ row, set, is_first }) => {
-    const input = example(row, set);
-    // Without rails it is an account for local: nothing is missed, and other rules apply.
-    const named = row.fields.filter((field) => field.required && field.name !== "rails");
-    const required = named.map((field) => field.name);
-    expect(required.length).toBeGreaterThan(7);
-    for (const name of is_first ? [...required, ...set] : required) {
-      for (const absent of [undefined, null, "", "  "]) {
-        expect(found({ ...input, [name]: absent }), name).toEqual([`${name} parameter_missing`]);
+  test.each(rows)(
+    "$title: each required field is reported when missing",
+    ({ row, set, is_first }) => {
+      const input = example(row, set);
+      // Without rails it is a local account: nothing is missing, and other rules apply.
+      const named = row.fields.filter((field) => field.required && field.name !== "rails");
+      const required = named.map((field) => field.name);
+      expect(required.length).toBeGreaterThan(7);
+      for (const name of is_first ? [...required, ...set] : required) {
+        for (const absent of [undefined, null, "", "  "]) {
+          expect(found({ ...input, [name]: absent }), name).toEqual([`${name} parameter_missing`]);
+        }
       }
-    }
-    for (const name of set) {
-      const problems = found({ ...input, [name]: null });
-      expect(problems.some((problem) => problem.endsWith(" parameter_missing"))).toBe(true);
-    }
-  });
+      for (const name of set) {
+        const problems = found({ ...input, [name]: null });
+        expect(problems.some((problem) => problem.endsWith(" parameter_missing"))).toBe(true);
+      }
+    },
+  );
 
-  test.each(rows)("$title: what is kept passes again unchanged", ({ row, set }) => {
+  test.each(rows)("$title: the stored form passes again unchanged", ({ row, set }) => {
     const { fields } = check(example(row, set));
     expect(check(fields)).toEqual({ problems: [], fields });
   });
 });
 
 describe("general rules", () => {
-  test("an empty object misses every general field, and nothing that depends on them", () => {
+  test("for an empty object every general field is missing, and nothing that depends on them", () => {
     expect(found({})).toEqual([
       "account_name parameter_missing",
       "address_line1 parameter_missing",
@@ -105,7 +108,7 @@ describe("general rules", () => {
     expect(fields).toMatchObject({ address_line2: null, rib_number: null, metadata: null });
   });
 
-  test("values are trimmed, codes are kept in their case, blank options are absent", () => {
+  test("values are trimmed, codes are stored in their case, blank options are absent", () => {
     const input = { ...eur, account_name: "  Zoë Sample ", currency: " EUR", country: "pt " };
     const { problems, fields } = check({ ...input, address_line2: " ", rails: "LOCAL" });
     expect(problems).toEqual([]);
@@ -133,7 +136,7 @@ describe("general rules", () => {
     },
   );
 
-  test("yesterday is in the past, and dates are kept as YYYY-MM-DD", () => {
+  test("yesterday is in the past, and dates are stored as YYYY-MM-DD", () => {
     expect(check({ ...eur, date_of_birth: "14/11/2026" }).fields.date_of_birth).toBe("2026-11-14");
   });
 
@@ -174,7 +177,7 @@ describe("general rules", () => {
     expect(fields).toMatchObject({ [name]: kept });
   });
 
-  test("metadata is kept", () => {
+  test("metadata is stored", () => {
     const metadata = { order: "7", urgent: true };
     expect(check({ ...eur, metadata }).fields.metadata).toEqual(metadata);
   });
@@ -203,7 +206,7 @@ describe("rails", () => {
     expect(check({ ...eur, rails })).toMatchObject({ problems: [], fields: { rails: "local" } });
   });
 
-  test("a currency without local refuses the default and names what it offers", () => {
+  test("a currency without local refuses the default and lists its rails", () => {
     const { problems } = check({ ...eur, currency: "chf", rails: null });
     expect(problems).toEqual([
       {
@@ -214,7 +217,7 @@ describe("rails", () => {
     ]);
   });
 
-  test("no rail is refused for a currency that is not served", () => {
+  test("for a currency that is not served, the rail is not reported", () => {
     expect(found({ ...eur, currency: "isk", rails: "wire" })).toEqual([
       "currency currency_not_supported",
     ]);
@@ -236,27 +239,27 @@ describe("identifiers", () => {
     ]);
   });
 
-  test("an IBAN in account_number serves eur local and fills iban", () => {
+  test("an IBAN in account_number is accepted for eur local and fills iban", () => {
     const { iban, ...rest } = eur;
     const { problems, fields } = check({ ...rest, account_number: "de89 3704 0044 0532 0130 00" });
     expect(problems).toEqual([]);
     expect(fields).toMatchObject({ iban, account_number: iban });
   });
 
-  test("an account_number that is no IBAN does not serve eur local", () => {
+  test("an account_number that is not an IBAN is refused for eur local", () => {
     const { iban: _, ...rest } = eur;
     expect(found({ ...rest, account_number: "12345678" })).toEqual([
       "account_number record_invalid",
     ]);
   });
 
-  test("an account_number beside an IBAN is kept as it is", () => {
+  test("an account_number sent with an IBAN is stored unchanged", () => {
     const { problems, fields } = check({ ...eur, account_number: "532013000" });
     expect(problems).toEqual([]);
     expect(fields.account_number).toBe("532013000");
   });
 
-  test("gbp local reports the rest of the set that was begun and names the other", () => {
+  test("gbp local reports the missing fields of the set that was begun and names the other set", () => {
     const { problems } = check({ ...gbp, sort_code: "20-00-00" });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatchObject({ field: "payment_detail.account_number" });
@@ -303,7 +306,7 @@ describe("identifiers", () => {
     expect(found({ ...xof, rib_number, swift_bic: "?" })).toEqual(["swift_bic record_invalid"]);
   });
 
-  test("a Peruvian business shows its RUC and not a DNI", () => {
+  test("a Peruvian business needs a RUC, not a DNI", () => {
     const filter = { currency: "pen", beneficiary_type: "business" };
     const business = example(describeRequirements(catalogue, filter)[0]!, []);
     expect(business.document_type).toBe("ruc");
@@ -323,7 +326,7 @@ describe("problems found before", () => {
     expect(fields).toMatchObject({ account_name: null, iban: null, metadata: null });
   });
 
-  test("in the currency or the rail keep the rail's fields from being asked for", () => {
+  test("in the currency or the rail suppress the rail's required fields", () => {
     for (const name of ["currency", "rails"]) {
       const problem: Problem = {
         field: `payment_detail.${name}`,
@@ -346,7 +349,7 @@ describe("any input", () => {
     { requiredKeys: [] },
   );
 
-  test("gives all fields, and at most one problem per field with something to do", () => {
+  test("gives all fields, and at most one problem per field with advice", () => {
     fc.assert(
       fc.property(record, fc.boolean(), (input, is_valid_base) => {
         const { problems, fields } = check(is_valid_base ? { ...eur, ...input } : input);
@@ -367,7 +370,7 @@ describe("any input", () => {
     expect(found(input as never)).toHaveLength(8);
   });
 
-  test("no message repeats what was sent", () => {
+  test("no message repeats the input", () => {
     const secret = "SECRET1234567890";
     for (const name of FIELD_NAMES) {
       const text = JSON.stringify(check({ ...eur, [name]: secret }).problems);
@@ -377,7 +380,7 @@ describe("any input", () => {
 });
 
 describe("statuses", () => {
-  test("every move leads to a known status, and deactivated is the end", () => {
+  test("every move leads to a known status, and deactivated is final", () => {
     for (const [from, targets] of Object.entries(PAYMENT_DETAIL_MOVES)) {
       expect(PAYMENT_DETAIL_STATUSES).toContain(from);
       expect(targets).not.toContain(from);
@@ -394,7 +397,7 @@ describe("statuses", () => {
 });
 
 describe("satisfiesRail", () => {
-  test("tells whether a stored account can be paid by another rail", () => {
+  test("returns whether a stored account can be paid by another rail", () => {
     const { fields } = check({ ...usd });
     expect(satisfiesRail(catalogue, fields, "wire")).toBe(true);
     expect(satisfiesRail(catalogue, fields, "swift")).toBe(true);

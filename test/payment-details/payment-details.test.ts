@@ -39,7 +39,7 @@ const USD: Fields = {
   routing_number: "021000021",
   account_number: "000123456789",
 };
-// Bank 007, town 780, account 0001123456789012; the key was calculated by long division elsewhere.
+// Bank 007, town 780, account 0001123456789012; the key was computed independently.
 const MAD: Fields = { ...HOLDER, currency: "mad", rib_number: "007780000112345678901253" };
 
 const create = (payment_detail: unknown, on = server, of_user = user_id) =>
@@ -93,7 +93,7 @@ describe("the interface's table", () => {
     expect(refusal(answer)).toEqual(["422", `${field} value_too_long`]);
   });
 
-  it("currency is lowercase in the record and taken in any case; others are not served", async () => {
+  it("currency is lowercase in the record and accepted in any case; other currencies are refused", async () => {
     expect((await create({ ...EUR, currency: "EUR" })).body.payment_detail.currency).toBe("eur");
     for (const currency of ["xyz", "euro", "usdc"]) {
       const answer = await create({ ...EUR, currency });
@@ -184,7 +184,7 @@ describe("the interface's table", () => {
     expect(refusal(answer)).toEqual(["422", "account_number record_invalid"]);
   });
 
-  it("an iban for eur may stand in account_number, and is kept as both", async () => {
+  it("an iban for eur may be sent as account_number, and is stored as both", async () => {
     const fields = { ...without(EUR, "iban"), account_number: "de89 3704 0044 0532 0130 00" };
     const answer = await create(fields);
     expect(answer.body.payment_detail).toMatchObject({ iban: "DE89370400440532013000" });
@@ -226,7 +226,7 @@ describe("the interface's table", () => {
     expect(iso.body.payment_detail.date_of_birth).toBe("21/04/1988");
   });
 
-  it("fields beyond the table are refused by name, metadata keeps to its limits", async () => {
+  it("fields beyond the table are refused by name, metadata has limits", async () => {
     const answer = await create({ ...EUR, iban_number: "x" });
     expect(refusal(answer)).toEqual(["422", "iban_number parameter_unknown"]);
     expect(answer.body.message).toMatch(/Did you mean \w+\?/);
@@ -279,7 +279,7 @@ describe("the countries of IBAN, BIC and currency", () => {
     expect(made.status, made.text).toBe(200);
   });
 
-  it("an IBAN and a BIC of two countries are refused, also where the BIC is optional", async () => {
+  it("an IBAN and a BIC of two countries are refused, also if the BIC is optional", async () => {
     for (const rails of ["swift", "local"]) {
       const answer = await create({ ...EUR, rails, swift_bic: "BNPAFRPP" });
       expect(refusal(answer)).toEqual(["422", "swift_bic record_invalid"]);
@@ -288,7 +288,7 @@ describe("the countries of IBAN, BIC and currency", () => {
     expect(refusal(usd)).toEqual(["422", "swift_bic record_invalid"]);
   });
 
-  it("a territory's BIC agrees with its state's IBAN, and counts for SEPA by itself", async () => {
+  it("a territory's BIC matches its state's IBAN, and is valid for SEPA by itself", async () => {
     const iban = "FR1420041010050500013M02606";
     expect((await create({ ...EUR, iban, swift_bic: "BRREREPP" })).status).toBe(200);
     const caledonian = { ...EUR, iban, swift_bic: "BNPANCNX" };
@@ -385,7 +385,7 @@ describe("the record", () => {
     expect(refusal(wrong)).toEqual(["422", "status record_invalid"]);
   });
 
-  it("deactivating is for good, and harmless when repeated", async () => {
+  it("deactivating is permanent and safe to repeat", async () => {
     const { id } = (await create(EUR)).body.payment_detail;
     const path = `/users/${user_id}/payment_details/${id}`;
     const first = await server.call("PATCH", `${path}/deactivate`);
@@ -402,7 +402,7 @@ describe("POST …/payment_details/validate", () => {
   const validate = (payment_detail: unknown, of_user = user_id) =>
     server.call("POST", `/users/${of_user}/payment_details/validate`, { payment_detail });
 
-  it("answers 200 with what a creation would say, and stores nothing", async () => {
+  it("answers 200 with the problems that creation would report, and stores nothing", async () => {
     const before = await countDetails();
     const good = await validate(EUR);
     expect(good.status).toBe(200);
@@ -433,7 +433,7 @@ type Requirement = {
   one_of: string[][];
 };
 
-describe("identifiers that are given without being needed", () => {
+describe("optional identifiers", () => {
   it.each([
     ["an account number that is no part of the IBAN", { account_number: "garbage!" }],
     ["another IBAN as account number", { account_number: "FR1420041010050500013M02606" }],
@@ -446,7 +446,7 @@ describe("identifiers that are given without being needed", () => {
     ]);
   });
 
-  it("are kept where they name the same account", async () => {
+  it("are stored if they name the same account", async () => {
     const answer = await create({ ...EUR, account_number: EUR.iban });
     expect(answer.status, answer.text).toBe(200);
   });
@@ -476,7 +476,7 @@ describe("GET /payment_detail_requirements", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("can be narrowed by each of its three parameters", async () => {
+  it("can be filtered by each of its three parameters", async () => {
     const rows = await ask("?currency=USD&rails=wire&beneficiary_type=business");
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ currency: "usd", rails: "wire", beneficiary_type: "business" });
@@ -524,7 +524,7 @@ describe("with SLIPROAD_KYC_ENFORCEMENT=payment_detail", () => {
     expect((await create(EUR, strict, id)).status).toBe(200);
   });
 
-  it("the other settings let anybody register an account", async () => {
+  it("the other settings need no approval to register an account", async () => {
     const id = await createUser(server, "relaxed@example.com");
     expect((await create(EUR, server, id)).status).toBe(200);
   });
@@ -545,7 +545,7 @@ describe("SLIPROAD_CATALOGUE_FILE", () => {
     return startTestServer({ beside: server, environment: { SLIPROAD_CATALOGUE_FILE: file } });
   };
 
-  it("changes rails and blocked countries as the operator says", async () => {
+  it("changes rails and blocked countries as the operator configures", async () => {
     const content = { rails: { usd: ["local"], gbp: [] }, blocked_countries: ["PT"] };
     const own = await startWith("own.json", JSON.stringify(content));
     try {
@@ -570,7 +570,7 @@ describe("SLIPROAD_CATALOGUE_FILE", () => {
     expect(error.message).toMatch(/^SLIPROAD_CATALOGUE_FILE: [^\n]+\.$/);
   });
 
-  it("one that is not there stops the start with one sentence", async () => {
+  it("a missing file stops the start with one message", async () => {
     const environment = { SLIPROAD_CATALOGUE_FILE: "/nowhere/catalogue.json" };
     const error = await startTestServer({ beside: server, environment }).catch((reason) => reason);
     expect(error).toBeInstanceOf(StartupError);

@@ -16,7 +16,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-it("what the service sends is what webhooks.verify proves, by either scheme", async () => {
+it("webhooks.verify accepts the service's requests under both schemes", async () => {
   receiver.play(answer(204, ""));
   const { app, webhook_secret } = await sliproad.apps.create({
     name: "Invented receiver",

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CuttingProxy, startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
-/** Reaches the database directly; the other reaches it through the proxy. */
+/** Connects to the database directly; the other one connects through the proxy. */
 let direct: TestServer;
 let proxy: CuttingProxy;
 let behind: TestServer;
@@ -30,7 +30,7 @@ function newUser() {
   return { beneficiary_type: "individual" as const, email, ...name };
 }
 
-/** The ids of users with this address, as someone sees them who was never cut off. */
+/** The ids of users with this e-mail, read through the direct connection. */
 async function listIds(email: string): Promise<string[]> {
   const sliproad = new Sliproad({ baseUrl: direct.url, apiKey: direct.key });
   const ids: string[] = [];
@@ -38,7 +38,7 @@ async function listIds(email: string): Promise<string[]> {
   return ids;
 }
 
-it("an answer lost between service and client is asked for again: one record", async () => {
+it("a response lost between service and client is requested again and creates one record", async () => {
   const losing = await startLosingProxy(direct.url, 2);
   try {
     const sliproad = new Sliproad({ baseUrl: losing.url, apiKey: direct.key });
@@ -50,7 +50,7 @@ it("an answer lost between service and client is asked for again: one record", a
   }
 });
 
-it("a failed call that is repeated with its key, even by another client, makes one record", async () => {
+it("a failed call repeated with its key, even by another client, creates one record", async () => {
   const losing = await startLosingProxy(direct.url, 1);
   try {
     const wanted = newUser();
@@ -67,10 +67,10 @@ it("a failed call that is repeated with its key, even by another client, makes o
 });
 
 it.each(["lose_statement", "lose_commit", "lose_answer"] as const)(
-  "a connection to the database that is cut (%s) leaves one record",
+  "a lost database connection (%s) leaves one record",
   async (how) => {
     const sliproad = new Sliproad({ baseUrl: behind.url, apiKey: behind.key, retries_max: 5 });
-    // On new connections every statement is sent as text, by which the proxy knows it.
+    // On new connections every statement is sent as text, which the proxy recognises.
     proxy.goDown();
     proxy.comeUp();
     const before = proxy.cuts();
@@ -81,7 +81,7 @@ it.each(["lose_statement", "lose_commit", "lose_answer"] as const)(
   },
 );
 
-/** Passes requests on, and loses the first answers after the service has given them. */
+/** Forwards requests and drops the first responses of the service. */
 async function startLosingProxy(target: string, losses: number) {
   const replayed: (string | null)[] = [];
   const server = createServer(async (request, response) => {

@@ -11,7 +11,7 @@ const document: Document = JSON.parse(
 
 afterEach(() => vi.restoreAllMocks());
 
-describe("the SDK and the document", () => {
+describe("the SDK and the OpenAPI document", () => {
   it("every operation has a method", () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
@@ -23,12 +23,12 @@ describe("the SDK and the document", () => {
     expect(called).toHaveLength(new Set(called).size);
   });
 
-  it("are of the same version", () => {
+  it("have the same version", () => {
     expect(API_VERSION).toBe(document.info.version);
   });
 });
 
-/** What each method would call, if it were let. */
+/** The operation that each method would call. */
 function callEveryMethod(): string[] {
   const called: string[] = [];
   vi.spyOn(Api.prototype, "send").mockImplementation(async (method, path) => {
@@ -58,7 +58,7 @@ function callEveryMethod(): string[] {
       const method = (resource as unknown as Record<string, (...args: unknown[]) => unknown>)[
         name
       ]!;
-      // An empty array is nothing in particular, whether it stands for an id, a record or options.
+      // An empty array is a placeholder for an id, a record or options.
       method.apply(resource, Array(6).fill([]));
     }
   }

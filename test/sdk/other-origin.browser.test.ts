@@ -10,7 +10,7 @@ import { openBrowser } from "../harness/browser.ts";
 import { addApp, addMember, letIn, Person } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
-/** As it is packed; the run begins with building it. */
+/** The packed SDK; the run begins by building it. */
 const BUILT = join(import.meta.dirname, "../../sdk/dist");
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const INVOICE = {
@@ -64,7 +64,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** A program of the page's, with what it is given under `given`; its result. */
+/** Runs a program in the page, with its input as `given`; returns its result. */
 function inPage<Result>(code: string, given: object = {}): Promise<Result> {
   const values = JSON.stringify({ baseUrl: server.url, accessToken: token, ...given });
   return page.evaluate<Result>(`(async () => {
@@ -77,7 +77,7 @@ function inPage<Result>(code: string, given: object = {}): Promise<Result> {
 }
 
 describe("the SDK in a page of another origin", () => {
-  it("calls with an access token: reads, writes, lists and files", async () => {
+  it("can read, write, list and transfer files with an access token", async () => {
     const { account } = await inPage<{ account: { id: string } }>("return sliproad.me.show();");
     expect(account.id).toBe(server.account_id);
     const invoice = { ...INVOICE, invoiceNumber: `PAGE-${crypto.randomUUID()}` };
@@ -92,7 +92,7 @@ describe("the SDK in a page of another origin", () => {
     expect(seen).toEqual({ numbers: [invoice.invoiceNumber], total: "23998", head: "%PDF-" });
   });
 
-  it("reads refusals, be it that the token is not known", async () => {
+  it("can read error responses, also for an unknown token", async () => {
     const code =
       "const { error_code, status, request_id } = await sliproad.me.show().catch((e) => e);" +
       "return { error_code, status, request_id };";
@@ -101,7 +101,7 @@ describe("the SDK in a page of another origin", () => {
     expect(refused.request_id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("may not read what takes API keys only, nor a page that knows people by a cookie", async () => {
+  it("cannot read routes for API keys only, nor pages with a session cookie", async () => {
     const code = "return sliproad.users.list().page().catch((error) => error.error_code);";
     expect(await inPage(code)).toBe("connection_failed");
     for (const path of ["/dashboard", "/sign-in", "/docs/search.json"]) {

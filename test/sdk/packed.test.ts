@@ -13,14 +13,14 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SDK = join(ROOT, "sdk");
-/** The compiler that most projects have, not the one that this repository is checked with. */
+/** The compiler that most projects have, not the one of this repository. */
 const COMPILER = join(SDK, "node_modules/typescript/bin/tsc");
 const NODE = { module: "nodenext", lib: ["es2022"], types: ["node"], skipLibCheck: true };
 const run = promisify(execFile);
 
 let server: TestServer;
 let home: string;
-/** An empty project beside the clone, with the packed SDK installed and the examples. */
+/** An empty project next to the clone, with the packed SDK installed and the examples. */
 let project: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "sliproad-sdk-"));
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** As the README says. */
+/** As in the README. */
 async function install(): Promise<void> {
   const readme = await readFile(join(SDK, "README.md"), "utf8");
   const [how, ...others] = blocksOf(readme, "sh");
@@ -48,14 +48,14 @@ async function install(): Promise<void> {
   }
 }
 
-/** The result of a program in the project, run by this Node or the given one. */
+/** Runs a program in the project with this Node or the given one; returns its output. */
 async function runInProject(file: string, node = process.execPath): Promise<string> {
   const env = { ...process.env, SLIPROAD_URL: server.url, SLIPROAD_API_KEY: server.key };
   const { stdout } = await run(node, [file], { cwd: project, env });
   return stdout.trim();
 }
 
-/** The Node of this release that the machine has on its path, beside the one that runs this. */
+/** The Node of this release on the machine's path, besides the one that runs this. */
 function findNode(release: string): string | undefined {
   const places = (process.env.PATH ?? "").split(delimiter).filter((place) => place !== "");
   return places
@@ -65,7 +65,7 @@ function findNode(release: string): string | undefined {
       return stdout?.startsWith(`v${release}.`);
     });
 }
-/** The one that runs this, and the oldest that the SDK promises where the machine has it. */
+/** The Node that runs this, and the oldest supported one if the machine has it. */
 const NODES = [
   { version: process.version, node: process.execPath },
   ...["20"].flatMap((version) => {
@@ -91,7 +91,7 @@ async function compile(options: Record<string, unknown>, files: string[]): Promi
 }
 
 describe("the packed SDK, in an empty project", () => {
-  it("has its code, its types and its README, and needs no other package", async () => {
+  it("contains its code, types and README, and needs no other package", async () => {
     expect(await readdir(join(project, "node_modules"))).toEqual([
       ".package-lock.json",
       "@sliproad",
@@ -110,7 +110,7 @@ describe("the packed SDK, in an empty project", () => {
     expect(names.sort()).toEqual([...declarations, "index.js"].sort());
     for (const name of names.filter((file) => file.endsWith(".js"))) {
       const code = await readFile(join(at, "dist", name), "utf8");
-      // Neither a module of Node's nor a package: it loads in a browser as it is.
+      // Imports neither a Node module nor a package: it loads in a browser unchanged.
       expect(code, name).not.toMatch(/(from|import)\s*\(?\s*["'](?!\.)/);
     }
   });
@@ -122,33 +122,39 @@ describe("the packed SDK, in an empty project", () => {
     },
   );
 
-  it("the very same program is strict TypeScript, and pays as such", async () => {
+  it("the same program compiles as strict TypeScript and pays", async () => {
     await linkNodeTypes();
     await cp(join(project, "payout.mjs"), join(project, "payout.ts"));
     await compile(NODE, ["payout.ts"]);
     expect(await runInProject("payout.js")).toBe("fiat_sent 1000 eur");
   });
 
-  it.each(NODES)("the README's report is strict TypeScript, and runs on $version", async (one) => {
-    await linkNodeTypes();
-    await compile(NODE, ["report.ts"]);
-    const lines = (await runInProject("report.js", one.node)).split("\n");
-    expect(lines).toContainEqual(expect.stringMatching(/^fiat_sent [1-9]000$/));
-    expect(lines).toContain("user.first_name parameter_missing");
-  });
+  it.each(NODES)(
+    "the README's report compiles as strict TypeScript and runs on $version",
+    async (one) => {
+      await linkNodeTypes();
+      await compile(NODE, ["report.ts"]);
+      const lines = (await runInProject("report.js", one.node)).split("\n");
+      expect(lines).toContainEqual(expect.stringMatching(/^fiat_sent [1-9]000$/));
+      expect(lines).toContain("user.first_name parameter_missing");
+    },
+  );
 
-  it("its types stand by themselves in a browser's project, and refuse what is wrong", async () => {
+  it("its types compile without Node in a browser project and reject mistakes", async () => {
     await writeFile(join(project, "page.ts"), PAGE);
     const browser = { module: "esnext", moduleResolution: "bundler", types: [], noEmit: true };
     await compile({ ...browser, skipDefaultLibCheck: true }, ["page.ts"]);
   });
 
-  it.each(NODES)("the README's receiver tells what is signed, on $version", async ({ node }) => {
-    expect(await useReceiver(node)).toEqual([204, 400, "fiat_sent\n"]);
-  });
+  it.each(NODES)(
+    "the README's receiver accepts only signed requests, on $version",
+    async ({ node }) => {
+      expect(await useReceiver(node)).toEqual([204, 400, "fiat_sent\n"]);
+    },
+  );
 });
 
-/** What the README's receiver answers to what is signed and what is not, and what it prints. */
+/** The receiver's responses to signed and unsigned requests, and its output. */
 async function useReceiver(node: string): Promise<[number, number, string]> {
   const port = await findPort();
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -178,7 +184,7 @@ async function useReceiver(node: string): Promise<[number, number, string]> {
   }
 }
 
-/** What a page may do, and what the compiler must catch. */
+/** What a page may do, and what the compiler must reject. */
 const PAGE = `
 import { isSliproadError, Sliproad, type WebhookEvent, webhooks } from "@sliproad/sdk";
 

@@ -80,7 +80,7 @@ describe("a payout", () => {
     expect(sent.metadata).toEqual({ order: "7" });
   });
 
-  it("that bounces is sent elsewhere, and one that is given up is owed again and refunded", async () => {
+  it("that bounces can be rerouted, and a cancelled one is owed again and refunded", async () => {
     const { user_id, quote_id, item } = await addPayer();
     const bouncing = { ...item, metadata: { sandbox_outcome: "bounced" } };
     const made = await sliproad.offramps.create(user_id, quote_id, [bouncing, bouncing]);
@@ -111,7 +111,7 @@ describe("a payout", () => {
     expect(has_more).toBe(false);
   });
 
-  it("has methods for what stands around it", async () => {
+  it("has methods for everything related", async () => {
     const { user_id, quote_id, detail_id, item } = await addPayer();
     const stranger = await sliproad.users.create({
       beneficiary_type: "individual",
@@ -178,7 +178,7 @@ describe("an onramp", () => {
 });
 
 describe("lists", () => {
-  it("60 records come once each, newest first, over as many pages as they need", async () => {
+  it("60 records are returned once each, newest first, over several pages", async () => {
     const { user_id, quote_id, item } = await addPayer();
     const items = Array.from({ length: 60 }, () => item);
     const made = await sliproad.offramps.create(user_id, quote_id, items);
@@ -208,7 +208,7 @@ describe("lists", () => {
     );
   });
 
-  it("no page is asked for before it is needed", async () => {
+  it("no page is fetched before it is needed", async () => {
     let requests = 0;
     const counting = new Sliproad({
       baseUrl: server.url,
@@ -245,11 +245,11 @@ describe("refusals of the real service", () => {
     });
   });
 
-  it("have a type for every code that the service knows", () => {
+  it("have a type for every code of the service", () => {
     expectTypeOf<SdkErrorCode>().toEqualTypeOf<ErrorCode>();
   });
 
-  it("of a wrong key and a wrong version come through", async () => {
+  it("of a wrong key and a wrong version are returned", async () => {
     const baseUrl = server.url;
     const stranger = new Sliproad({ baseUrl, apiKey: "sk_test_wrong" });
     await expect(stranger.users.list().page()).rejects.toMatchObject({

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  // The least that jitter allows: a test that asks about waiting says so itself.
+  // The minimum that jitter allows: tests about waiting set their own.
   vi.spyOn(Math, "random").mockReturnValue(0);
 });
 afterEach(() => vi.restoreAllMocks());
@@ -52,7 +52,7 @@ function keysSeen(): unknown[] {
   return server.requests.map((request) => request.headers["idempotency-key"]);
 }
 
-it("a list of which the same page comes again ends with an error", async () => {
+it("a list that returns the same page again ends with an error", async () => {
   server.play(answer(200, { users: [USER], has_more: true }));
   const seen: string[] = [];
   const walk = async () => {
@@ -64,7 +64,7 @@ it("a list of which the same page comes again ends with an error", async () => {
   expect(seen.length).toBeLessThanOrEqual(2);
 });
 
-describe("what may pass is tried again, with the same key", () => {
+describe("temporary failures are retried, with the same key", () => {
   it.each([
     ["429", refusal("too_many_requests")],
     ["503 unavailable", refusal("unavailable", { "retry-after": 0 })],
@@ -83,7 +83,7 @@ describe("what may pass is tried again, with the same key", () => {
     expect(new Set(bodies)).toEqual(new Set([JSON.stringify({ user: NEW_USER })]));
   });
 
-  it("an answer that does not come in time, and one that never ends", async () => {
+  it("a response that is too late, and one that never ends", async () => {
     server.play(staySilent, stall, success);
     expect(await sliproad.users.create(NEW_USER, { timeout_ms: 100 })).toEqual(USER);
     expect(keysSeen()).toHaveLength(3);
@@ -110,7 +110,7 @@ describe("what may pass is tried again, with the same key", () => {
     });
   });
 
-  it("up to retries_max times; the last failure tells what happened", async () => {
+  it("up to retries_max times; the last failure is reported", async () => {
     server.play(resetConnection);
     const failure = await failureOf(sliproad.users.create(NEW_USER, { retries_max: 2 }));
     expect(failure.error_code).toBe("connection_failed");
@@ -145,10 +145,10 @@ describe("what may pass is tried again, with the same key", () => {
   });
 });
 
-describe("what is final is not tried again", () => {
+describe("final failures are not retried", () => {
   const RETRIED: ErrorCode[] = ["too_many_requests", "unavailable", "outcome_unknown"];
 
-  it.each(ERROR_CODES)("%s is an error of its own", async (code) => {
+  it.each(ERROR_CODES)("%s has its own error", async (code) => {
     server.play(refusal(code));
     const failure = await failureOf(sliproad.users.create(NEW_USER, { retries_max: 1 }));
     expect(failure).toMatchObject({
@@ -166,7 +166,7 @@ describe("what is final is not tried again", () => {
     expect(server.requests).toHaveLength(RETRIED.includes(code) ? 2 : 1);
   });
 
-  it("a service that asks for more than a minute is not waited for", async () => {
+  it("a Retry-After of more than a minute is not waited for", async () => {
     server.play(refusal("unavailable", { "retry-after": 61 }));
     const failure = await failureOf(sliproad.users.show(USER.id));
     expect(failure).toMatchObject({ error_code: "unavailable", retry_after_seconds: 61 });
@@ -213,7 +213,7 @@ describe("what is final is not tried again", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("a success that is none names the request and its key", async () => {
+  it("an unexpected 2xx response is an error with the request id and its key", async () => {
     server.play(answer(201, { quote: USER }, { "x-request-id": "req_7" }));
     const idempotency_key = "order-7";
     const failure = await failureOf(sliproad.users.create(NEW_USER, { idempotency_key }));
@@ -234,7 +234,7 @@ describe("what is final is not tried again", () => {
     },
   );
 
-  it("what is not the service's answer is told apart", async () => {
+  it("a response that is not from the service is recognised", async () => {
     server.play(answer(404, "<h1>Not found</h1>", { "x-request-id": "proxy_1" }));
     const failure = await failureOf(sliproad.users.show(USER.id));
     expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 404 });
@@ -246,7 +246,7 @@ describe("what is final is not tried again", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("a redirect is not followed: the key goes nowhere else", async () => {
+  it("a redirect is not followed: the key is not sent to another host", async () => {
     server.play(answer(307, "", { location: `${server.url}/elsewhere` }));
     const failure = await failureOf(sliproad.users.create(NEW_USER));
     expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 307 });
@@ -262,7 +262,7 @@ describe("abort", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("while the answer is awaited or read, and while a repeat is awaited", async () => {
+  it("while waiting for or reading the response, and while waiting to retry", async () => {
     for (const step of [staySilent, stall, refusal("unavailable", { "retry-after": 60 })]) {
       server.play(step);
       const control = new AbortController();
@@ -278,7 +278,7 @@ describe("abort", () => {
 
 describe("limits", () => {
   it.each([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40])(
-    "timeout_ms %d is no limit, and not at once",
+    "timeout_ms %d means no limit, not an immediate timeout",
     async (timeout_ms) => {
       server.play((response) => void setTimeout(() => success(response), 100));
       expect(await sliproad.users.show(USER.id, { timeout_ms, retries_max: 0 })).toEqual(USER);
@@ -301,7 +301,7 @@ describe("limits", () => {
     },
   );
 
-  it("hold for an access token that does not come", async () => {
+  it("apply to an access token that never arrives", async () => {
     server.play(success);
     const accessToken = () => new Promise<string>(() => {});
     const waiting = new Sliproad({ baseUrl: server.url, accessToken, retries_max: 0 });
@@ -315,7 +315,7 @@ describe("limits", () => {
   });
 });
 
-describe("what every request carries", () => {
+describe("every request contains", () => {
   it("the version, the credential, and a new key for each POST and PATCH, none for a GET", async () => {
     server.play(success);
     await sliproad.users.create(NEW_USER);
@@ -346,7 +346,7 @@ describe("what every request carries", () => {
     expect(server.requests[0]!.headers["sliproad-version"]).toBe("2030-01-01");
   });
 
-  it("no token that cannot stand in a header, nor a word of it in the error", async () => {
+  it("no token that is invalid in a header, and the error does not repeat it", async () => {
     server.play(success);
     const other = new Sliproad({ baseUrl: server.url, accessToken: () => "secret\ntoken" });
     const error = await other.users.show(USER.id).catch((thrown) => thrown);
@@ -355,7 +355,7 @@ describe("what every request carries", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("ids that are whole segments of a path, or nothing is sent", async () => {
+  it("ids that are whole path segments; otherwise nothing is sent", async () => {
     server.play(success);
     for (const wrong of ["", ".", "..", undefined as never]) {
       await expect(sliproad.users.show(wrong)).rejects.toThrow(/user_id must be an id/);
@@ -366,7 +366,7 @@ describe("what every request carries", () => {
   });
 });
 
-describe("a client that cannot work is refused when it is made", () => {
+describe("a client with invalid options is refused at construction", () => {
   it.each([
     [{ baseUrl: "", apiKey: "key" }, /baseUrl/],
     [{ baseUrl: "ftp://127.0.0.1", apiKey: "key" }, /baseUrl/],

@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A PDF, as far as its first bytes go, that differs from every other. */
+/** A file with the first bytes of a PDF and unique content. */
 function makeFile(size: number): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(size);
   const mark = Math.floor(Math.random() * 256);
@@ -74,7 +74,7 @@ describe("a file of 5 MB arrives byte for byte", () => {
     expect(Buffer.compare(await kept.bytes(), file)).toBe(0);
   });
 
-  it("and can be read back as a stream or a Blob", async () => {
+  it("and can be downloaded as a stream or a Blob", async () => {
     const file = makeFile(1000);
     await sliproad.offramps.documents.upload(offramp_id, file, { file_name: 'a "b"\r\n.pdf' });
     const { documents } = sliproad.offramps;
@@ -86,7 +86,7 @@ describe("a file of 5 MB arrives byte for byte", () => {
   });
 });
 
-describe("a file that is not taken", () => {
+describe("a refused file", () => {
   it("is refused with the service's code, from a stream as well", async () => {
     const text = new TextEncoder().encode("not a document");
     const { documents } = sliproad.offramps;
@@ -101,7 +101,7 @@ describe("a file that is not taken", () => {
   });
 });
 
-describe("the way there", () => {
+describe("uploads", () => {
   let scripted: ScriptedServer;
   let client: Sliproad;
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe("the way there", () => {
   afterAll(() => scripted.close());
   const uploaded = answer(200, { message: "uploaded" });
 
-  it("what can be read again is sent again with the same key and bytes", async () => {
+  it("a source that can be read again is sent again with the same key and bytes", async () => {
     const file = makeFile(1000);
     const sources = [file, new Blob([file]), { path: await store(file) }];
     for (const source of sources) {
@@ -123,7 +123,7 @@ describe("the way there", () => {
     }
   });
 
-  it("what can be read only once is sent once", async () => {
+  it("a source that can be read only once is sent once", async () => {
     const file = makeFile(1000);
     for (const source of [webStream(file), createReadStream(await store(file))]) {
       scripted.play(resetConnection, uploaded);
@@ -135,7 +135,7 @@ describe("the way there", () => {
     }
   });
 
-  it("a source that fails is the caller's own error", async () => {
+  it("a failing source throws the caller's own error", async () => {
     scripted.play(uploaded);
     const { documents } = client.offramps;
     const missing = { path: join(directory, "missing.pdf") };
@@ -158,8 +158,8 @@ describe("the way there", () => {
     }
   });
 
-  it("a stream is read no faster than it is taken: memory stays bounded", async () => {
-    // What a server does not read stays in the buffers of the two sockets, some megabytes at most.
+  it("a stream is read no faster than it is sent: memory stays bounded", async () => {
+    // Data that the server does not read stays in the socket buffers, some megabytes at most.
     const deaf = await startScriptedServer({ reads_bodies: false });
     deaf.play(staySilent);
     let given = 0;
@@ -192,7 +192,7 @@ describe("the way there", () => {
   });
 });
 
-describe("the way back", () => {
+describe("downloads", () => {
   let scripted: ScriptedServer;
   let client: Sliproad;
   beforeAll(async () => {
@@ -212,7 +212,7 @@ describe("the way back", () => {
     await expect(read(file, how)).rejects.toMatchObject({ error_code: "timed_out" });
   });
 
-  it.each(readers)("a file that breaks off is a broken connection (%s)", async (how) => {
+  it.each(readers)("a file that is cut off is a broken connection (%s)", async (how) => {
     scripted.play(breakOff);
     const { documents } = client.offramps;
     const reading = documents.download(offramp_id).then((file) => read(file, how));
@@ -220,14 +220,14 @@ describe("the way back", () => {
     await expect(reading).rejects.toMatchObject({ error_code: "connection_failed" });
   });
 
-  it("a caller who reads late does not use up the time of the service", async () => {
+  it("a caller who reads late does not use up the time limit", async () => {
     scripted.play(answer(200, "%PDF-1.7"));
     const file = await client.offramps.documents.download(offramp_id, { timeout_ms: 200 });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(new TextDecoder().decode(await file.bytes())).toBe("%PDF-1.7");
   });
 
-  it.each(readers)("a file that comes slowly, part by part, comes whole (%s)", async (how) => {
+  it.each(readers)("a file that arrives slowly, part by part, is complete (%s)", async (how) => {
     scripted.play((response) => {
       response.writeHead(200, { "content-type": "application/pdf" });
       let parts = 0;
@@ -243,7 +243,7 @@ describe("the way back", () => {
     expect(await new Response(content as string | Blob).text()).toBe("part ".repeat(6));
   });
 
-  it("a caller who gives up while reading gets their own reason", async () => {
+  it("a caller who aborts while reading gets their own reason", async () => {
     scripted.play(stall);
     const control = new AbortController();
     const { documents } = client.offramps;

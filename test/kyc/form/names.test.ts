@@ -48,7 +48,7 @@ describe("two spellings", () => {
   });
 });
 
-describe("the page takes", () => {
+describe("the page accepts", () => {
   it.each([
     "Ravi A/L Kumar",
     "Siti A/P Raman",
@@ -74,7 +74,7 @@ describe("the page takes", () => {
     expect((await page.save({ first_name })).status).toBe(422);
   });
 
-  it("every name as the account gave it, typed again or left as it is", async () => {
+  it("every name as the account sent it, typed again or unchanged", async () => {
     const names = { first_name: "X Æ A-12", last_name: "Inventada (II)" };
     const user_id = await addUser(server, names);
     const page = new PageVisitor(server);

@@ -29,7 +29,7 @@ async function begin(fields: Record<string, unknown> = {}) {
 }
 
 describe("the link", () => {
-  it("is of the public address, 256 bits, and answered with nothing else", async () => {
+  it("has the public URL and 256 random bits, and the response contains nothing else", async () => {
     const user_id = await addUser(server);
     const made = await server.call("POST", `/users/${user_id}/kycs`);
     expect(made.status).toBe(200);
@@ -38,7 +38,7 @@ describe("the link", () => {
     expect(made.body.kyc.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/kyc\/[\w-]{43}$/);
   });
 
-  it("a look at it, as by a link preview, changes nothing; nor does opening the page", async () => {
+  it("changes nothing when it is previewed or opened", async () => {
     const { user_id, token, opened } = await begin();
     const looked = await server.call("GET", `/kyc/${token}`, undefined, { key: null });
     expect(looked.status).toBe(200);
@@ -46,7 +46,7 @@ describe("the link", () => {
     expect(await statusOf(server, user_id)).toBe("not_started");
   });
 
-  it("has the headers of a page that keeps its secrets", async () => {
+  it("has headers that protect its token", async () => {
     const { token } = await begin();
     const { headers } = await server.call("GET", `/kyc/${token}`, undefined, { key: null });
     expect(headers.get("referrer-policy")).toBe("no-referrer");
@@ -59,7 +59,7 @@ describe("the link", () => {
 });
 
 describe("the session of the page", () => {
-  it("wants the cookie, and the header that no other site can send", async () => {
+  it("requires the cookie, and the header that no other site can send", async () => {
     const { token, page } = await begin();
     expect((await new PageVisitor(server).send("GET", "/kyc/session")).status).toBe(401);
     const headers = { "x-kyc-page": "" };
@@ -67,7 +67,7 @@ describe("the session of the page", () => {
     expect(forged.status).toBe(403);
   });
 
-  it("sets a cookie that only this page gets and no script reads", async () => {
+  it("sets a cookie for this page only that scripts cannot read", async () => {
     const { opened } = await begin();
     const [cookie] = opened.headers.getSetCookie();
     expect(cookie).toMatch(/; Path=\/kyc;/);
@@ -75,7 +75,7 @@ describe("the session of the page", () => {
     expect(cookie).toMatch(/SameSite=Strict/);
   });
 
-  it("tells what is asked for, of whom, and by whom", async () => {
+  it("returns what is asked for, from whom, and by whom", async () => {
     const { opened } = await begin();
     expect(opened.body.kyc).toMatchObject({
       status: "not_started",
@@ -93,7 +93,7 @@ describe("the session of the page", () => {
     expect(us.states).toContainEqual(["CA", "California"]);
   });
 
-  it("begins the verification with the first saved step", async () => {
+  it("starts the verification with the first saved step", async () => {
     const { user_id, page } = await begin();
     const saved = await page.save({ city: "Porto" });
     expect(saved.body.kyc.status).toBe("initiated");
@@ -105,7 +105,7 @@ describe("the session of the page", () => {
     expect(await statusOf(server, user_id)).toBe("initiated");
   });
 
-  it("saves nothing where one value is wrong, and names every wrong one", async () => {
+  it("saves nothing if one value is wrong, and names every wrong one", async () => {
     const { user_id, page } = await begin();
     const refused = await page.save({ city: "Porto", country: "PT", postcode: "1", phone: "12" });
     expect(refused.status).toBe(422);
@@ -116,7 +116,7 @@ describe("the session of the page", () => {
     expect(unknown.body.error_code).toBe("parameter_unknown");
   });
 
-  it("goes on after a reload where it was, in clear for who typed it", async () => {
+  it("continues after a reload, in clear in the browser where it was typed", async () => {
     const { token, page } = await begin();
     await page.save({ city: "Porto" });
     await page.upload("selfie", png());
@@ -130,7 +130,7 @@ describe("the session of the page", () => {
 });
 
 describe("files", () => {
-  it("are given back whole to who sent them, and to nobody else with the link", async () => {
+  it("are shown in the browser that uploaded them, and in no other with the link", async () => {
     const { token, page } = await begin();
     const sent = await page.upload("document_front", jpeg());
     expect(sent.body.kyc.files.document_front.uploaded).toMatchObject({
@@ -216,7 +216,7 @@ describe("submission", () => {
     );
   });
 
-  it("refuses who is not 18 yet, to the day", async () => {
+  it("refuses a person under 18, to the day", async () => {
     const { page } = await begin();
     const now = server.core.clock.now();
     const born = new Date(Date.UTC(now.getUTCFullYear() - 18, now.getUTCMonth(), now.getUTCDate()));
@@ -228,7 +228,7 @@ describe("submission", () => {
     expect((await page.submit()).status).toBe(200);
   });
 
-  it("moves the state, then nothing can be changed; the approval makes it the user's data", async () => {
+  it("changes the status and locks the form; the approval copies the data to the user", async () => {
     const { user_id, page } = await begin();
     await page.fill();
     const submitted = await page.submit();

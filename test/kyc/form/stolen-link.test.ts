@@ -18,8 +18,8 @@ async function visit(token: string): Promise<PageVisitor> {
   return page;
 }
 
-describe("a birth date that was typed on the page", () => {
-  it("opens nothing after it was submitted, in no browser", async () => {
+describe("a birth date", () => {
+  it("typed on the page unmasks nothing after it was submitted, in any browser", async () => {
     const user_id = await addUser(server, { ...KNOWN, phone: "+351219998877" });
     const token = await openLink(server, user_id);
     const person = await visit(token);
@@ -45,7 +45,7 @@ describe("a birth date that was typed on the page", () => {
     expect(planted.filter((word) => seen.includes(word))).toEqual([]);
   });
 
-  it("nor under the next link, when the person was asked again", async () => {
+  it("typed on the page unmasks nothing under the next link either", async () => {
     const { user_id, path } = await addWaiting(server, server, KNOWN);
     const { visitor } = await signInAs(server, server.account_id, "admin");
     await decide(visitor, path, "ask_again", "Once more, please.");
@@ -56,7 +56,7 @@ describe("a birth date that was typed on the page", () => {
     expect(planted.filter((word) => thief.seen.join().includes(word))).toEqual([]);
   });
 
-  it("nor one that the account gave after the link was made", async () => {
+  it("sent by the account after the link was created unmasks nothing", async () => {
     const user_id = await addUser(server, KNOWN);
     const page = await visit(await openLink(server, user_id));
     await server.call("PATCH", `/users/${user_id}`, { user: { date_of_birth: BORN } });
@@ -64,8 +64,8 @@ describe("a birth date that was typed on the page", () => {
   });
 });
 
-describe("what was typed in one browser", () => {
-  it("is masked in every other with the same link, also where the birth date was confirmed", async () => {
+describe("data typed in one browser", () => {
+  it("is masked in every other with the same link, also if the birth date was confirmed there", async () => {
     const user_id = await addUser(server, { ...KNOWN, date_of_birth: BORN });
     const token = await openLink(server, user_id);
     const person = await visit(token);
@@ -82,7 +82,7 @@ describe("what was typed in one browser", () => {
     expect(own.identity.city).toMatchObject({ value: "Obscuria Nova", is_masked: false });
   });
 
-  it("is not shown to a confirmed browser either, once the approval made it the record", async () => {
+  it("is not shown in a confirmed browser either, after the approval copied it to the record", async () => {
     const user_id = await addUser(server, { ...KNOWN, date_of_birth: BORN });
     const token = await openLink(server, user_id);
     const other = await visit(token);
@@ -97,7 +97,7 @@ describe("what was typed in one browser", () => {
 });
 
 describe("a masked country", () => {
-  it("cannot be guessed by the postcodes and states that it takes", async () => {
+  it("cannot be guessed from the postcodes and states it accepts", async () => {
     const user_id = await addUser(server, { ...KNOWN, country: "PT", postcode: "1100-148" });
     const thief = await visit(await openLink(server, user_id));
     for (const guess of [{ postcode: "1100-148" }, { postcode: "SW1A 1AA" }, { state: "CA" }]) {
@@ -111,12 +111,12 @@ describe("a masked country", () => {
 });
 
 describe("two links in one browser", () => {
-  it("keep apart: each request is filed under the link that its page names", async () => {
+  it("stay separate: each request is stored under the link of its page", async () => {
     const alice = await addUser(server, { first_name: "Alice", last_name: "Inventada" });
     const dora = await addUser(server, { first_name: "Dora", last_name: "Inventada" });
     const one = await visit(await openLink(server, alice));
     const two = await visit(await openLink(server, dora));
-    // One jar for both tabs.
+    // One cookie jar for both tabs.
     one.cookie = `${one.cookie}; ${two.cookie}`;
     two.cookie = one.cookie;
     await one.fill({ city: "Alicante" });
@@ -130,7 +130,7 @@ describe("two links in one browser", () => {
     expect(shown.body.user).toMatchObject({ first_name: "Alice", city: "Alicante" });
   });
 
-  it("a request that names no link, or one whose cookie it has not, is refused", async () => {
+  it("refuse a request without a link, or with a link whose cookie is missing", async () => {
     const one = await visit(await openLink(server, await addUser(server)));
     const two = await visit(await openLink(server, await addUser(server)));
     const { link_id } = one;
@@ -138,12 +138,12 @@ describe("two links in one browser", () => {
     expect((await one.save({ city: "Porto" })).status).toBe(401);
     one.link_id = two.link_id;
     expect((await one.save({ city: "Porto" })).status).toBe(401);
-    // The right value under the wrong name.
+    // The correct value under the wrong name.
     one.cookie = one.cookie.replace(link_id, two.link_id);
     expect((await one.save({ city: "Porto" })).status).toBe(401);
   });
 
-  it("a link opens in sixty browsers and in no more", async () => {
+  it("a link can be opened in at most sixty browsers", async () => {
     const token = await openLink(server, await addUser(server));
     const answers = [];
     for (let opened = 0; opened < 61; opened += 1) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("two-person approval", () => {
-  it("the first decision is a proposal, never confirmed by the same person", async () => {
+  it("the first decision is a proposal, which the same person cannot confirm", async () => {
     const { user_id, path } = await addWaiting(server);
     const first = await decide(admin.visitor, path, "approve", "looks right");
     expect(first.headers.location).toContain("done=proposed");
@@ -46,7 +46,7 @@ describe("two-person approval", () => {
     for (const words of ["looks right", "I agree"]) expect(after).toContain(words);
   });
 
-  it("another decision of the second sends it back, and it begins anew", async () => {
+  it("a different second decision rejects it, and the review starts again", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve");
     const other_view = await decide(approver.visitor, path, "refuse", "the face is not the same");
@@ -62,7 +62,7 @@ describe("two-person approval", () => {
     });
   });
 
-  it("twenty clicks of one person at once decide nothing", async () => {
+  it("twenty concurrent clicks of one person decide nothing", async () => {
     const { user_id, path } = await addWaiting(server);
     const fields = { decision: "approve", seen: seenIn((await admin.visitor.get(path)).body) };
     const clicks = Array.from({ length: 20 }, () => admin.visitor.post(path, fields));
@@ -71,7 +71,7 @@ describe("two-person approval", () => {
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
   });
 
-  it("a proposal is void once anything of what its author saw has changed, and the page says so", async () => {
+  it("a proposal is void once anything its author saw has changed, and the page says so", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve", "looks right");
     const user = { date_of_birth: "01/01/1970", last_name: "Inventada Outra" };
@@ -86,7 +86,7 @@ describe("two-person approval", () => {
     expect(await statusOf(server, user_id)).toBe("approved");
   });
 
-  it("a proposal is void once the user has moved, and one member alone may suspend", async () => {
+  it("a proposal is void once the user's status has changed, and one member alone may suspend", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve");
     const kyc = { status: "approved" };

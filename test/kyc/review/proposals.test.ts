@@ -27,14 +27,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The proposals on a user's identity that the account's key sees, newest first. */
+/** The proposals on a user's identity visible to the account's key, newest first. */
 async function proposalsOn(user_id: string, key = server.key) {
   const { body } = await server.call("GET", "/proposals", undefined, { key });
   return body.proposals.filter((proposal: { record_id: string }) => proposal.record_id === user_id);
 }
 
 describe("a KYC decision that needs two people", () => {
-  it("is a proposal like any other, without what the reviewer wrote", async () => {
+  it("is a proposal like any other, without the reviewer's comment", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
     const [pending] = await proposalsOn(user_id);
@@ -51,7 +51,7 @@ describe("a KYC decision that needs two people", () => {
     expect(await statusOf(server, user_id)).toBe("approved");
   });
 
-  it("is rejected by a second reviewer who decides otherwise", async () => {
+  it("is rejected by a different decision of a second reviewer", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve");
     await decide(ben.visitor, path, "refuse", "the face is another person's");
@@ -60,7 +60,7 @@ describe("a KYC decision that needs two people", () => {
     expect(JSON.stringify(rejected)).not.toContain("face");
   });
 
-  it("stands on the page of proposals, which leads to the review and takes no vote itself", async () => {
+  it("is listed on the proposals page, which links to the review and accepts no vote itself", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
     const [{ id }] = await proposalsOn(user_id);
@@ -74,7 +74,7 @@ describe("a KYC decision that needs two people", () => {
     expect(await proposalsOn(user_id)).toMatchObject([{ status: "pending", confirmations: 1 }]);
   });
 
-  it("becomes void once it was about other data, and the next decision begins anew", async () => {
+  it("becomes void once the data has changed, and the next decision is a new proposal", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve");
     const user = { last_name: "Inventada Outra" };
@@ -109,12 +109,12 @@ describe("a KYC decision that needs two people", () => {
     const key = { account_id: server.account_id, person_id: ben.person_id };
     const by = { actor: "command line", reason: "set up by a test" } as const;
     await database.transaction((tx) => setMemberRole(tx, key, "developer", by, clock.now()));
-    // What is done is history: whoever loses the role later has still agreed.
+    // A finished decision stays valid: losing the role later does not undo the vote.
     expect(await proposalsOn(user_id)).toMatchObject([{ status: "done", confirmations: 3 }]);
     await database.transaction((tx) => setMemberRole(tx, key, "approver", by, clock.now()));
   });
 
-  it("ends with the person: once erased, it is void and nobody can read it", async () => {
+  it("becomes void and unreadable when the person is erased", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
     const { database, keyring, clock } = server.core;
@@ -130,7 +130,7 @@ describe("a KYC decision that needs two people", () => {
 });
 
 describe("a KYC decision on another account's user", () => {
-  it("is the operator's reviewers' to make; the account sees it and has no vote", async () => {
+  it("is made by the operator's reviewers; the account can see it but not vote", async () => {
     const { user_id, path } = await addWaiting(server, other);
     const member = await signInAs(server, other.account_id, "admin");
     await decide(ada.visitor, path, "approve");
@@ -155,7 +155,7 @@ describe("a KYC decision on another account's user", () => {
     expect(await statusOf(server, user_id, other.key)).toBe("approved");
   });
 
-  it("needs two people also where one is the operator's and one the account's", async () => {
+  it("needs two people also if one is the operator's and one the account's", async () => {
     const { user_id, path } = await addWaiting(server, other);
     const member = await signInAs(server, other.account_id, "approver");
     await setAccount(server, other.account_id, { kyc_review_by_account: true });
@@ -180,11 +180,11 @@ describe("a KYC decision on another account's user", () => {
 });
 
 describe("sliproad verify", () => {
-  it("finds nothing wrong after all of it", async () => {
+  it("finds no problems after these tests", async () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("names a decision that was called done by somebody other than two reviewers", async () => {
+  it("reports a decision marked done without two reviewers", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve");
     const [{ id }] = await proposalsOn(user_id);

@@ -13,7 +13,7 @@ const BY = { actor: "command line", reason: "set up by a test" } as const;
 let password_hash: Promise<string> | undefined;
 let addresses = 0;
 
-/** A member of an account, signed in. */
+/** A signed-in member of an account. */
 export async function signInAs(
   server: TestServer,
   account_id: string,
@@ -26,7 +26,7 @@ export async function signInAs(
   const { person_id } = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );
-  // An address each: sign-ins are limited by address.
+  // Each from its own IP address, because sign-ins are limited by IP address.
   addresses += 1;
   const visitor = new HttpVisitor(server.app.server, `203.0.113.${addresses}`);
   await visitor.signIn(email);
@@ -72,7 +72,7 @@ export async function waitForStatus(
   await waitFor(async () => (await statusOf(server, user_id, key)) === status);
 }
 
-/** What the form of the page says that its reader saw. */
+/** The page's digest of what its reader saw. */
 export function seenIn(page: string): string {
   return /name="seen" value="([\w-]+)"/.exec(page)?.[1] ?? "";
 }

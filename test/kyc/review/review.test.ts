@@ -49,7 +49,7 @@ describe("from the link to the payout", () => {
     expect(seen.body.kyc).toMatchObject({ status: "approved", can_edit: false });
   });
 
-  it("every state on the way has an event of its own, and verify finds nothing wrong", async () => {
+  it("every state in between has its own event, and verify finds no problems", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve");
     const rows = await server.db.database.query<{ from_status: string; to_status: string }>(
@@ -69,7 +69,7 @@ describe("from the link to the payout", () => {
 });
 
 describe("a reviewer", () => {
-  it("sees who waits without anything personal, then data and files side by side", async () => {
+  it("sees the queue without personal data, then data and files side by side", async () => {
     const { user_id, path } = await addWaiting(server, server, { first_name: "Zenobia" });
     const queue = await admin.visitor.get("/dashboard/kyc");
     expect(queue.body).toContain(path);
@@ -93,7 +93,7 @@ describe("a reviewer", () => {
     expect(actions).toEqual(expect.arrayContaining(["kyc.read", "kyc.read_file"]));
   });
 
-  it("asks again with a comment that the person reads, fixes, and submits anew", async () => {
+  it("asks again with a comment that the person reads, fixes, and submits again", async () => {
     const { user_id, page, path } = await addWaiting(server);
     const comment = "The picture of the document is blurred; take it in daylight.";
     expect((await decide(admin.visitor, path, "ask_again", comment)).statusCode).toBe(303);
@@ -118,10 +118,10 @@ describe("a reviewer", () => {
     const opened = await again.open(await openLink(server, user_id));
     expect(opened.body.kyc).toMatchObject({ status: "retry_required", can_edit: true });
     expect(opened.body.kyc.moderation_comment).toBe(comment);
-    // What was good is not asked for twice, and is nobody's to see who has not confirmed.
+    // Correct data is not asked for again, and stays masked until the birth date is confirmed.
     expect(opened.body.kyc.files.selfie.uploaded).toMatchObject({ can_preview: false });
     expect((await page.send("GET", "/kyc/session")).status).toBe(410);
-    // Nobody but the page ever told a birth date: it opens nothing, and nothing need be typed twice.
+    // The birth date was only typed on the page: it unmasks nothing, and nothing must be retyped.
     expect((await again.confirm("21/04/1988")).status).toBe(422);
     expect(opened.body.kyc.identity.city).toMatchObject({ is_masked: true, is_known: true });
     await again.upload("document_front", pdf());
@@ -129,7 +129,7 @@ describe("a reviewer", () => {
     await waitForStatus(server, user_id, "awaiting_manual_review");
   });
 
-  it("refuses for good, and must say why", async () => {
+  it("can refuse permanently, and must say why", async () => {
     const { user_id, path } = await addWaiting(server);
     const silent = await decide(admin.visitor, path, "refuse");
     expect(silent.statusCode).toBe(422);
@@ -141,7 +141,7 @@ describe("a reviewer", () => {
     expect(link.body.error_code).toBe("invalid_transition");
   });
 
-  it("suspends, which blocks like not approved, and lifts it again", async () => {
+  it("can suspend, which blocks like not approved, and can lift it again", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve");
     await decide(admin.visitor, path, "suspend", "A bank asked about this person.");
@@ -158,7 +158,7 @@ describe("a reviewer", () => {
     expect((await execute(server, user_id, quote_id)).status).toBe(200);
   });
 
-  it("cannot decide on what they have not seen: the page says that it is out of date", async () => {
+  it("cannot decide on data they have not seen: the page says that it is out of date", async () => {
     const { user_id, path } = await addWaiting(server);
     await admin.visitor.get(path);
     const stale = await admin.visitor.post(path, { decision: "approve", seen: "1-1" });
@@ -169,7 +169,7 @@ describe("a reviewer", () => {
     expect(illegal.statusCode).toBe(422);
   });
 
-  it("sees what the account changed after the submission, and cannot approve without", async () => {
+  it("sees what the account changed after the submission, and cannot approve unseen changes", async () => {
     const { user_id, path } = await addWaiting(server);
     const shown = await admin.visitor.get(path);
     const seen = seenIn(shown.body);
@@ -182,7 +182,7 @@ describe("a reviewer", () => {
     expect(stale.body).toContain("The account has since changed this to: Substituta");
   });
 
-  it("sees both birth dates where they contradict each other, and decides which one counts", async () => {
+  it("sees both birth dates if they differ, and decides which one counts", async () => {
     const known = { date_of_birth: "22/04/1988", city: "Porto" };
     const { user_id, path } = await addWaiting(server, server, known);
     const shown = (await admin.visitor.get(path)).body;
@@ -195,7 +195,7 @@ describe("a reviewer", () => {
     expect(after.body.user).toMatchObject({ date_of_birth: "21/04/1988", city: "Lisbon" });
   });
 
-  it("cannot approve who is not 18, or lives in a country that is not served, on that day", async () => {
+  it("cannot approve a user under 18 or in a country not served on that day", async () => {
     const { user_id, path } = await addWaiting(server);
     const year = server.core.clock.now().getUTCFullYear() - 10;
     const user = { date_of_birth: `01/01/${year}` };
@@ -212,7 +212,7 @@ describe("a reviewer", () => {
     expect(findBar(catalogue, "individual", { country: "PT" }, "2026-01-01")).toBeNull();
   });
 
-  it("has comments that are kept sealed, and of which the log holds a digest", async () => {
+  it("has comments that are stored sealed, with only a digest in the log", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve", "Zuleika's face fits");
     expect((await auditOf(server, user_id)).at(-1)!.detail).toMatch(
@@ -228,7 +228,7 @@ describe("a reviewer", () => {
     expect(rows.filter(({ row }) => forms.some((form) => row.includes(form)))).toEqual([]);
   });
 
-  it("of two who decide at once, one is told that it was decided", async () => {
+  it("of two concurrent decisions, one is refused as already decided", async () => {
     const { user_id, path } = await addWaiting(server);
     const answers = await Promise.all([
       decide(admin.visitor, path, "approve"),
@@ -240,7 +240,7 @@ describe("a reviewer", () => {
 });
 
 describe("the queue", () => {
-  it("goes on after a hundred rows, and shows everybody once", async () => {
+  it("continues after a hundred rows, and shows every user once", async () => {
     const { account_id, key } = await server.addAccount("Busy");
     await setAccount(server, account_id, { kyc_review_by_account: true });
     const { visitor } = await signInAs(server, account_id, "admin");
@@ -272,7 +272,7 @@ describe("who may review", () => {
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
   });
 
-  it("nobody who is not signed in, and no form without its token", async () => {
+  it("not without a session, and not with a form without its CSRF token", async () => {
     const { path } = await addWaiting(server);
     for (const address of ["/dashboard/kyc", path]) {
       const answer = await server.call("GET", address, undefined, { key: null });
@@ -282,7 +282,7 @@ describe("who may review", () => {
     expect(forged.statusCode).toBe(403);
   });
 
-  it("the operator's members all accounts, an account's own only where it was delegated", async () => {
+  it("the operator's members for all accounts, an account's own only if delegated", async () => {
     const waiting = await addWaiting(server, other);
     const own = await addWaiting(server);
     const { visitor, person_id } = await signInAs(server, other.account_id, "admin");
@@ -310,7 +310,7 @@ describe("who may review", () => {
     await setAccount(server, other.account_id, { kyc_review_by_account: false });
   });
 
-  it("files are served to those only, and never by another user's address", async () => {
+  it("files are served to reviewers only, and never under another user's URL", async () => {
     const waiting = await addWaiting(server);
     const second = await addWaiting(server);
     const shown = await admin.visitor.get(waiting.path);
