@@ -83,7 +83,7 @@ export async function ensureDataDir(data_dir: string): Promise<string> {
     // If we run as root, PostgreSQL runs as another user, who must be able to enter but not list
     // it.
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
-    await makeDirectory(directory, mode);
+    await createDirectory(directory, mode);
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(directory);
   } catch (error) {
@@ -95,11 +95,11 @@ export async function ensureDataDir(data_dir: string): Promise<string> {
  * Creates one directory at a time: mkdir's recursion never ends on a file system where nothing can
  * be created. The umask restricts its mode, so chmod sets it again.
  */
-async function makeDirectory(directory: string, mode: number): Promise<void> {
+async function createDirectory(directory: string, mode: number): Promise<void> {
   const exists = await stat(directory).catch(() => null);
   if (exists?.isDirectory()) return;
   const parent = dirname(directory);
-  if (parent !== directory) await makeDirectory(parent, mode);
+  if (parent !== directory) await createDirectory(parent, mode);
   await mkdir(directory, { mode }).catch((error: NodeJS.ErrnoException) => {
     // Another process may have created it meanwhile.
     if (error.code !== "EEXIST") throw error;

@@ -16,7 +16,7 @@ import { dirname } from "node:path";
  * Creates a file that only its owner may read, unless it exists. If several processes start at
  * once, one creates it and all read the same content: none ever reads a partial file.
  */
-export function makeSecretFile(path: string, text: string): void {
+export function createSecretFile(path: string, text: string): void {
   throughTemporary(path, text, (temporary) => {
     try {
       linkOrCopy(temporary, path);

@@ -131,8 +131,8 @@ function isLegal({ name, from_status, to_status }: ChangeRow): boolean {
 /** Exactly one event for each change that has events, and no others. */
 function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[]): string | null {
   const by_sequence = new Map(events.map((event) => [event.sequence, event]));
-  const told = changes.filter((change) => eventName(change) !== null);
-  for (const change of told) {
+  const with_events = changes.filter((change) => eventName(change) !== null);
+  for (const change of with_events) {
     const event = by_sequence.get(change.sequence);
     const is_same =
       event?.name === change.name &&
@@ -141,8 +141,8 @@ function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[])
       event.facts.equals(change.facts);
     if (!is_same) return `no event matches its change ${change.sequence}`;
   }
-  if (events.length !== told.length) {
-    return `it has ${events.length} events for ${told.length} changes`;
+  if (events.length !== with_events.length) {
+    return `it has ${events.length} events for ${with_events.length} changes`;
   }
   return null;
 }

@@ -56,22 +56,22 @@ export async function verifyProposals(
     },
   );
   if (fault) return fault;
-  const [made] = await session.query<{ count: bigint }>(
+  const [created] = await session.query<{ count: bigint }>(
     "select count(*) from audit_entries where account_id = $1 and action = 'proposal.create'",
     [account_id],
   );
-  return made!.count === BigInt(seen)
+  return created!.count === BigInt(seen)
     ? null
-    : `account ${account_id} has ${seen} proposals, but ${made!.count} were created`;
+    : `account ${account_id} has ${seen} proposals, but ${created!.count} were created`;
 }
 
 function faultOf(row: Row, entries: readonly Entry[]): string | null {
-  const made = entries.filter(({ action }) => action === "proposal.create");
-  const facts = made[0] && JSON.parse(made[0].detail);
+  const created = entries.filter(({ action }) => action === "proposal.create");
+  const facts = created[0] && JSON.parse(created[0].detail);
   // The column always has two decimals, the log only the significant ones.
   const amount_usd = row.amount_usd && formatDecimal(parseDecimal(row.amount_usd)!);
   if (
-    made.length !== 1 ||
+    created.length !== 1 ||
     facts.kind !== row.kind ||
     facts.record_id !== row.record_id ||
     facts.amount_usd !== amount_usd

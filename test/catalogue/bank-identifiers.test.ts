@@ -70,7 +70,7 @@ describe("every identifier", () => {
   });
 
   test.each(Object.entries(IDENTIFIER_CHECKS))(
-    "%s answers any text with a value or a sentence",
+    "%s returns a value or a sentence for any text",
     (_, check) => {
       const text = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[A-Z0-9]{0,30}$/));
       fc.assert(

@@ -334,7 +334,7 @@ describe("an operator's override", () => {
       "length_limits.account_name must be a whole number from 1 to 140",
       { requirements: { eur: { local: { ...zmw_row, length_limits: { account_name: 0 } } } } },
     ],
-  ])("stops with a sentence: %s", (text, override) => {
+  ])("is refused with a sentence: %s", (text, override) => {
     expect(() => load(override)).toThrow(text);
     expect(() => load(override)).toThrow(/^The catalogue override [^\n]+\.$/);
   });

@@ -126,7 +126,7 @@ async function checkAnswer(
   const matches = (text: string) =>
     shown.language === "json" ? isLike(text, shown.code) : isText(text, shown.code);
   if (matches(printed)) return;
-  // Commands that only read are repeated until the result is there, as a reader would do.
+  // GET calls and scripts are repeated until they print the result, as a reader would.
   const is_look = /^(call GET [^\n]*|node [\w.-]+)$/.test(step!.code.trim());
   let last = printed;
   const found = is_look

@@ -3,7 +3,7 @@ import type { Answer, TestServer } from "./server.ts";
 
 /** A user who has passed KYC and may use every rail. */
 export async function addApprovedUser(server: TestServer, key?: string): Promise<string> {
-  const made = await server.call(
+  const created = await server.call(
     "POST",
     "/users",
     {
@@ -15,7 +15,7 @@ export async function addApprovedUser(server: TestServer, key?: string): Promise
     },
     key ? { key } : {},
   );
-  const user_id = made.body.user.id;
+  const user_id = created.body.user.id;
   const approved = await setKyc(server, user_id, { status: "approved" }, key);
   if (approved.status !== 200) throw new Error(approved.text);
   return user_id;
@@ -66,19 +66,19 @@ export async function addPaymentDetail(
   user_id: string,
   account: keyof typeof ACCOUNTS,
 ): Promise<string> {
-  const made = await server.call("POST", `/users/${user_id}/payment_details`, {
+  const created = await server.call("POST", `/users/${user_id}/payment_details`, {
     payment_detail: { ...HOLDER, ...ACCOUNTS[account] },
   });
-  if (made.status !== 200) throw new Error(made.text);
-  return made.body.payment_detail.id;
+  if (created.status !== 200) throw new Error(created.text);
+  return created.body.payment_detail.id;
 }
 
 export async function addQuote(server: TestServer, user_id: string): Promise<string> {
-  const made = await server.call("POST", `/users/${user_id}/quotes`, {
+  const created = await server.call("POST", `/users/${user_id}/quotes`, {
     quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
   });
-  if (made.status !== 200) throw new Error(made.text);
-  return made.body.quote.id;
+  if (created.status !== 200) throw new Error(created.text);
+  return created.body.quote.id;
 }
 
 /** The hash of an invented transaction, the same for the same name. */

@@ -20,7 +20,7 @@ export type ScriptedIdentity = IdentityPort & {
 };
 
 export function createScriptedIdentity(): ScriptedIdentity {
-  const told: IdentityResult[] = [];
+  const reported: IdentityResult[] = [];
   const known = new Map<string, IdentityResult[]>();
   let calls = 0;
   let failures = 0;
@@ -31,7 +31,7 @@ export function createScriptedIdentity(): ScriptedIdentity {
     failNext: (times) => {
       failures = times;
     },
-    tell: (result) => void told.push(result),
+    tell: (result) => void reported.push(result),
     submit: async (application) => {
       calls += 1;
       if (failures > 0) {
@@ -56,7 +56,7 @@ export function createScriptedIdentity(): ScriptedIdentity {
     },
     listResults: async (cursor, limit) => {
       const from = Number(cursor ?? 0);
-      const results = told.slice(from, from + limit);
+      const results = reported.slice(from, from + limit);
       return { results, cursor: results.length > 0 ? String(from + results.length) : cursor };
     },
   };

@@ -1,5 +1,5 @@
 // A worker in a separate process, to be killed or stopped during a task. It claims tasks of the
-// kind "crash", reports that, and ends them only when told to; tasks of the kind "locked" are
+// kind "crash", reports that, and ends them only on a message; tasks of the kind "locked" are
 // reported once it has locked them.
 import { once } from "node:events";
 import { openClock } from "../../src/platform/clock.ts";
@@ -21,10 +21,10 @@ const worker = createWorker({
       kind: "crash",
       set_max: 10,
       handle: async (set) => {
-        tell({ started: set.tasks.length });
+        send({ started: set.tasks.length });
         await once(process, "message");
         const tasks = await finishWithEffects(database, set, "process");
-        tell({ ended: tasks.length });
+        send({ ended: tasks.length });
       },
     },
     {
@@ -33,18 +33,18 @@ const worker = createWorker({
       handle: async (set) => {
         const work = database.transaction(async (tx) => {
           const tasks = await set.lock(tx);
-          tell({ started: tasks.length });
+          send({ started: tasks.length });
           await once(process, "message");
           writeEffects(tx, tasks, "process");
           set.finish(tx, tasks);
         });
-        await work.catch((error: Error) => tell({ refused: error.constructor.name }));
+        await work.catch((error: Error) => send({ refused: error.constructor.name }));
       },
     },
   ],
 });
 worker.start();
 
-function tell(message: FromProcess): void {
+function send(message: FromProcess): void {
   process.send!(message);
 }

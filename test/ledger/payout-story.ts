@@ -7,7 +7,7 @@ import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts"
 let transfers = 0;
 
 /** The steps of quotes and offramps, each with its rows, its event and its postings. */
-export function tellPayouts(fixture: LedgerFixture) {
+export function payoutStory(fixture: LedgerFixture) {
   const payout = (offramp: Offramp, status: string, returned: bigint | null = null) =>
     fixture.database.query(
       `update payouts set status = $4, returned_amount = $5

@@ -5,7 +5,7 @@ import { isOverdrawn } from "../../src/ledger/post.ts";
 import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { CURRENCY, type LedgerFixture, openLedgerFixture, TOKEN } from "./ledger-fixture.ts";
-import { tellPayouts } from "./payout-story.ts";
+import { payoutStory } from "./payout-story.ts";
 
 let fixture: LedgerFixture;
 
@@ -51,7 +51,7 @@ const POSSIBLE: Record<Offramp["status"], readonly Step["action"][]> = {
 type Counted = { owed: bigint; wallet: bigint; fees: bigint; bank: bigint };
 
 async function take({ action, amount }: Step, offramp: Offramp, counted: Counted): Promise<void> {
-  const payouts = tellPayouts(fixture);
+  const payouts = payoutStory(fixture);
   if (action === "refund") {
     const is_affordable = amount > 0n && amount <= counted.owed;
     const work = amount > 0n ? payouts.refund(offramp, amount) : Promise.resolve();
@@ -77,7 +77,7 @@ test("in any sequence of payout events no money is lost or created", async () =>
       const account_id = await fixture.addAccount();
       const user_id = await fixture.addUser(account_id);
       const { quote, offramps } = await fixture.addQuote(account_id, user_id, items);
-      const payouts = tellPayouts(fixture);
+      const payouts = payoutStory(fixture);
       const missing = over > 0n || short >= quote.token_amount ? 0n : short;
       const arrived = quote.token_amount - missing + over;
       await payouts.deposit(quote, arrived);

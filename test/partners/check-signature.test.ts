@@ -33,7 +33,7 @@ describe("signatures of EVM chains (EIP-191)", () => {
     ["a recovery bit that does not exist", `${SIGNATURE.slice(0, -2)}05`],
     ["numbers beyond the curve", `0x${"f".repeat(128)}1b`],
     ["no hexadecimal digits", `0x${"z".repeat(130)}`],
-  ])("%s is no signature", (_, text) => {
+  ])("%s is not a signature", (_, text) => {
     expect(isSignature("ethereum", MESSAGE, text)).toBe(false);
     expect(isSignedBy("ethereum", SIGNER, MESSAGE, text)).toBe(false);
   });

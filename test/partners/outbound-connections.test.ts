@@ -51,15 +51,15 @@ async function start(server: net.Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-type Asked = { authority: string; authorization: string | undefined };
+type Requested = { authority: string; authorization: string | undefined };
 
 /** A typical corporate proxy: it supports only CONNECT, and records the requested targets. */
 async function startProxy(to_port: number, answer = 200) {
-  const asked: Asked[] = [];
+  const requested: Requested[] = [];
   const proxy = http.createServer((_request, response) => response.writeHead(405).end());
   proxy.on("connect", (request, socket: Socket) => {
     const authorization = request.headers["proxy-authorization"];
-    asked.push({ authority: request.url!, authorization });
+    requested.push({ authority: request.url!, authorization });
     if (answer !== 200) return socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
     const onward = net.connect(to_port, "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -67,7 +67,7 @@ async function startProxy(to_port: number, answer = 200) {
     });
     onward.on("error", () => socket.destroy());
   });
-  return { port: await start(proxy), asked };
+  return { port: await start(proxy), requested };
 }
 
 test("the proxy is asked for the checked IP address, with HTTP and with HTTPS", async () => {
@@ -90,7 +90,7 @@ test("the proxy is asked for the checked IP address, with HTTP and with HTTPS", 
     }
     const authorization = `Basic ${Buffer.from("me:pass word").toString("base64")}`;
     const authority = url.startsWith("https") ? "8.8.8.8:443" : "8.8.8.8:80";
-    expect(proxy.asked).toEqual([{ authority, authorization }]);
+    expect(proxy.requested).toEqual([{ authority, authorization }]);
   }
 });
 
@@ -101,7 +101,7 @@ test("a proxy is not used for an IP address that the policy refuses", async () =
   for (const url of ["http://hooks.example/", "http://169.254.169.254/", "http://127.0.0.1/"]) {
     expect(await send(inside, url)).toMatchObject({ failure: "refused_address" });
   }
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requested).toEqual([]);
 });
 
 test("a name that resolves to this machine and another is refused with a proxy", async () => {
@@ -114,7 +114,7 @@ test("a name that resolves to this machine and another is refused with a proxy",
       message: "hooks.example is not a public address.",
     });
   }
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requested).toEqual([]);
 });
 
 test("this machine is connected to without the proxy, and a proxy's refusal is reported", async () => {
@@ -124,12 +124,12 @@ test("this machine is connected to without the proxy, and a proxy's refusal is r
   const proxy_url = `http://127.0.0.1:${proxy.port}`;
   const guarded = sender({ proxy_url, resolve: async () => ["8.8.8.8", "1.1.1.1"] });
   expect(await send(guarded, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requested).toEqual([]);
   expect(await send(guarded, "http://hooks.example/")).toMatchObject({
     failure: "connect",
     message: "The outbound proxy answered 403.",
   });
-  expect(proxy.asked.map((one) => one.authority)).toEqual(["8.8.8.8:80", "1.1.1.1:80"]);
+  expect(proxy.requested.map((one) => one.authority)).toEqual(["8.8.8.8:80", "1.1.1.1:80"]);
   const dead = sender({ proxy_url: "http://127.0.0.1:1", resolve: async () => ["8.8.8.8"] });
   expect(await send(dead, "http://hooks.example/")).toMatchObject({ failure: "connect" });
   const silent = await start(net.createServer(() => {}));

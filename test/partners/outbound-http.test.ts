@@ -124,21 +124,18 @@ describe("IP addresses", () => {
     expect(await get(sender(), url)).toMatchObject({ failure: "refused_address", status: null });
   });
 
-  test.each(NOT_PUBLIC)(
-    "refuses %s, written out and as the answer of a name server",
-    async (to) => {
-      const literal = to.includes(":") ? `[${to}]` : to;
-      const refusal = { failure: "refused_address" };
-      expect(await get(sender(), `http://${literal}/`)).toMatchObject(refusal);
-      expect(await get(sender(), `https://${literal}/`)).toMatchObject(refusal);
-      const answer = await get(sender({ resolve: async () => [to] }), "http://hooks.example/");
-      expect(answer).toMatchObject(refusal);
-      expect(JSON.stringify(answer)).not.toContain(to);
-      // One refused address among allowed ones is enough.
-      const mixed = sender({ resolve: async () => ["8.8.8.8", to] });
-      expect(await get(mixed, "http://hooks.example/")).toMatchObject(refusal);
-    },
-  );
+  test.each(NOT_PUBLIC)("refuses %s, in the URL and as the answer of a name server", async (to) => {
+    const literal = to.includes(":") ? `[${to}]` : to;
+    const refusal = { failure: "refused_address" };
+    expect(await get(sender(), `http://${literal}/`)).toMatchObject(refusal);
+    expect(await get(sender(), `https://${literal}/`)).toMatchObject(refusal);
+    const answer = await get(sender({ resolve: async () => [to] }), "http://hooks.example/");
+    expect(answer).toMatchObject(refusal);
+    expect(JSON.stringify(answer)).not.toContain(to);
+    // One refused address among allowed ones is enough.
+    const mixed = sender({ resolve: async () => ["8.8.8.8", to] });
+    expect(await get(mixed, "http://hooks.example/")).toMatchObject(refusal);
+  });
 
   test.each(PUBLIC)("allows %s", (address) => {
     const policy = createAddressPolicy({ allow_list: [], allow_loopback: false });
@@ -379,7 +376,7 @@ describe("connections", () => {
     ],
     ["more came than was asked for", "content-length: 2\r\n\r\nok and more", ""],
     ["something comes unasked", "content-length: 2\r\n\r\nok", "HTTP/1.1 200 OK\r\n"],
-  ])("a connection is not used again when %s", async (_name, rest, later) => {
+  ])("a connection is not reused when %s", async (_name, rest, later) => {
     let connections = 0;
     const { url } = await listen((socket) => {
       connections += 1;
@@ -573,7 +570,7 @@ describe("answers", () => {
     ["one that has no end", "HTTP/1.1 100 Continue\r\nx: ", "a".repeat(64 * 1024)],
     ["one after the other", "", "HTTP/1.1 100 Continue\r\n\r\n".repeat(2_500)],
     ["hints without end", "", "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".repeat(1_500)],
-  ])("bears no flood before the answer: %s", async (_name, first, then) => {
+  ])("limits what precedes the answer: %s", async (_name, first, then) => {
     const { url } = await listen((socket) => {
       socket.on("error", () => {});
       socket.once("data", () => {

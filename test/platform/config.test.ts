@@ -141,7 +141,7 @@ describe("secrets from files", () => {
     ["SLIPROAD_ENCRYPTION_KEY", master, "encryption_key", Buffer.from(master, "base64")],
     ["SLIPROAD_SIGNING_KEY", master, "signing_key", Buffer.from(master, "base64")],
     ["SLIPROAD_METRICS_TOKEN", "a-token", "metrics_token", "a-token"],
-  ])("%s_FILE gives what %s would, without the newline at its end", async (...row) => {
+  ])("%s_FILE sets the same value as %s, without the newline at its end", async (...row) => {
     const [name, text, field, value] = row;
     for (const end of ["", "\n", "\r\n"]) {
       const config = readConfig({ [`${name}_FILE`]: await put(`${text}${end}`) });

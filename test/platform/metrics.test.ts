@@ -65,7 +65,7 @@ describe("who may read the metrics", () => {
     ["Forwarded", "for=127.0.0.1"],
     ["X-Real-IP", "127.0.0.1"],
     ["Via", "1.1 proxy"],
-  ])("no request that a proxy of the same machine passed on with %s", async (name, value) => {
+  ])("no request that a proxy on the same machine forwarded with %s", async (name, value) => {
     expect(await ask({}, { [name]: value })).toBe(401);
     const trusting = { SLIPROAD_TRUSTED_PROXIES: "127.0.0.1" };
     expect(await ask(trusting, { [name]: value })).toBe(401);
@@ -101,7 +101,7 @@ describe("the metrics", () => {
       const payment_detail_id = await addPaymentDetail(own, user_id, "eur");
       const quote_id = await addQuote(own, user_id);
       const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
-      const made = await own.call("POST", path, {
+      const created = await own.call("POST", path, {
         offramps: [
           {
             payment_detail_id,
@@ -112,7 +112,7 @@ describe("the metrics", () => {
           },
         ],
       });
-      expect(made.status).toBe(200);
+      expect(created.status).toBe(200);
       expect((await execute(own, user_id, quote_id)).status).toBe(200);
       const deposit = { amount: 5, currency: "usd", deposit_message: "none", bank_reference: "b1" };
       expect((await own.call("POST", "/sandbox/deposits", { deposit })).status).toBe(200);

@@ -88,7 +88,7 @@ describe("parseAmount", () => {
     [1e-6, 6, 1n],
     [0.1, 2, 10n],
     ["999999999999999", 3, 999_999_999_999_999_000n],
-  ])("takes %j of %i digits", (value, digits, minor) => {
+  ])("accepts %j with %i digits", (value, digits, minor) => {
     expect(parseAmount(value, digits)).toEqual({ value: minor });
   });
 
@@ -97,7 +97,7 @@ describe("parseAmount", () => {
     ["1.500", 2],
     ["1000.0", 0],
     ["0.1000000", 6],
-  ])("refuses the string %j of %i digits: its zeros may be a thousand", (value, digits) => {
+  ])("refuses the string %j with %i digits: the point may separate thousands", (value, digits) => {
     expect(parseAmount(value, digits)).toEqual({ reason: expect.stringContaining("decimals") });
   });
 
@@ -228,7 +228,7 @@ describe("decimals", () => {
     ["1", "10", "0.1"],
     ["1", "1000", "0.001"],
     ["999", "1000", "0.999"],
-  ])("%s / %s cut to 12 digits is %s", (a, b, quotient) => {
+  ])("%s / %s truncated to 12 digits is %s", (a, b, quotient) => {
     const result = divideDecimals(parseDecimal(a)!, parseDecimal(b)!, 12, roundDown);
     expect(formatDecimal(result)).toBe(quotient);
   });

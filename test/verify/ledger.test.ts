@@ -14,12 +14,12 @@ import {
   type Quote,
   TOKEN,
 } from "../ledger/ledger-fixture.ts";
-import { tellPayouts } from "../ledger/payout-story.ts";
+import { payoutStory } from "../ledger/payout-story.ts";
 
 let fixture: LedgerFixture;
-let told: Told;
+let history: History;
 
-type Told = {
+type History = {
   account_id: string;
   user_id: string;
   quote: Quote;
@@ -33,17 +33,17 @@ type Told = {
 
 beforeAll(async () => {
   fixture = await openLedgerFixture();
-  told = await tell();
+  history = await createHistory();
 });
 afterAll(() => fixture.drop());
 
 const ITEM = { destination_amount: 100_00n, fee: 40n, token_amount: 111_555_556n };
 
 /** An account with a long history, all of it correct and sealed. */
-async function tell(): Promise<Told> {
+async function createHistory(): Promise<History> {
   const account_id = await fixture.addAccount();
   const user_id = await fixture.addUser(account_id);
-  const payouts = tellPayouts(fixture);
+  const payouts = payoutStory(fixture);
   const items = [ITEM, ITEM, ITEM, ITEM];
   const { quote, offramps } = await fixture.addQuote(account_id, user_id, items);
   const [sent, bounced, failed, waiting] = offramps as [Offramp, Offramp, Offramp, Offramp];
@@ -64,13 +64,13 @@ async function tell(): Promise<Told> {
 const entryOf = (key: string) =>
   `(select id from ledger_entries where account_id = $1 and key = '${key}')`;
 /** A statement on the account's rows; $1 is the account. */
-const sql = (text: string) => (session: Session) => session.query(text, [told.account_id]);
-const funded = () => entryOf(`fund:${told.sent.id}`);
+const sql = (text: string) => (session: Session) => session.query(text, [history.account_id]);
+const funded = () => entryOf(`fund:${history.sent.id}`);
 
 describe("sealed entries", () => {
   test("are correct if unchanged, sealed or not", async () => {
-    expect(await fixture.findFault(told.account_id)).toBeNull();
-    const other = await tell();
+    expect(await fixture.findFault(history.account_id)).toBeNull();
+    const other = await createHistory();
     expect(await fixture.findFault(other.account_id)).toBeNull();
   });
 
@@ -103,16 +103,16 @@ describe("sealed entries", () => {
   ];
   test.each(changes)("a changed entry is named: its %s", async (_, change) => {
     const [row] = await fixture.database.query<{ id: string }>(`select ${funded()} as id`, [
-      told.account_id,
+      history.account_id,
     ]);
-    const fault = await fixture.findFault(told.account_id, sql(change()));
+    const fault = await fixture.findFault(history.account_id, sql(change()));
     expect(fault).toBe(
-      `ledger entry ${row!.id} of account ${told.account_id}: it was changed after it was sealed`,
+      `ledger entry ${row!.id} of account ${history.account_id}: it was changed after it was sealed`,
     );
   });
 
   test("a deleted entry is named", async () => {
-    const fault = await fixture.findFault(told.account_id, async (session) => {
+    const fault = await fixture.findFault(history.account_id, async (session) => {
       await sql(`delete from ledger_lines where entry_id = ${funded()}`)(session);
       await sql(`delete from ledger_entries where id = ${funded()}`)(session);
     });
@@ -121,7 +121,7 @@ describe("sealed entries", () => {
 
   test("an entry inserted without a seal is found", async () => {
     const fault = await fixture.findFault(
-      told.account_id,
+      history.account_id,
       sql(`insert into ledger_entries (account_id, id, key, kind, created_at)
         select account_id, gen_random_uuid(), 'fund:x', kind, created_at from ledger_entries
         where id = ${funded()}`),
@@ -142,7 +142,7 @@ describe("sealed entries", () => {
   ];
   test.each(blocks)("a changed block is named: its %s", async (_, change, sentence) => {
     const where = " where account_id = $1 and log = 'ledger'";
-    expect(await fixture.findFault(told.account_id, sql(change + where))).toMatch(sentence);
+    expect(await fixture.findFault(history.account_id, sql(change + where))).toMatch(sentence);
   });
 
   test("a digest changed before it is sealed is found", async () => {
@@ -162,13 +162,13 @@ describe("balances", () => {
     [
       "one that was raised",
       () => `update ledger_balances set balance = balance + 1
-        where account_id = $1 and ledger_account = '${owedTo(told.user_id)}'`,
+        where account_id = $1 and ledger_account = '${owedTo(history.user_id)}'`,
       /^the balance of owed:.* in usdc of account .* is stored as \d+, but its lines sum to \d+$/,
     ],
     [
       "one that is gone",
       () => `delete from ledger_balances
-        where account_id = $1 and ledger_account = 'payout_pending:${told.bounced.id}'`,
+        where account_id = $1 and ledger_account = 'payout_pending:${history.bounced.id}'`,
       /^the balance of payout_pending:.* is stored as 0, but its lines sum to 10000$/,
     ],
     [
@@ -178,7 +178,7 @@ describe("balances", () => {
     ],
   ];
   test.each(changes)("a wrong balance is named: %s", async (_, change, sentence) => {
-    expect(await fixture.findFault(told.account_id, sql(change()))).toMatch(sentence);
+    expect(await fixture.findFault(history.account_id, sql(change()))).toMatch(sentence);
   });
 });
 
@@ -192,7 +192,7 @@ describe("the ledger's own rules", () => {
        select $1, $2, row_number() over (), account, 'eur', amount
        from unnest($6::text[], $7::bigint[]) as t (account, amount)`,
       [
-        ...[told.account_id, randomUUID(), key, kind, NOW],
+        ...[history.account_id, randomUUID(), key, kind, NOW],
         ...[lines.map(([account]) => account), lines.map(([, amount]) => amount)],
       ],
     );
@@ -217,14 +217,14 @@ describe("the ledger's own rules", () => {
     ],
   ];
   test.each(wrong)("a violated rule is named: %s", async (_, tamper, sentence) => {
-    expect(await fixture.findFault(told.account_id, tamper(), verifyLedger)).toMatch(sentence);
+    expect(await fixture.findFault(history.account_id, tamper(), verifyLedger)).toMatch(sentence);
   });
 });
 
 describe("quotes, deposits and refunds", () => {
   const on = (table: string, change: string, where = "") =>
     `update ${table} set ${change} where account_id = $1 ${where}`;
-  const quote = () => `and id = '${told.quote.id}'`;
+  const quote = () => `and id = '${history.quote.id}'`;
   const wrong: [string, () => string, RegExp][] = [
     [
       "a total",
@@ -250,7 +250,7 @@ describe("quotes, deposits and refunds", () => {
     ],
     [
       "a quote that was never funded",
-      () => on("quotes", "funded_at = created_at", `and id = '${told.unpaid.quote.id}'`),
+      () => on("quotes", "funded_at = created_at", `and id = '${history.unpaid.quote.id}'`),
       /^account .* has no ledger entry fund:.* \(quote_funded\)$/,
     ],
     [
@@ -270,12 +270,14 @@ describe("quotes, deposits and refunds", () => {
     ],
     [
       "what waits in deposit_clearing",
-      () => on("offramps", "funded_at = null", `and id = '${told.waiting.id}'`),
+      () => on("offramps", "funded_at = null", `and id = '${history.waiting.id}'`),
       /^deposit_clearing of account .* holds 0 usdc, but offramps require 111555556$/,
     ],
   ];
   test.each(wrong)("a wrong row is named: %s", async (_, change, sentence) => {
-    expect(await fixture.findFault(told.account_id, sql(change()), verifyQuotes)).toMatch(sentence);
+    expect(await fixture.findFault(history.account_id, sql(change()), verifyQuotes)).toMatch(
+      sentence,
+    );
   });
 });
 
@@ -284,7 +286,7 @@ describe("offramps", () => {
     `update ${table} set ${change} where account_id = $1
        and ${table === "offramps" ? "id" : table === "events" ? "record_id" : "offramp_id"}
          = '${offramp().id}'`;
-  const sent = () => told.sent;
+  const sent = () => history.sent;
   const wrong: [string, () => string, RegExp][] = [
     ["its state", on(sent, "offramps", "status = 'bounced'"), /but its last event says fiat_sent$/],
     ["its count of changes", on(sent, "offramps", "sequence = 9"), /counts 9 changes, but has 4/],
@@ -305,7 +307,7 @@ describe("offramps", () => {
     ],
     [
       "a missing event",
-      () => `delete from events where record_id = '${told.sent.id}' and sequence = 2
+      () => `delete from events where record_id = '${history.sent.id}' and sequence = 2
         and account_id = $1`,
       /its event 3 is in the place of event 2$/,
     ],
@@ -313,14 +315,14 @@ describe("offramps", () => {
       "an event without a change",
       () => `insert into events select account_id, gen_random_uuid(), name, record_id, 5, to_status,
           to_status, facts, subject_id, body, created_at
-        from events where account_id = $1 and record_id = '${told.sent.id}' and sequence = 4`,
+        from events where account_id = $1 and record_id = '${history.sent.id}' and sequence = 4`,
       /it counts 4 changes, but has 5 events$/,
     ],
     [
       "an event of no offramp",
       () => `insert into events select account_id, gen_random_uuid(), name, gen_random_uuid(), 1,
           to_status, to_status, facts, subject_id, body, created_at
-        from events where account_id = $1 and record_id = '${told.sent.id}' and sequence = 4`,
+        from events where account_id = $1 and record_id = '${history.sent.id}' and sequence = 4`,
       /^event .*: there is no offramp /,
     ],
     [
@@ -332,7 +334,7 @@ describe("offramps", () => {
       "an illegal move",
       () => `update events set to_status = case sequence when 3 then 'bounced' else to_status end,
           from_status = case sequence when 4 then 'bounced' else from_status end
-        where account_id = $1 and record_id = '${told.sent.id}'`,
+        where account_id = $1 and record_id = '${history.sent.id}'`,
       /its event 3 goes from pending_internal_assessment to bounced$/,
     ],
     [
@@ -342,22 +344,22 @@ describe("offramps", () => {
     ],
     [
       "what came back",
-      on(() => told.bounced, "payouts", "returned_amount = 1"),
+      on(() => history.bounced, "payouts", "returned_amount = 1"),
       /\(return:.*\): its lines are .*bank 9000 eur.*, but its record requires .*bank 1 eur/,
     ],
     [
       "an attempt that is gone",
-      () => `delete from payouts where account_id = $1 and offramp_id = '${told.failed.id}'`,
+      () => `delete from payouts where account_id = $1 and offramp_id = '${history.failed.id}'`,
       /it counts 1 payout attempts, but has 0$/,
     ],
   ];
   test.each(wrong)("a wrong one is named: %s", async (_, change, sentence) => {
-    const fault = await fixture.findFault(told.account_id, sql(change()), verifyOfframps);
+    const fault = await fixture.findFault(history.account_id, sql(change()), verifyOfframps);
     expect(fault).toMatch(sentence);
-    expect(fault).toContain(`of account ${told.account_id}`);
+    expect(fault).toContain(`of account ${history.account_id}`);
   });
 
-  type Story = (payouts: ReturnType<typeof tellPayouts>, told: Told) => Promise<unknown>;
+  type Story = (payouts: ReturnType<typeof payoutStory>, history: History) => Promise<unknown>;
   const stories: [string, Story, RegExp][] = [
     [
       "said to be paid, and not booked",
@@ -411,14 +413,14 @@ describe("offramps", () => {
     ],
   ];
   test.each(stories)("a wrong sequence is named: %s", async (_, happen, sentence) => {
-    const own = await tell();
-    await happen(tellPayouts(fixture), own);
+    const own = await createHistory();
+    await happen(payoutStory(fixture), own);
     expect(await verifyOfframps(fixture.database, own.account_id)).toMatch(sentence);
   });
 
   test("an offramp that failed while its part of a funded quote waits is an error", async () => {
-    const own = await tell();
-    const payouts = tellPayouts(fixture);
+    const own = await createHistory();
+    const payouts = payoutStory(fixture);
     await payouts.deposit(own.quote, ITEM.token_amount);
     await payouts.fundQuote(own.unpaid.quote, ITEM.token_amount);
     await payouts.fail(own.unpaid.offramps[0]!);
@@ -427,8 +429,8 @@ describe("offramps", () => {
   });
 
   test("a funded quote that is being passed to its offramps is not an error", async () => {
-    const own = await tell();
-    const payouts = tellPayouts(fixture);
+    const own = await createHistory();
+    const payouts = payoutStory(fixture);
     const items = [ITEM, ITEM];
     const { quote, offramps } = await fixture.addQuote(own.account_id, own.user_id, items);
     await payouts.deposit(quote, quote.token_amount - 3n);
@@ -441,8 +443,8 @@ describe("offramps", () => {
   });
 
   test("a returned payout is sent again, returned again and refunded completely", async () => {
-    const own = await tell();
-    const payouts = tellPayouts(fixture);
+    const own = await createHistory();
+    const payouts = payoutStory(fixture);
     const owed = async () => {
       const [row] = await fixture.database.query<{ balance: bigint }>(
         `select balance from ledger_balances

@@ -85,7 +85,7 @@ describe("the events of a user", () => {
       "from_status = null",
       "its event 5 starts at null, but the previous one ended at application_queued",
     ],
-  ])("are followed move by move: %s", async (set, fault) => {
+  ])("are checked transition by transition: %s", async (set, fault) => {
     expect(await faultAfter(change(set), approved)).toBe(named(approved, fault));
   });
 

@@ -173,7 +173,7 @@ describe("a block", () => {
   it.each([
     [1, "audit block 2"],
     [2, "audit block 3"],
-  ])("that is missing, number %i, is noticed by the next one", async (number, name) => {
+  ])("that is missing, number %i, is detected by the next one", async (number, name) => {
     const text = "delete from seal_blocks where account_id = $1 and number = $2";
     const fault = await faultAfter(sql(text, number));
     expect(fault).toBe(`${name} of account ${account_id}: the previous block is missing`);
@@ -303,7 +303,7 @@ describe("logged heads", () => {
     ["number", "abc"],
     ["number", "9".repeat(30)],
     ["account_id", "zzz"],
-  ])("are refused with a sentence where they name no block: %s %s", async (field, value) => {
+  ])("are refused with a sentence if they name no block: %s %s", async (field, value) => {
     const line = lineOf(ours()[1]!, { [field]: value });
     expect(await faultAfter(async () => {}, anchors(line))).toMatch(
       /^audit block \S+ of account \S+: this is not a valid anchor$/,

@@ -53,7 +53,7 @@ export type ChainPort = {
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
-  /** A transaction with all transfers of the supported tokens, whoever sent and received them. */
+  /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
   /** The transaction sent under a key; null if there is none. */
   findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;

@@ -24,7 +24,7 @@ const READ_BYTES = 64 * 1024;
 export async function openLocalDirectory(data_dir: string): Promise<FileStore> {
   const root = join(await ensureDataDir(data_dir), "files");
   const temporary = join(root, "temporary");
-  await makeDirectory(temporary);
+  await createDirectory(temporary);
   const store: FileStore = {
     putTemporary: async (content, { bytes_max }) => {
       const temporary_key = randomUUID();
@@ -85,7 +85,7 @@ async function writeChunks(
 }
 
 async function promote(from: string, to: string): Promise<void> {
-  await makeDirectory(dirname(to));
+  await createDirectory(dirname(to));
   try {
     await rename(from, to);
   } catch (error) {
@@ -109,7 +109,7 @@ async function sweep(directory: string, written_before: Date): Promise<number> {
 }
 
 /** Creates a directory and its parents, and flushes each new entry. */
-async function makeDirectory(path: string): Promise<void> {
+async function createDirectory(path: string): Promise<void> {
   const first_made = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first_made === undefined) return;
   for (let at = path; at.length >= first_made.length; at = dirname(at)) {

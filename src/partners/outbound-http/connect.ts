@@ -118,16 +118,16 @@ async function askProxy(proxy_url: URL, host: string, port: number, signal: Abor
   if (credentials !== ":") {
     headers["proxy-authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
   }
-  const asking = request({
+  const outgoing = request({
     method: "CONNECT",
     path: authority,
     headers,
     createConnection: () => socket,
     signal,
   });
-  asking.end();
+  outgoing.end();
   // Rejects on "error".
-  const [answer, , head] = await once(asking, "connect");
+  const [answer, , head] = await once(outgoing, "connect");
   if (answer.statusCode !== 200 || head.length > 0) {
     socket.destroy();
     throw new SendError("connect", `The outbound proxy answered ${answer.statusCode}.`);

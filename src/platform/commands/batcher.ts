@@ -151,19 +151,19 @@ class BatchQueue<Command extends Batchable, Answer> {
     const accounts = [...this.#queues.keys()];
     if (!across_accounts) accounts.length = 1;
     const part = accounts.length > 1 ? ACCOUNT_SHARE : 1;
-    const room: Space = { rows: rows_max, bytes: bytes_max };
+    const free: Space = { rows: rows_max, bytes: bytes_max };
     const batch: Waiting<Command, Answer>[] = [];
     for (const account_id of accounts) {
       const share = { rows: rows_max * part, bytes: bytes_max * part };
-      batch.push(...this.#takeFrom(account_id, room, share, batch.length === 0));
-      if (room.rows <= 0) break;
+      batch.push(...this.#takeFrom(account_id, free, share, batch.length === 0));
+      if (free.rows <= 0) break;
     }
     return batch;
   }
 
   #takeFrom(
     account_id: string,
-    room: Space,
+    free: Space,
     share: Space,
     is_first: boolean,
   ): Waiting<Command, Answer>[] {
@@ -173,9 +173,9 @@ class BatchQueue<Command extends Batchable, Answer> {
       // The first account in the round always gets one command through, whatever its size; the
       // others get one if it fits into the batch, even if it exceeds their share.
       const fits =
-        count === 0 ? is_first || isWithin(command, room) : isWithin(command, room, share);
+        count === 0 ? is_first || isWithin(command, free) : isWithin(command, free, share);
       if (!fits) break;
-      for (const space of [room, share]) {
+      for (const space of [free, share]) {
         space.rows -= command.rows;
         space.bytes -= command.bytes;
       }

@@ -42,9 +42,9 @@ export function binaryPath(binaries: Binaries, name: "initdb" | "postgres"): str
 }
 
 export async function ensureSystemDirectory(): Promise<void> {
-  const made = await mkdir(SYSTEM_DIRECTORY, { recursive: true });
+  const created = await mkdir(SYSTEM_DIRECTORY, { recursive: true });
   // chmod separately: the umask restricts the mode given to mkdir.
-  if (made !== undefined) await chmod(SYSTEM_DIRECTORY, 0o755);
+  if (created !== undefined) await chmod(SYSTEM_DIRECTORY, 0o755);
 }
 
 /** The same binaries where `user` can run them: in place, or in a copy created once. */
@@ -57,9 +57,9 @@ export async function reachableBinaries(binaries: Binaries, user: ServerUser): P
   // Temporary directories last: the system may delete their files while the server runs.
   for (const parent of [SYSTEM_DIRECTORY, "/var/tmp", realpathSync(tmpdir())]) {
     const native = join(parent, name);
-    const made = await makeCopy(binaries.native, native).catch(() => false);
+    const created = await createCopy(binaries.native, native).catch(() => false);
     const copy = { ...binaries, native };
-    if (made && (await isReachable(copy, user)) && runs(copy, user)) return copy;
+    if (created && (await isReachable(copy, user)) && runs(copy, user)) return copy;
   }
   throw new StartupError(
     `PostgreSQL runs as user ${user.name}, who cannot read its programs in ${binaries.native} ` +
@@ -112,7 +112,7 @@ function runs(binaries: Binaries, user: ServerUser): boolean {
  * is used only if root owns it and no other user can write to it: in /var/tmp any user could have
  * created it.
  */
-async function makeCopy(from: string, to: string): Promise<boolean> {
+async function createCopy(from: string, to: string): Promise<boolean> {
   if (await isSafe(to)) {
     if (await hasSameFiles(from, to)) return true;
     await rm(to, { recursive: true, force: true });

@@ -77,17 +77,17 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
   }
   // A unique name each time: an initdb whose parent was killed cleans up by name.
   const work = join(parent, `${prefix}${randomBytes(6).toString("hex")}`);
-  const made = join(work, "cluster");
+  const created = join(work, "cluster");
   const password_file = join(work, "password");
   await mkdir(work, { mode: 0o700 });
   try {
     await writeFile(password_file, password, { mode: 0o600 });
     if (user) for (const path of [work, password_file]) await chown(path, user.uid, user.gid);
     await runInitdb(binaries, user, [
-      ["-D", made, "-U", DATABASE_USER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
+      ["-D", created, "-U", DATABASE_USER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
       ["--locale=C", "--encoding=UTF8"],
     ]);
-    await rename(made, directory).catch((error) => {
+    await rename(created, directory).catch((error) => {
       throw new StartupError(
         `${directory} is not a PostgreSQL database (${error.code}); move it away, ` +
           `or set SLIPROAD_DATA_DIR to another directory.`,
@@ -211,8 +211,8 @@ function runInitdb(binaries: Binaries, user: ServerUser | null, args: string[][]
     child.on("close", (code) => {
       if (code === 0) return done();
       const lines = printed.split("\n").filter((line) => line.trim() !== "");
-      const telling = lines.find((line) => /error|fatal/i.test(line)) ?? lines.at(-1);
-      fail(initFailure(telling ?? `initdb exited with ${code}`));
+      const reason = lines.find((line) => /error|fatal/i.test(line)) ?? lines.at(-1);
+      fail(initFailure(reason ?? `initdb exited with ${code}`));
     });
   });
 }

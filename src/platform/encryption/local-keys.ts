@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
-import { makeSecretFile, replaceSecretFile } from "../secret-file.ts";
+import { createSecretFile, replaceSecretFile } from "../secret-file.ts";
 import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES, open, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
@@ -48,7 +48,7 @@ function fileKeys(data_dir: string, is_created: boolean): KeySource {
   const file = join(data_dir, FILE_NAME);
   if (!existsSync(file)) {
     if (!is_created) return keysOf();
-    makeSecretFile(file, linesOf([toMasterKey(randomBytes(KEY_BYTES))]));
+    createSecretFile(file, linesOf([toMasterKey(randomBytes(KEY_BYTES))]));
   }
   let keys = readKeyFile(data_dir);
   const findKnown = (id: string) => keys.find((key) => key.id === id);

@@ -113,21 +113,21 @@ function framed(
   take: (frame: Buffer, is_last: boolean) => void,
   head?: Head,
 ): Transform {
-  const room = Buffer.allocUnsafe(frame_bytes);
+  const frame = Buffer.allocUnsafe(frame_bytes);
   let expected_head = head;
   let filled = 0;
   const takeChunk = (chunk: Buffer) => {
     for (let at = 0; at < chunk.length; ) {
       const wanted = expected_head?.bytes ?? frame_bytes;
       if (filled === wanted) {
-        take(room, false);
+        take(frame, false);
         filled = 0;
       }
-      const copied = chunk.copy(room, filled, at, at + wanted - filled);
+      const copied = chunk.copy(frame, filled, at, at + wanted - filled);
       filled += copied;
       at += copied;
       if (expected_head && filled === expected_head.bytes) {
-        expected_head.read(room.subarray(0, filled));
+        expected_head.read(frame.subarray(0, filled));
         expected_head = undefined;
         filled = 0;
       }
@@ -137,7 +137,7 @@ function framed(
     // Smaller than a chunk: one is processed, and no more are queued on either side.
     highWaterMark: QUEUED_BYTES,
     transform: (chunk, _encoding, done) => attempt(done, () => takeChunk(chunk)),
-    flush: (done) => attempt(done, () => take(room.subarray(0, filled), true)),
+    flush: (done) => attempt(done, () => take(frame.subarray(0, filled), true)),
   });
 }
 

@@ -11,8 +11,8 @@ export function checkHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
 
 function checkVersion(request: FastifyRequest): void {
-  const asked = request.headers["sliproad-version"];
-  if (asked !== undefined && asked !== VERSION) {
+  const requested = request.headers["sliproad-version"];
+  if (requested !== undefined && requested !== VERSION) {
     throw new Refusal("version_unknown", `This server supports version ${VERSION}.`);
   }
 }

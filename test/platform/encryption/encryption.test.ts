@@ -364,9 +364,9 @@ describe("rotating the master key", () => {
     let accounts = 0;
     const writeAndRead = async (on: TestServer, key: string) => {
       const user = { ...canaryUser() };
-      const made = await on.call("POST", "/users", { user }, { key });
-      expect(made.status, made.text).toBe(200);
-      records.push({ key, user_id: made.body.user.id });
+      const created = await on.call("POST", "/users", { user }, { key });
+      expect(created.status, created.text).toBe(200);
+      records.push({ key, user_id: created.body.user.id });
       const { key: read_key, user_id } = records[randomInt(records.length)]!;
       const path = `/users/${user_id}`;
       for (const reader of [server, beside]) {

@@ -141,7 +141,7 @@ describe("a client that still sends can read 413", () => {
     [2, "/users"],
     [8, "/users"],
     [20, "/users/x/quotes/x/offramps"],
-  ])("with fetch, %i MiB to %s, each of a dozen times", async (mib, path) => {
+  ])("with fetch, %i MiB to %s, a dozen times", async (mib, path) => {
     const body = Buffer.alloc(mib * MIB, "x");
     for (let sent = 0; sent < 12; sent += 1) {
       const answer = await server.call("POST", path, undefined, { raw: body });
@@ -220,7 +220,7 @@ describe("every answer of the API", () => {
     ["a caller who is nobody", "GET", "/users", { key: null }],
     ["a body that is too large", "POST", "/users", { raw: Buffer.alloc(2 * MIB) }],
     ["a body that is no JSON", "POST", "/users", { raw: "{" }],
-  ])("%s is kept by nobody and is what it says it is", async (_name, method, path, options) => {
+  ])("%s is never cached, and its type is never guessed", async (_name, method, path, options) => {
     const { headers } = await server.call(method, path, undefined, options);
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("x-content-type-options")).toBe("nosniff");

@@ -20,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-let made = 0;
+let created = 0;
 function newUser(): Record<string, unknown> {
-  made += 1;
-  const email = `invented${made}@example.com`;
+  created += 1;
+  const email = `invented${created}@example.com`;
   return { beneficiary_type: "individual", email, first_name: "Ina", last_name: "Vented" };
 }
 
@@ -54,7 +54,7 @@ describe("every answer", () => {
     ["metrics", "GET", "/metrics"],
     ["the reference", "GET", "/docs/errors"],
     ["the sign-in page", "GET", "/sign-in"],
-  ])("%s carries a request id of its own and the version", async (_name, method, path) => {
+  ])("%s has its own request id and the version", async (_name, method, path) => {
     const [one, two] = [await server.call(method, path), await server.call(method, path)];
     expect(one.headers.get("x-request-id")).toMatch(UUID);
     expect(one.headers.get("x-request-id")).not.toBe(two.headers.get("x-request-id"));
@@ -227,7 +227,7 @@ describe("bodies", () => {
     ["[]", "record_invalid", 422],
     ['"text"', "record_invalid", 422],
     ["7", "record_invalid", 422],
-  ])("a body that is %s is no object: one problem, %s", async (raw, code, status) => {
+  ])("the body %s, which is not an object, has one problem: %s", async (raw, code, status) => {
     const answer = await post(raw);
     expect(problemsOf(answer)).toEqual([`body ${code}`]);
     expect(answer.status).toBe(status);
@@ -254,7 +254,7 @@ describe("malformed HTTP", () => {
     ["a bad header", "GET /users HTTP/1.1\r\nHost: x\r\nbroken header\r\n\r\n"],
     ["oversized headers", `GET /users HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`],
     ["a bad length", "POST /users HTTP/1.1\r\nHost: x\r\nContent-Length: two\r\n\r\n"],
-  ])("%s gets our flat JSON as well", async (_name, sent) => {
+  ])("%s gets the flat JSON error body", async (_name, sent) => {
     const [head = "", body = ""] = (await exchange(sent)).split("\r\n\r\n");
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(head).toContain(`Sliproad-Version: ${VERSION}`);
@@ -427,7 +427,7 @@ describe("problems of a request", () => {
     ["NUL", "An\0a"],
     ["a lone high surrogate", "An\ud800a"],
     ["a lone low surrogate", "An\udc00a"],
-  ])("%s is record_invalid wherever it stands", async (_name, text) => {
+  ])("%s is record_invalid in any field", async (_name, text) => {
     const raw = (user: unknown) => ({ raw: JSON.stringify({ user }) });
     for (const fields of [{ first_name: text }, { metadata: { note: text } }]) {
       const answer = await server.call(

@@ -34,7 +34,7 @@ describe("numbers that a double cannot represent", () => {
     '{"a":0.000000000000000000}',
     '{"a":1e-99,"b":-123456789012345e+99}',
     '{"a":"\\\\","b":"9007199254740993"}',
-  ])("%s is taken", (text) => {
+  ])("%s is accepted", (text) => {
     expect(parse(text)).toMatchObject({ value: JSON.parse(text), problems: [] });
   });
 
@@ -89,7 +89,7 @@ describe("a name that occurs twice in one object", () => {
     '{"a":"a","b":"a","c":["a","a"]}',
     '{"a":1,"A":2,"a ":3}',
     '{"a":"{\\"b\\":1,\\"b\\":2}"}',
-  ])("%s is taken", (text) => {
+  ])("%s is accepted", (text) => {
     expect(parse(text).value).toEqual(JSON.parse(text));
   });
 
@@ -141,7 +141,7 @@ describe("a name with a backslash", () => {
     ['{"ref":1,"\\\\":1}', '{"ref":1,"\\"":1}', '"'],
     ['{"one":1,"\\\\u0061mou":1}', '{"one":1,"\\u0061mountxyz":1}', "amountxyz"],
     ['{"two":1,"__p\\\\u0072":1}', '{"two":1,"__p\\u0072oto__":1}', "__proto__"],
-  ])("after %s, %s still has its own name", (before, text, name) => {
+  ])("after %s, %s keeps its own name", (before, text, name) => {
     expect(() => parse(before)).toThrow();
     expect(Object.keys(parse(text).value as object)[1]).toBe(name);
   });
@@ -155,7 +155,7 @@ describe("a body with more values than any valid request", () => {
     ["objects", '{"offramps":[', "{}", "]}", "offramps"],
     ["arrays within", '{"a":{"b":[', "[]", "]}}", "a.b"],
     ["items of the body itself", "[", '""', "]", "body"],
-  ])("is refused at %s, before anything is made of it", (_name, head, item, tail, field) => {
+  ])("is refused at %s, before it is parsed", (_name, head, item, tail, field) => {
     const text = `${head}${Array(60_000).fill(item).join(",")}${tail}`;
     let refusal: unknown;
     try {

@@ -9,7 +9,7 @@ it.each([
   ["too much to do", new Refusal("unavailable", "Come again.", 5), "warn"],
   ["a fault below", Object.assign(new Refusal("unavailable"), { cause: fault }), "error"],
   ["a fault of ours", fault, "error"],
-])("%s is logged as it deserves", async (_what, error, level) => {
+])("%s is logged at the right level", async (_what, error, level) => {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
   const app = Fastify({ logger: { stream } }).get("/", async (request) => {

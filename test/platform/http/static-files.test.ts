@@ -60,7 +60,7 @@ it.each([
   "nothing.js",
   "index.html%00",
   "__proto__",
-])("there is nothing at %s", async (name) => {
+])("nothing is served at %s", async (name) => {
   const answer = await get(`/assets/test/${name}`);
   expect(answer.statusCode).toBe(404);
   expect(answer.body).not.toContain("secret");

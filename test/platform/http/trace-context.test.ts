@@ -32,7 +32,7 @@ describe("traceparent", () => {
     ["all zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
     ["of the forbidden version", `ff-${TRACE}-${SPAN}-01`],
     ["longer than any", `00-${TRACE}-${SPAN}-01${"x".repeat(200)}`],
-  ])("that is %s leaves no trace in the log", (_name, header) => {
+  ])("that is %s adds no trace id to the log", (_name, header) => {
     expect(traceOf(header)).toEqual({});
   });
 

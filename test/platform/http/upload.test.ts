@@ -42,7 +42,7 @@ describe("a file that is accepted", () => {
     ["a PDF", PDF, "pdf"],
     ["a JPG", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "jpg"],
     ["a PNG", Buffer.from("\x89PNG\r\n\x1a\n...", "latin1"), "png"],
-  ])("%s, whatever it is called", async (_name, content, type) => {
+  ])("%s, whatever its file name", async (_name, content, type) => {
     const answer = await upload(form(content, "virus.exe"));
     expect(answer).toMatchObject({ status: 200, body: { message: "uploaded" } });
     expect(server.commands).toMatchObject([
@@ -161,7 +161,7 @@ describe("a file that is refused leaves nothing and the answer says why", () => 
     expect(unknown.body.errors).toMatchObject([{ field: "fiel", code: "parameter_unknown" }]);
   });
 
-  test("another content type, none, and one without a boundary", async () => {
+  test("with another content type, without one, and without a boundary", async () => {
     for (const type of ["application/json", "application/pdf", "multipart/mixed; boundary=x"]) {
       const answer = await upload(PDF, { "content-type": type });
       expect(answer, type).toMatchObject({
