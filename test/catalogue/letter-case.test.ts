@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("codes of currencies, chains and rails are accepted in any case and shown in lower case", async () => {
+it("currencies, chains and rails are accepted in any case, shown in lower case", async () => {
   const quotes = `/users/${user_id}/quotes`;
   const wanted = { deposit_token: "USDC", deposit_token_chain: "Polygon" };
   const { quote } = good(await server.call("POST", quotes, { quote: wanted }));

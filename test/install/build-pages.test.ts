@@ -63,7 +63,7 @@ describe("building the pages", () => {
     expect((await readdir(join(root, "dashboard/dist"))).sort()).toEqual(["kyc", "kyc.stamp"]);
   });
 
-  it("puts no inline script or style into the document, because its policy forbids them", async () => {
+  it("puts no inline script or style into the document, as its policy forbids them", async () => {
     const html = await readFile(join(pages, "index.html"), "utf8");
     expect(html).not.toMatch(/<style|style=|<script(?![^>]*src=)/);
     expect(html.match(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/)).toBeNull();

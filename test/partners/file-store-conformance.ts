@@ -87,7 +87,7 @@ export function describeFileStore(store: () => FileStore): void {
     expect(await store().sweepTemporaries(later())).toBe(0);
   });
 
-  test("a reader that has started reads to the end, even if the file is deleted meanwhile", async () => {
+  test("a started reader reads to the end, even if the file is deleted meanwhile", async () => {
     const key = newKey();
     const content = randomBytes(500_000);
     await store().promote((await put(content)).temporary_key, key);

@@ -117,7 +117,7 @@ test("a name that resolves to this machine and another is refused with a proxy",
   expect(proxy.requested).toEqual([]);
 });
 
-test("this machine is connected to without the proxy, and a proxy's refusal is reported", async () => {
+test("this machine is reached without the proxy, and a proxy's refusal is reported", async () => {
   const server = http.createServer((_request, response) => response.end("here"));
   const port = await start(server);
   const proxy = await startProxy(port, 403);
@@ -184,7 +184,7 @@ test("accounts never share a connection to one origin", async () => {
   expect(one[0]).not.toBe(two[0]);
 });
 
-test("an account uses at most a quarter of the requests in progress, and their total is limited", async () => {
+test("an account uses at most a quarter of the limited requests in progress", async () => {
   let open = 0;
   const server = http.createServer(() => {
     open += 1;
@@ -252,7 +252,7 @@ test("follows the allowed number of redirects, and checks each URL again", async
   expect(await send(guarded, `${url}/1`)).toMatchObject({ failure: "redirect", status: 302 });
 });
 
-test("a redirect never leads from https to http, and all requests share the time limit", async () => {
+test("redirects never lead from https to http, and all requests share the time limit", async () => {
   const secure = https.createServer({ key: KEY, cert: CERT }, (_request, response) => {
     response.writeHead(302, { location: "http://hooks.example/" }).end();
   });
@@ -273,7 +273,7 @@ test("a redirect never leads from https to http, and all requests share the time
   expect(performance.now() - begun_ms).toBeLessThan(450);
 });
 
-test("an origin that undici cannot read is served by Node's client from then on, and only that one", async () => {
+test("only an origin that undici cannot read is served by Node's client from then on", async () => {
   const bodies: string[] = [];
   const port = await start(
     net.createServer((socket) => {
@@ -292,7 +292,7 @@ test("an origin that undici cannot read is served by Node's client from then on,
   expect(bodies).toEqual(["one", "one", "two", "three"]);
 });
 
-test("an answer in single bytes is read in linear time by undici and by Node's client", async () => {
+test("an answer in single bytes is read in linear time, by undici and by Node", async () => {
   const timeOf = async (spaces: number) => {
     const text = `HTTP/1.1 200 OK\r\nx-a: a${" ".repeat(spaces)}b\r\nretry-after: ${" ".repeat(
       spaces,

@@ -586,7 +586,7 @@ describe("answers", () => {
     expect(await get(here, url)).toMatchObject({ failure: "protocol", status: null });
   });
 
-  test("returns the received part of an answer that is interrupted, too slow or cannot be decompressed", async () => {
+  test("returns the received part of an interrupted, slow or corrupt answer", async () => {
     const here = sender({ allow_loopback: true, whole_timeout_ms: 1_500 });
     const packed = gzipSync(Buffer.from("hello ".repeat(100)));
     const gzip = "HTTP/1.1 500 X\r\ncontent-encoding: gzip\r\ncontent-length: 1000\r\n\r\n";
@@ -617,7 +617,7 @@ describe("answers", () => {
     expect(cut).toMatchObject({ failure: "redirect", body: Buffer.alloc(1000, "x") });
   });
 
-  test("truncates an endless body at the limit, and fails if the whole body is required", async () => {
+  test("truncates an endless body at the limit, or fails if all of it is required", async () => {
     const { url } = await serve((_request, response) => pour(response));
     const here = sender({ allow_loopback: true });
     const answer = await get(here, url, { max_answer_bytes: 16 * 1024 });
@@ -690,7 +690,7 @@ describe("answers", () => {
     expect(bodyOf(await get(sender({ allow_loopback: true }), url))).toBe("hello");
   });
 
-  test("slow headers and bodies end with the whole timeout, and endless ones are refused", async () => {
+  test("slow headers and bodies end with the timeout, and endless ones are refused", async () => {
     const here = sender({ allow_loopback: true, whole_timeout_ms: 150 });
     const slow_head = await listen((socket) => drip(socket, "HTTP/1.1 200 OK\r\n", "x: y\r\n"));
     expect(await get(here, slow_head.url)).toMatchObject({ failure: "timeout", status: null });

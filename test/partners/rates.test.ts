@@ -104,7 +104,7 @@ describe("the operator's file", () => {
 });
 
 describe("reference rates over HTTP", () => {
-  it("are rebased from eur to usd, truncated to 12 digits, without unknown currencies", async () => {
+  it("are rebased from eur to usd, with 12 digits, without unknown currencies", async () => {
     serveText(DAILY);
     expect(await createHttpJson({ url }).read()).toEqual({
       as_of: new Date("2026-11-13T00:00:00Z"),

@@ -149,7 +149,7 @@ describe("secrets from files", () => {
     }
   });
 
-  it("drop one newline and keep all other white space, which may belong to a password", async () => {
+  it("drop one newline and keep other white space, which may belong to a password", async () => {
     const file = await put(" spaces around it \n\n");
     const config = readConfig({ SLIPROAD_ADMIN_PASSWORD_FILE: file });
     expect(config.admin_password).toBe(" spaces around it \n");
@@ -164,7 +164,7 @@ describe("secrets from files", () => {
     expect(readConfig({ ...both, SLIPROAD_METRICS_TOKEN: "" }).metrics_token).toBe("a-token");
   });
 
-  it("are refused with a sentence when the file cannot be used, never with its content", async () => {
+  it("are refused with a sentence that never contains the file's content", async () => {
     const ask = (file: string) => refusal({ SLIPROAD_ENCRYPTION_KEY_FILE: file });
     const missing = join(directory, "missing");
     expect(ask(missing)).toBe(

@@ -94,7 +94,7 @@ describe("the metrics", () => {
     expect(answer.text).not.toContain(user_id);
   });
 
-  it("show open payouts, unmatched deposits, due tasks and the pool, each with its age", async () => {
+  it("show open payouts, unmatched deposits, due tasks with their age, the pool", async () => {
     const own = await startTestServer();
     try {
       const user_id = await addApprovedUser(own);

@@ -106,9 +106,8 @@ describe("sealed entries", () => {
       history.account_id,
     ]);
     const fault = await fixture.findFault(history.account_id, sql(change()));
-    expect(fault).toBe(
-      `ledger entry ${row!.id} of account ${history.account_id}: it was changed after it was sealed`,
-    );
+    const name = `ledger entry ${row!.id} of account ${history.account_id}`;
+    expect(fault).toBe(`${name}: it was changed after it was sealed`);
   });
 
   test("a deleted entry is named", async () => {

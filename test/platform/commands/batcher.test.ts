@@ -213,7 +213,7 @@ describe("gathering", () => {
     marker: String(marker),
   });
 
-  it("waits for as many callers as were just answered, and starts as soon as they arrived", async () => {
+  it("waits for as many callers as were answered, and starts once they arrived", async () => {
     const { batcher, begun, submitAll } = openFixture({
       batches_in_flight_max: 1,
       gather_ms: 60_000,
@@ -257,7 +257,7 @@ describe("gathering", () => {
 });
 
 describe("a full queue", () => {
-  it("answers 503 unavailable with Retry-After, runs nothing, and accepts commands again later", async () => {
+  it("answers 503 with Retry-After, runs nothing, and accepts commands again later", async () => {
     const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       commands_queued_max: 3,

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("one command of a batch", () => {
-  it("whose key was revoked is refused in the transaction, the others in the batch are not", async () => {
+  it("whose key was revoked is refused in the transaction, the others are not", async () => {
     const notes = await openNoteFixture(server.core);
     const revoked = await server.addAccount("Revoked in a batch");
     const healthy = await server.addAccount("Not revoked");

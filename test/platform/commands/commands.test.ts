@@ -56,7 +56,7 @@ function idsOf(answers: readonly Answer[]): string[] {
 }
 
 describe("a request with an Idempotency-Key", () => {
-  it("sent 50 times in parallel to two servers creates one record and 50 equal answers", async () => {
+  it("sent 50 times at once to two servers creates one record and 50 equal answers", async () => {
     const before = await countUsers();
     const body = person();
     const idempotency_key = randomUUID();

@@ -101,7 +101,7 @@ describe("when COMMIT's answer is lost", () => {
     expect(await listNewIds(before)).toEqual([answer.body.user.id]);
   });
 
-  it("a commit that never arrived is run again, answered 200, and the record exists once", async () => {
+  it("a commit that never arrived is run again: 200, and the record exists once", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     proxy.spoil({ matches: isInsertOfUsers, how: "lose_commit" });

@@ -180,7 +180,7 @@ test("names the package that is not installed", async () => {
 });
 
 if (as_root) {
-  test("as root, a data directory that PostgreSQL's user cannot enter moves the cluster", async () => {
+  test("as root, a data directory closed to PostgreSQL's user moves the cluster", async () => {
     const data_dir = await createDirectory();
     await chmod(dirname(data_dir), 0o700);
     const first = await start(data_dir);

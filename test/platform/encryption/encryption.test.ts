@@ -400,7 +400,7 @@ describe("rotating the master key", () => {
     }
   };
 
-  it("does not disturb running servers, and data created meanwhile survives the old key", async () => {
+  it("does not disturb servers, and data created meanwhile survives the old key", async () => {
     const [first] = readKeyFile(server.data_dir);
     const { database, masters, config } = await openCore(server.core.config, server.db.url);
     let accounts = 0;
@@ -585,7 +585,7 @@ describe("erasing a person", () => {
     expect(canaries.filter((canary) => readable.includes(canary))).toEqual([]);
   });
 
-  it("frees the e-mail address, and a repeated creation does not replay the stored answer", async () => {
+  it("frees the e-mail address, and a repeated creation replays no stored answer", async () => {
     const answer = await beside.call("POST", "/users", body, { headers });
     expect(answer.status).toBe(200);
     expect(answer.headers.has("idempotent-replayed")).toBe(false);

@@ -62,7 +62,7 @@ async function send({ operation, path }: BodyId, id: unknown) {
 }
 
 describe("an id in a body", () => {
-  it("that names no record of the caller is 404 with its field, whatever else is wrong", async () => {
+  it("that is unknown to the caller is 404 with its field, whatever else is wrong", async () => {
     const names = ids.map(({ operation, field }) => `${operation.name} ${field}`);
     expect(names.length).toBeGreaterThan(4);
     for (const [at, one] of ids.entries()) {

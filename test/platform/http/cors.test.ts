@@ -70,7 +70,7 @@ describe("pages of other origins", () => {
     }
   });
 
-  it("read OAuth's public documents, and of its other endpoints no answer to an application", async () => {
+  it("read OAuth's public documents, but no token answer to an application", async () => {
     const shop = await addApp(server, server.account_id, { flow: "client_credentials" });
     const ask = async (path: string, init: RequestInit = {}) => {
       const headers = { ...ORIGIN, ...init.headers };

@@ -204,7 +204,7 @@ describe("what an answer lists", () => {
   });
 });
 
-it("every array of a request has a limit, and every object except three kinds has known fields", () => {
+it("every array of a request has a limit, and all but three objects known fields", () => {
   const without: string[] = [];
   const open = new Set<string>();
   const seen = { arrays: 0, objects: 0 };

@@ -176,7 +176,7 @@ describe("bodies", () => {
     },
   );
 
-  it("a body with Content-Encoding identity is read, and a page's route refuses any other", async () => {
+  it("Content-Encoding identity is read, and a page's route refuses any other", async () => {
     const raw = JSON.stringify({ user: newUser() });
     expect((await post(raw, { "content-encoding": "Identity" })).status).toBe(200);
     const headers = { "content-encoding": "gzip" };
@@ -507,7 +507,7 @@ describe("unauthorized", () => {
     expectError(answer, "unauthorized");
   });
 
-  it("a revoked key is refused by another server: writes at once, reads within a second", async () => {
+  it("another server refuses a revoked key: writes at once, reads within a second", async () => {
     const beside = await startTestServer({ beside: server });
     try {
       const account = await server.addAccount("Revoked");
@@ -703,7 +703,7 @@ describe("rate limits", () => {
       ),
     );
 
-  it("are announced and enforced per key: 429 with Retry-After, and allowed again after it", async () => {
+  it("are enforced per key: 429 with Retry-After, and allowed again after it", async () => {
     const answers = await burst("/users");
     const refused = answers.filter((answer) => answer.status === 429);
     expect(refused.length).toBeGreaterThanOrEqual(4);

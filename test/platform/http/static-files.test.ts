@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const get = (url: string, headers = {}) => app.inject({ method: "GET", url, headers });
 
-it("a file whose name contains its hash is cached permanently, others are revalidated", async () => {
+it("a file with a hash in its name is cached permanently, others are revalidated", async () => {
   const script = await get("/assets/test/index-B1x9_aQz.js");
   expect(script.body).toBe("script");
   expect(script.headers).toMatchObject({

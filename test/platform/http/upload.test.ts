@@ -70,7 +70,7 @@ describe("a file that is accepted", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("may arrive in pieces of one byte, with preamble, padding, epilogue and unusual names", async () => {
+  test("may arrive byte by byte, with preamble, padding, epilogue and unusual names", async () => {
     const name = 'Content-Disposition: form-data; filename="a; name=\\"x\\".pdf"; NAME=file';
     const text = `preamble\r\n--${BOUNDARY} \t\r\n${name}\r\nX-More: 1\r\n\r\n`;
     const body = Buffer.concat([Buffer.from(text), PDF, Buffer.from(`\r\n--${BOUNDARY}--\r\nend`)]);
@@ -182,7 +182,7 @@ describe("a file that is refused leaves nothing and the answer says why", () => 
     });
   });
 
-  test("without a key, for an unknown record, with an unknown filter, and by its command", async () => {
+  test("without a key, for an unknown record, with an unknown filter, by its command", async () => {
     const anonymous = await upload(form(PDF), { authorization: "Bearer nobody" });
     expect(anonymous.status).toBe(401);
     for (const id of [UNKNOWN_ID, "not-an-id"]) {
@@ -229,7 +229,7 @@ describe("a file that is refused leaves nothing and the answer says why", () => 
     stalled.destroy();
   });
 
-  test("a client that reads only after sending everything gets the refusal, and can continue", async () => {
+  test("a client that reads only after sending gets the refusal, and can continue", async () => {
     const { port, hostname } = new URL(server.url);
     const socket = net.connect(Number(port), hostname);
     const body = multipart([{ name: "file", content: Buffer.alloc(4_000_000, "x") }]);

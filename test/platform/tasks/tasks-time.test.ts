@@ -122,7 +122,7 @@ test("tasks created by a finished task are done when the worker is idle", async 
   expect(await fixture.listEffects()).toHaveLength(generations);
 });
 
-test("advancing in order runs all kinds by due time, including tasks created meanwhile", async () => {
+test("advancing in order runs all kinds by due time, also tasks created meanwhile", async () => {
   const start_ms = fixture.clock.now().getTime();
   const done: { day: number; late_ms: number }[] = [];
   const handle = async (set: TaskSet) => {
