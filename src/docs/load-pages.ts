@@ -98,9 +98,9 @@ function listTexts(lost_links: string[]): Text[] {
     category: source.category,
     text: readFileSync(join(ROOT, source.file), "utf8"),
     is_api: false,
-    resolve: (address) => {
-      const url = findUrl(source, urls, address);
-      if (url === null) lost_links.push(`${source.file}: ${address}`);
+    resolve: (href) => {
+      const url = findUrl(source, urls, href);
+      if (url === null) lost_links.push(`${source.file}: ${href}`);
       return url;
     },
   }));
@@ -112,7 +112,7 @@ function listApiTexts(openapi: object, public_url: string): Text[] {
     category: "API reference",
     text,
     is_api: true,
-    resolve: (address) => address,
+    resolve: (href) => href,
   }));
 }
 
@@ -152,12 +152,8 @@ function rank({ url }: Source): number {
 }
 
 /** From a path relative to the document to the URL of its page. */
-function findUrl(
-  source: Source,
-  urls: ReadonlyMap<string, string>,
-  address: string,
-): string | null {
-  const [path = "", ...anchor] = address.split("#");
+function findUrl(source: Source, urls: ReadonlyMap<string, string>, href: string): string | null {
+  const [path = "", ...anchor] = href.split("#");
   const file = posix.join(posix.dirname(source.file), path).replace(/\/$/, "");
   const url = file.startsWith("docs/pictures/")
     ? `${PICTURES_PATH}/${posix.basename(file)}`

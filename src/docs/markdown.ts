@@ -7,7 +7,7 @@ type Section = { anchor: string; heading: string; text: string };
 type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
 
 /** The URL on our pages that a link leads to; null when there is none: only its text is shown. */
-export type ResolveLink = (address: string) => string | null;
+export type ResolveLink = (href: string) => string | null;
 
 const SUMMARY_CHARACTERS_MIN = 40;
 
@@ -145,7 +145,7 @@ const INLINE = new RegExp(
   [
     "(?<ticks>`+)(?<code>.+?)\\k<ticks>",
     "!\\[(?<alt>[^\\]]*)\\]\\((?<source>[^)\\s]+)\\)",
-    "\\[(?<label>(?:`[^`]*`|[^\\[\\]])+)\\]\\((?<address>[^)\\s]+)\\)",
+    "\\[(?<label>(?:`[^`]*`|[^\\[\\]])+)\\]\\((?<href>[^)\\s]+)\\)",
     "\\*\\*(?<strong>.+?)\\*\\*",
     "\\*(?<emphasis>[^\\s*](?:[^*]*[^\\s*])?)\\*",
     "\\\\(?<escaped>[!-/:-@[-`{-~])",
@@ -164,32 +164,32 @@ function renderInline(context: Context, text: string): Html {
 }
 
 function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
-  const { alt, source, label, address, strong, emphasis, escaped } = found;
+  const { alt, source, label, href, strong, emphasis, escaped } = found;
   // Blanks only separate code that itself begins or ends with a backquote.
   if (found.code !== undefined) return code(found.code.trim());
   if (source !== undefined) return renderImage(context, alt ?? "", source);
-  if (address !== undefined) return renderLink(context, label ?? "", address);
+  if (href !== undefined) return renderLink(context, label ?? "", href);
   if (strong !== undefined) return html`<strong>${renderInline(context, strong)}</strong>`;
   if (emphasis !== undefined) return html`<em>${renderInline(context, emphasis)}</em>`;
   return html`${escaped}`;
 }
 
-function renderLink(context: Context, label: string, address: string): Html {
+function renderLink(context: Context, label: string, href: string): Html {
   const shown = renderInline(context, label);
-  const target = safeAddress(context, address);
+  const target = safeHref(context, href);
   return target === null ? shown : html`<a href="${target}">${shown}</a>`;
 }
 
 function renderImage(context: Context, alt: string, source: string): Html {
-  const target = safeAddress(context, source);
+  const target = safeHref(context, source);
   return target === null ? html`${alt}` : html`<img src="${target}" alt="${alt}">`;
 }
 
-function safeAddress(context: Context, address: string): string | null {
-  if (/^(https?:\/\/|#)/i.test(address)) return address;
+function safeHref(context: Context, href: string): string | null {
+  if (/^(https?:\/\/|#)/i.test(href)) return href;
   // Any other scheme, or a host without one, is not linked.
-  if (/^[a-z][a-z\d+.-]*:|^[/\\]{2}/i.test(address)) return null;
-  return context.resolve(address);
+  if (/^[a-z][a-z\d+.-]*:|^[/\\]{2}/i.test(href)) return null;
+  return context.resolve(href);
 }
 
 /** The words alone, for titles and for the search. */

@@ -406,7 +406,7 @@ describe("errors are reported in one sentence", () => {
     expectSentence(nonsense, "DATABASE_URL must be a URL such as");
   });
 
-  it("no installation, half a service without a database, a broken file, a taken port", async () => {
+  it("no installation, an api or worker without a database, a broken file, a taken port", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((done) => taken.once("listening", done));
     const { port } = taken.address() as { port: number };

@@ -258,7 +258,7 @@ describe("a salary", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("an invalid invoice", () => {
   it("reports all problems at once, each with its field", async () => {
     const answer = await create(server, {
       invoiceNumber: " ",

@@ -195,7 +195,7 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
   });
 });
 
-/** Reopened, it continues by itself; closed for good, it is refunded. */
+/** Reopened, it continues automatically; closed for good, it is refunded. */
 async function leaveWaiting(payout: Payout, gate: Gate): Promise<void> {
   if (gate.open) {
     await gate.open(payout);

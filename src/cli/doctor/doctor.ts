@@ -134,12 +134,12 @@ async function findServiceUrl(config: Config): Promise<string | null> {
   const known = instance?.public_url || config.public_url;
   if (known) return known;
   // Separate api and worker processes leave no file in the data directory.
-  const url = ownAddress(config);
+  const url = ownUrl(config);
   return config.database_url && (await answers(url)) ? url : null;
 }
 
 /** The URL by which this machine reaches the configured host and port. */
-function ownAddress({ host, port }: Config): string {
+function ownUrl({ host, port }: Config): string {
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
