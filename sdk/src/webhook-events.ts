@@ -21,7 +21,7 @@ export type InvoiceEvent = {
 
 type RampEvent<Name extends string, Payload> = { event: Name; timestamp: number; payload: Payload };
 
-/** What a webhook carries, told apart by `event`. */
+/** The content of a webhook, discriminated by `event`. */
 export type WebhookEvent =
   | InvoiceEvent
   | RampEvent<"kyc_update", { user: Schema<"User"> }>

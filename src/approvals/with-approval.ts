@@ -51,7 +51,7 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 /**
  * Adds two-person approval to a use case: what it accepts is done at once up to the approval
  * amount, and becomes a proposal above it, which two members confirm on /dashboard/proposals. Then
- * a task runs the use case itself with the same input; what has changed meanwhile is decided again.
+ * a task runs the use case itself with the same input; changes since then are checked again.
  *
  *     const inner = refundThings(keyring);
  *     const submit = executor.register(

@@ -56,7 +56,7 @@ test.each([
   "/a/..//evil.example",
   "javascript:alert(1)",
   "evil.example",
-])("a page never leads to another site: next=%j", async (next) => {
+])("a page never redirects to another site: next=%j", async (next) => {
   const ada = visitor();
   await ada.signIn(ADMIN);
   const query = new URLSearchParams({ next }).toString();

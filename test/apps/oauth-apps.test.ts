@@ -87,7 +87,7 @@ describe("applications of the account", () => {
     ["an unknown flow", { flow: "implicit" }, "Flow:"],
     ["an address that is none", { webhook_url: "ftp://x.test" }, "Webhook URL:"],
     ["a short secret", { webhook_secret: "short" }, "Webhook secret:"],
-  ])("%s is refused with a sentence, and what was typed stays", async (_what, fields, words) => {
+  ])("%s is refused with a message, and the input stays", async (_what, fields, words) => {
     await admin.get(PATH);
     const page = await admin.post(PATH, { ...NEW_APP, ...fields });
     expect(page.status).toBe(422);
@@ -114,7 +114,7 @@ describe("applications of the account", () => {
   test.each([
     ...["http:a.example", "https:/a.example", "https:a.example/x", "HTTP:localhost/x"],
     ...["https:?x", "http:/localhost:3000/callback"],
-  ])("%s, which browsers would fix, is no redirect address", (uri) => {
+  ])("%s, which browsers would fix, is not a valid redirect URI", (uri) => {
     const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     expect(checkApp({ redirect_uris: [uri] }, rules, "").problems).toMatchObject([
       { message: "Send an absolute URL such as https://example.com/callback." },
@@ -127,7 +127,7 @@ describe("applications of the account", () => {
     ["https://hooks.example.test/a b", "Remove the spaces"],
     ["https://hooks.example.test/in#part", "Remove the #"],
     ["https://hooks.example.test/in#", "Remove the #"],
-  ])("a webhook's address %j is refused with what to send", (webhook_url, words) => {
+  ])("the webhook URL %j is refused with advice", (webhook_url, words) => {
     const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const { problems } = checkApp({ webhook_url }, rules, "app.");
     expect(problems).toMatchObject([{ field: "app.webhook_url", code: "record_invalid" }]);
@@ -137,7 +137,7 @@ describe("applications of the account", () => {
   test.each([
     ...["about", "blob", "data", "file", "filesystem", "intent", "jar", "javascript"],
     ...["mailto", "tel", "MailTo"],
-  ])("the scheme %s is no program's own", (scheme) => {
+  ])("%s is refused as a custom scheme", (scheme) => {
     const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const { problems } = checkApp({ redirect_uris: [`${scheme}:callback`] }, rules, "");
     expect(problems[0]!.message).toContain("a custom scheme");

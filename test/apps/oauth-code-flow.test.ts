@@ -276,7 +276,7 @@ describe("requests that are refused", () => {
     ["an unknown scope", { scope: "openid payments:write" }, "invalid_scope"],
     ["no scope", { scope: undefined }, "invalid_scope"],
     ["a token in the address", { response_type: "token" }, "unsupported_response_type"],
-  ])("%s: the application is told, with its state", async (_what, fields, error) => {
+  ])("%s: the error is sent to the application, with its state", async (_what, fields, error) => {
     const person = await signedIn();
     const asking = askFor(client, "openid", fields);
     const back = comeBack(await person.visit(asking.url));
@@ -288,7 +288,7 @@ describe("requests that are refused", () => {
     ["a redirect address with more behind it", { redirect_uri: `${REDIRECT_URI}/more` }],
     ["an application that does not exist", { client_id: crypto.randomUUID() }],
     ["nonsense as an application", { client_id: "'; drop table apps" }],
-  ])("%s: a page says so, and nobody is redirected", async (_what, fields) => {
+  ])("%s: a page shows the error, without a redirect", async (_what, fields) => {
     const person = await signedIn();
     const page = await person.visit(askFor(client, "openid", fields).url);
     expect(page.status).toBe(400);

@@ -13,7 +13,7 @@ describe("JSON at the token endpoint", () => {
     ["a name with a backslash", '{"a":1,"b\\\\":1}', "backslashes"],
     ["NUL", '{"scope":"a\\u0000"}', "NUL"],
     ["what is no JSON", "{", "JSON"],
-  ])("with %s is refused in the words of OAuth", (_name, json, words) => {
+  ])("with %s is refused with an OAuth error", (_name, json, words) => {
     expect(() => formOfJson(json)).toThrow(
       expect.objectContaining({
         error: "invalid_request",

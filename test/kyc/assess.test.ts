@@ -67,7 +67,7 @@ describe("prechecks", () => {
     ["more given names", { first_name: "Marisol Ana" }],
     ["other accents and case", { first_name: "MARISÓL", last_name: "inventada" }],
     ["a second family name", { last_name: "Inventada-Suposta" }],
-  ])("take a name with %s", async (_what, fields) => {
+  ])("accept a name with %s", async (_what, fields) => {
     const { user_id } = await submitted(fields);
     await waitForStatus(server, user_id, "application_queued");
   });

@@ -171,7 +171,7 @@ describe("general rules", () => {
     ["gender", "o", "o"],
     ["account_type", "savings", "savings"],
     ["company_number", " HRB 1234 ", "HRB 1234"],
-  ])("%s = %j is kept as %j", (name, value, kept) => {
+  ])("%s = %j is stored as %j", (name, value, kept) => {
     const { problems, fields } = check({ ...eur, [name]: value });
     expect(problems).toEqual([]);
     expect(fields).toMatchObject({ [name]: kept });
@@ -292,7 +292,7 @@ describe("identifiers", () => {
     ["sort_code", "20-00"],
     ["bsb_number", "1"],
     ["ifsc", "HDFC1"],
-  ])("a wrong %s is refused even where it is not needed", (name, value) => {
+  ])("a wrong %s is refused even if it is optional", (name, value) => {
     const mxn = { ...eur, iban: null, currency: "mxn", account_number: "032180000118359719" };
     expect(found(mxn)).toEqual([]);
     expect(found({ ...mxn, [name]: value })).toEqual([`${name} record_invalid`]);

@@ -266,7 +266,7 @@ describe("the countries of IBAN, BIC and currency", () => {
     "CH9300762011623852957",
     "AL47212110090000000235698741",
     "RS35260005601001611379",
-  ])("eur by local takes %s, of the SEPA area but not of the euro area", async (iban) => {
+  ])("eur by local accepts %s, of the SEPA area but not of the euro area", async (iban) => {
     expect((await create({ ...EUR, iban })).status).toBe(200);
   });
 
@@ -564,7 +564,7 @@ describe("SLIPROAD_CATALOGUE_FILE", () => {
     ["is no JSON", "{"],
     ["has an unknown part", '{"rail":{}}'],
     ["offers a rail without its fields", '{"rails":{"mxn":["local","swift"]}}'],
-  ])("one that %s stops the start with one sentence", async (_name, text) => {
+  ])("one that %s stops the start with one message", async (_name, text) => {
     const error = await startWith("broken.json", text).catch((reason) => reason);
     expect(error).toBeInstanceOf(StartupError);
     expect(error.message).toMatch(/^SLIPROAD_CATALOGUE_FILE: [^\n]+\.$/);

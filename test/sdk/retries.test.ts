@@ -178,7 +178,7 @@ describe("final failures are not retried", () => {
     ["errors is an object", { errors: { field: "user.email" } }],
     ["errors holds other things", { errors: [null, 7, { field: 1 }] }],
     ["all else is missing", { message: undefined, request_id: undefined, doc_url: 7 }],
-  ])("a refusal is read as far as it goes: %s", async (_, odd) => {
+  ])("an error response is read as far as possible: %s", async (_, odd) => {
     const body = { error_code: "record_invalid", message: "No.", request_id: "req_1", ...odd };
     server.play(answer(422, body, { "x-request-id": "req_1" }));
     const failure = await failureOf(sliproad.users.create(NEW_USER));
@@ -194,7 +194,7 @@ describe("final failures are not retried", () => {
     ["a list", []],
     ["another record", { quote: USER }],
     ["null in the record's place", { user: null }],
-  ])("a success that holds %s is no success", async (_, body) => {
+  ])("a 2xx response that contains %s is an error", async (_, body) => {
     server.play(answer(200, body));
     const failure = await failureOf(sliproad.users.show(USER.id));
     expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 200 });
@@ -206,7 +206,7 @@ describe("final failures are not retried", () => {
     ["with no list under its key", { users: {}, has_more: false }],
     ["of records without ids, which would never end", { users: [{}], has_more: true }],
     ["that is null", null],
-  ])("a page %s is no page", async (_, body) => {
+  ])("a page %s is an error", async (_, body) => {
     server.play(answer(200, body));
     const failure = await failureOf(sliproad.users.list().page());
     expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 200 });

@@ -51,7 +51,7 @@ describe("the schedule of retries", () => {
     ["2099-01-01", 0],
     ["3600,", 0],
     ["", 0],
-  ])("Retry-After %j is heeded for %d ms", (header, wait_ms) => {
+  ])("Retry-After %j means a wait of %d ms", (header, wait_ms) => {
     expect(readRetryAfter(503, header, NOW)).toBe(wait_ms);
   });
 });

@@ -44,7 +44,7 @@ describe("webhook-signature", () => {
     [STANDARD, '{"test": 2432232314}', 1614265330, "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="],
     [STANDARD, BODY, 1720605600, "OZ+WxHEPa+cwHzme3sN/DjTGDbxJmCScN/ZyflArEy4="],
     [PLAIN, BODY, 1720605600, "ezY2ITlppei9VEdhQ9JcH/uA5lLpab7uMQyss8JmUlU="],
-  ])("is Standard Webhooks': %s %s", (secret, body, timestamp_s, expected) => {
+  ])("follows Standard Webhooks: %s %s", (secret, body, timestamp_s, expected) => {
     expect(sign(secret, body, timestamp_s)["webhook-signature"]).toBe(`v1,${expected}`);
   });
 

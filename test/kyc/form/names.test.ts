@@ -30,7 +30,7 @@ describe("two spellings", () => {
     ["राम", "राम"],
     ["Ғалия Ёлкина", "Ғалия Елкина"],
     ["De", "DE"],
-  ])("%s and %s are one name", (one, other) => {
+  ])("%s and %s are the same name", (one, other) => {
     expect(isSameName(one, other)).toBe(true);
     expect(isSameName(other, one)).toBe(true);
   });
@@ -42,7 +42,7 @@ describe("two spellings", () => {
     ["Smith", "S"],
     ["Marisol", "Bertrand"],
     ["Ana", ""],
-  ])("%s and %s are two", (one, other) => {
+  ])("%s and %s are different names", (one, other) => {
     expect(isSameName(one, other)).toBe(false);
     expect(isSameName(other, one)).toBe(false);
   });
