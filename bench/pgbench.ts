@@ -54,7 +54,7 @@ export async function findPgbench(
       const length = Math.ceil(seconds) + Math.ceil(targets.length / CONNECTED_PER_SECOND);
       const stdout = await runWith(targets, ["-T", String(length)]);
       const rate = /^tps = ([\d.]+) \(without initial connection time\)$/m.exec(stdout)?.[1];
-      if (rate === undefined) throw new Error(`pgbench told no rate: ${stdout}`);
+      if (rate === undefined) throw new Error(`pgbench reported no rate: ${stdout}`);
       return Number(rate);
     },
     runTimes: async (targets, transactions) => {

@@ -79,16 +79,16 @@ async function tracesOf(database: Database, targets: readonly Target[]): Promise
   const user_ids = targets.map((target) => target.user_id);
   const rows = await database.query<{ table: string; row: Record<string, unknown> }>(
     `with mine as (select * from offramps where user_id = any($1::uuid[])),
-       told as (select * from events where subject_id = any($1::uuid[])
+       event_rows as (select * from events where subject_id = any($1::uuid[])
          and name = 'offramp_update')
      select 'offramps' as "table", to_jsonb(mine) as row from mine
      union all select 'commands', to_jsonb(c) from commands c
        where subject_id = any($1::uuid[]) and octet_length(idempotency_index) = 32
-     union all select 'events', to_jsonb(told) from told
+     union all select 'events', to_jsonb(event_rows) from event_rows
      union all select 'sealed', jsonb_build_object('entry_id', id) from (
        select entry_id as id from seal_pending
        union all select unnest(entry_ids) from seal_blocks where log = 'events') s
-       where id in (select id from told)
+       where id in (select id from event_rows)
      union all select 'tasks', to_jsonb(t) from tasks t
        where record_id in (select id from mine)`,
     [user_ids],

@@ -13,7 +13,7 @@ const server = createServer((request, response) => {
     if (request.url === "/reset") receipts = { count: 0, delays_ms: [] };
     if (request.url?.startsWith("/until/")) {
       onCount = { count: Number(request.url.slice(7)), tell: () => void response.end() };
-      tellCount();
+      reportCount();
       return;
     }
     return void response.end(String(receipts.count));
@@ -28,12 +28,12 @@ const server = createServer((request, response) => {
       receipts.delays_ms.push(Date.now() - timestamp);
     }
     response.writeHead(200).end();
-    tellCount();
+    reportCount();
   });
 });
 
 /** Sent once, when the count is reached: polling would take time from what is measured. */
-function tellCount(): void {
+function reportCount(): void {
   if (!onCount || receipts.count < onCount.count) return;
   onCount.tell();
   onCount = null;

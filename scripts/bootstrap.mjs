@@ -28,11 +28,11 @@ async function bootstrap() {
   const lock_hash = hashOfLockfile();
   if (whatIsMissing(lock_hash) !== null) await installAlone(lock_hash);
   if (isDev) await Promise.all([buildPages(), buildSdk()]);
-  else await Promise.all([orGoOn("the pages", buildPages), orGoOn("the SDK", buildSdk)]);
+  else await Promise.all([orContinue("the pages", buildPages), orContinue("the SDK", buildSdk)]);
 }
 
 /** The API works without them; the message says what is missing and how to fix it. */
-async function orGoOn(name, build) {
+async function orContinue(name, build) {
   try {
     await build();
   } catch (error) {

@@ -112,8 +112,8 @@ function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
 function without(fields: readonly RequirementField[], shared: readonly RequirementField[]) {
   // The examples of currency and rails differ by row.
   const form = ({ example: _, ...rest }: RequirementField) => JSON.stringify(rest);
-  const told = new Set(shared.map(form));
-  return fields.filter((field) => !told.has(form(field)));
+  const shared_forms = new Set(shared.map(form));
+  return fields.filter((field) => !shared_forms.has(form(field)));
 }
 
 function aboutRail(row: RequirementRow): string {

@@ -46,7 +46,7 @@ export class List<Item extends { id: string }> implements AsyncIterable<Item> {
       has_more,
       next: async () => {
         if (!has_more || !last) return null;
-        if (last.id === starting_after) throw standsStill(last.id);
+        if (last.id === starting_after) throw repeatedPage(last.id);
         return this.#page(last.id);
       },
     };
@@ -54,7 +54,7 @@ export class List<Item extends { id: string }> implements AsyncIterable<Item> {
 }
 
 /** A list that returns the same page again would never end. */
-function standsStill(id: string): SliproadError {
+function repeatedPage(id: string): SliproadError {
   const message = `The page after ${id} ends with ${id} again; the list would never end.`;
   return new SliproadError("answer_unreadable", message);
 }

@@ -128,7 +128,7 @@ export function listConsents(
 }
 
 /** Filters consents to those still valid. */
-export function listConsentsHeld(
+export function listValidConsents(
   session: Session,
   consents: readonly { account_id: string; app_id: string }[],
 ): Promise<{ account_id: string; app_id: string }[]> {

@@ -13,7 +13,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { refuseAgain } from "./audience.ts";
+import { resendProblem } from "./audience.ts";
 import { createApps } from "./create-apps.ts";
 import { REPLAY_TASK } from "./model.ts";
 import { asOf, renderApp, renderApps, renderReplay } from "./render.ts";
@@ -263,7 +263,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       if (since > until && found.isSound("to")) found.invalid("from", FROM_MESSAGE);
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
       if (!endpoint) throw Refusal.of([...found.list, notFound("app_id")]);
-      const refused = refuseAgain(endpoint);
+      const refused = resendProblem(endpoint);
       if (refused) found.add([refused]);
       found.throwIfAny();
       const app_id = endpoint.id;

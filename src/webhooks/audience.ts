@@ -21,7 +21,7 @@ export function missingSetup(endpoint: Endpoint): string | null {
 }
 
 /** Why events cannot be sent to an application again; for a paused one they are kept. */
-export function refuseAgain(endpoint: Endpoint): Problem | null {
+export function resendProblem(endpoint: Endpoint): Problem | null {
   const is_disabled = endpoint.webhook_state === "disabled";
   const message =
     missingSetup(endpoint) ?? (is_disabled ? "The endpoint is disabled; resume it first." : null);
@@ -39,7 +39,7 @@ export function refuseAgain(endpoint: Endpoint): Problem | null {
  * Ramp events are sent to the account's applications that subscribed to them. Events from before
  * an application was created are not sent to it.
  */
-export function isTold(
+export function isNotified(
   app: App,
   event: Pick<
     EventRow,

@@ -17,7 +17,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { openAnswer } from "./delivery/sealed-answer.ts";
 import type { Delivery } from "./delivery/store.ts";
-import { chooseAgain, redeliverEvent } from "./redeliver-event.ts";
+import { chooseReceivers, redeliverEvent } from "./redeliver-event.ts";
 import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
 import {
   type ReadableDelivery,
@@ -208,7 +208,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
       );
       const wanted = own.filter(({ id }) => app_id === null || id === app_id.toLowerCase());
       const redelivery = { event_id, event, deliveries, endpoints: wanted };
-      const ready = chooseAgain(redelivery, consents, app_id !== null);
+      const ready = chooseReceivers(redelivery, consents, app_id !== null);
       await database.transaction((tx) =>
         redeliverEvent(tx, { ...redelivery, endpoints: ready }, clock.now()),
       );

@@ -16,7 +16,7 @@ import { logHeads } from "../platform/sealing/tasks.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Endpoint, isTold, missingSetup } from "./audience.ts";
+import { type Endpoint, isNotified, missingSetup } from "./audience.ts";
 import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
 import { DELIVER_TASK } from "./model.ts";
 
@@ -100,7 +100,7 @@ async function chooseDeliveries(
   const ready = endpoints.filter((endpoint) => missingSetup(endpoint) === null);
   return events.flatMap((event) =>
     ready
-      .filter((endpoint) => isTold(endpoint, event, consents))
+      .filter((endpoint) => isNotified(endpoint, event, consents))
       .map((endpoint) => newDelivery(endpoint, event, now)),
   );
 }

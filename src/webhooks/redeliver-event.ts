@@ -2,7 +2,7 @@ import type { EventRow } from "../events/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type AudienceConsent, type Endpoint, isTold, refuseAgain } from "./audience.ts";
+import { type AudienceConsent, type Endpoint, isNotified, resendProblem } from "./audience.ts";
 import { type Delivery, insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
@@ -17,25 +17,25 @@ type Redelivery = {
 };
 
 /** The applications that the event can be sent to; refuses, with the reason, if there are none. */
-export function chooseAgain(
+export function chooseReceivers(
   { event, deliveries, endpoints }: Redelivery,
   consents: readonly AudienceConsent[],
   is_one_wanted: boolean,
 ): Endpoint[] {
-  const told = endpoints.filter(
+  const receivers = endpoints.filter(
     (endpoint) =>
       deliveries.some((delivery) => delivery.app_id === endpoint.id) ||
-      (event !== undefined && isTold(endpoint, event, consents)),
+      (event !== undefined && isNotified(endpoint, event, consents)),
   );
-  if (told.length === 0 && is_one_wanted) throw Refusal.of([NOT_TOLD]);
-  const refusals = told.map(refuseAgain);
-  const ready = told.filter((_, index) => refusals[index] === null);
+  if (receivers.length === 0 && is_one_wanted) throw Refusal.of([NOT_A_RECEIVER]);
+  const refusals = receivers.map(resendProblem);
+  const ready = receivers.filter((_, index) => refusals[index] === null);
   const reason = refusals.find((refusal) => refusal !== null);
   if (ready.length === 0 && reason) throw Refusal.of([reason]);
   return ready;
 }
 
-const NOT_TOLD: Problem = {
+const NOT_A_RECEIVER: Problem = {
   field: "app_id",
   code: "invalid_transition",
   message: "The application does not receive this event; send the id of one that does.",

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Endpoint, isTold } from "./audience.ts";
+import { type Endpoint, isNotified } from "./audience.ts";
 import { insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
@@ -93,7 +93,7 @@ async function replayEventsOf(
       await lockWakened(tx, DELIVER_TASK, [endpoint]);
       const known = await listDeliveredEvents(tx, endpoint, event_ids);
       const missing = events
-        .filter((event) => !known.has(event.id) && isTold(endpoint, event, consents))
+        .filter((event) => !known.has(event.id) && isNotified(endpoint, event, consents))
         .map((event) => newDelivery(endpoint, event, now));
       wakeTasks(tx, DELIVER_TASK, [endpoint], now);
       insertDeliveries(tx, missing, now);

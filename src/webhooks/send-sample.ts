@@ -19,7 +19,7 @@ export async function sendSample(
   now: Date,
 ): Promise<number> {
   const endpoints = await listEndpointsFor(database, account_id);
-  const told = endpoints.filter(
+  const receivers = endpoints.filter(
     (endpoint) =>
       endpoint.account_id === account_id &&
       missingSetup(endpoint) === null &&
@@ -29,7 +29,7 @@ export async function sendSample(
   const keys = await keyring.openAccounts(database, [account_id]);
   await database.transaction(async (tx) => {
     const event_id = newId(now);
-    const deliveries = told.map((endpoint) => {
+    const deliveries = receivers.map((endpoint) => {
       const id = newId(now);
       const place = samplePlace({ account_id, id });
       return {
@@ -48,7 +48,7 @@ export async function sendSample(
     });
     handOver(tx, deliveries, now);
   });
-  return told.length;
+  return receivers.length;
 }
 
 function chose(app: App, name: EventName): boolean {

@@ -35,7 +35,7 @@ export function listEndpointPage(
   );
 }
 
-type AilingEndpoint = {
+type FailingEndpoint = {
   id: string;
   name: string;
   account_name: string;
@@ -44,8 +44,8 @@ type AilingEndpoint = {
 };
 
 /** The failing and disabled endpoints of all accounts, for the operator. */
-export function listAilingEndpoints(session: Session, limit: number): Promise<AilingEndpoint[]> {
-  return session.query<AilingEndpoint>(
+export function listFailingEndpoints(session: Session, limit: number): Promise<FailingEndpoint[]> {
+  return session.query<FailingEndpoint>(
     `select apps.id, apps.name, accounts.name as account_name, apps.webhook_state,
        apps.failing_since
      from apps join accounts on accounts.id = apps.account_id

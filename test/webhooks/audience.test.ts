@@ -46,8 +46,8 @@ describe("rule 1: an application not yet used", () => {
     const sent = await change({ account_id, note: "sent" });
     const got = await change({ account_id, note: "received", invoice: { role: "buyer" } });
     await change({ account_id: buyer.account_id, note: "another's" });
-    expect(await told("/unused")).toEqual([`${sent} seller`, `${got} buyer`]);
-    expect(await told("/cc")).toEqual([`${sent} seller`, `${got} buyer`]);
+    expect(await received("/unused")).toEqual([`${sent} seller`, `${got} buyer`]);
+    expect(await received("/cc")).toEqual([`${sent} seller`, `${got} buyer`]);
   });
 });
 
@@ -59,10 +59,10 @@ describe("rule 2: an application that reads users' data", () => {
     await change({ account_id: seller.account_id, note: "its own account never authorised it" });
     const invoice = { role: "buyer", counterpart_account_id: seller.account_id } as const;
     const first = await change({ account_id: buyer.account_id, invoice });
-    expect(await told("/reader")).toEqual([`${first} buyer`]);
+    expect(await received("/reader")).toEqual([`${first} buyer`]);
     await revoke(server, app.id, buyer.account_id, person);
     await change({ account_id: buyer.account_id, invoice });
-    expect(await told("/reader")).toEqual([`${first} buyer`]);
+    expect(await received("/reader")).toEqual([`${first} buyer`]);
   });
 
   it("is no longer sent or shown data of an account that withdrew its consent", async () => {
@@ -109,7 +109,7 @@ describe("rule 2: an application that reads users' data", () => {
       record_id,
       invoice: { change_id, role: "seller", counterpart_account_id: buyer.account_id },
     });
-    expect(await told("/both")).toEqual([`${record_id} seller`]);
+    expect(await received("/both")).toEqual([`${record_id} seller`]);
   });
 });
 
@@ -122,7 +122,7 @@ describe("rule 3: an application that sends invoices", () => {
     await change({ account_id, invoice: { app_id: null } });
     await change({ account_id, invoice: { app_id: randomUUID() } });
     const own = await change({ account_id, invoice: { app_id: app.id } });
-    expect(await told("/sender")).toEqual([`${own} seller`]);
+    expect(await received("/sender")).toEqual([`${own} seller`]);
   });
 });
 
@@ -135,8 +135,8 @@ describe("ramp events", () => {
     const record_id = await change(event);
     await change({ ...event, name: "kyc_update" });
     await change({ ...event, account_id: buyer.account_id });
-    expect(await told("/ramp")).toEqual([record_id]);
-    expect(await told("/invoices")).toEqual([]);
+    expect(await received("/ramp")).toEqual([record_id]);
+    expect(await received("/invoices")).toEqual([]);
   });
 
   it("need no consent: a revoked consent changes nothing", async () => {
@@ -148,7 +148,7 @@ describe("ramp events", () => {
     await revoke(server, app.id, account_id, person);
     const record_id = await change({ account_id, name: "offramp_update", invoice: null });
     await change({ account_id });
-    expect(await told("/ramp")).toEqual([record_id]);
+    expect(await received("/ramp")).toEqual([record_id]);
   });
 });
 
@@ -163,7 +163,7 @@ describe("nothing is sent, and the application shows why", () => {
     });
     await enable(closed.account_id);
     const record_id = await change({ account_id: closed.account_id });
-    expect(await told("")).toEqual([`${record_id} seller`]);
+    expect(await received("")).toEqual([`${record_id} seller`]);
     expect(await webhookOf(app.id, closed.key)).toMatchObject({ state: "active", reason: null });
   });
 
@@ -184,7 +184,7 @@ describe("nothing is sent, and the application shows why", () => {
     expect(listed.body.apps[0].webhook.reason).toBe("Set a webhook secret.");
     await server.call("POST", `/apps/${bare.id}/rotate_webhook_secret`, {});
     const record_id = await change({ account_id: seller.account_id });
-    expect(await told("")).toEqual([`${record_id} seller`]);
+    expect(await received("")).toEqual([`${record_id} seller`]);
   });
 });
 
@@ -195,7 +195,7 @@ async function change(input: EventInput): Promise<string> {
 }
 
 /** Records with the role sent to the receiver, in the order of arrival. */
-async function told(path: string): Promise<string[]> {
+async function received(path: string): Promise<string[]> {
   await idle(server);
   return receiver.received
     .filter((got) => got.path === `/hook${path}`)

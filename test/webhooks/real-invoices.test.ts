@@ -73,14 +73,14 @@ const toBuyer = () => ({ buyerInfo: { email: buyer.email }, convert: true });
 
 it("an invoice created with a token is sent to exactly the applications in the rules, as GET shows it", async () => {
   const invoice = good(await create(server, toBuyer(), sends.token));
-  const told = await arrived();
-  expect(Object.keys(told).sort()).toEqual(["reads", "sends", "unused"]);
+  const received = await arrived();
+  expect(Object.keys(received).sort()).toEqual(["reads", "sends", "unused"]);
   for (const [name, role, key, secret] of [
     ["sends", "seller", sends.token, sends.webhook_secret],
     ["unused", "seller", server.key, unused.webhook_secret],
     ["reads", "buyer", reads.token, reads.webhook_secret],
   ] as const) {
-    const got = told[name]!;
+    const got = received[name]!;
     expect(got, name).toHaveLength(1);
     const { body, raw, headers } = got[0]!;
     // An event contains no link that would let its reader act for the other party.
@@ -104,14 +104,14 @@ it("every change by either side's token arrives in order, and shows what GET sho
     ["declareReceivedPayment", sends.token, "declareReceivedPayment"],
   ] as const) {
     good(await change(server, id, type, key));
-    const told = await arrived();
-    expect(Object.keys(told).sort(), type).toEqual(["reads", "sends", "unused"]);
+    const received = await arrived();
+    expect(Object.keys(received).sort(), type).toEqual(["reads", "sends", "unused"]);
     for (const [name, token] of [
       ["sends", sends.token],
       ["reads", reads.token],
     ] as const) {
-      const got = told[name]!.find(({ body }) => body.event === event)!;
-      const last = told[name]!.at(-1)!;
+      const got = received[name]!.find(({ body }) => body.event === event)!;
+      const last = received[name]!.at(-1)!;
       const shown = { ...(await show(server, id, token)), invoiceLinks: null };
       expect(last.body.invoice, `${name} ${type}`).toEqual(shown);
       expect(got.body.timestamp).toBeGreaterThan(timestamps.get(name) ?? 0);
@@ -122,10 +122,10 @@ it("every change by either side's token arrives in order, and shows what GET sho
 
 it("an invoice sent by the account itself is not sent to an application that sends its own", async () => {
   const { id } = good(await create(server, toBuyer()));
-  const told = await arrived();
-  expect(Object.keys(told).sort()).toEqual(["reads", "unused"]);
+  const received = await arrived();
+  expect(Object.keys(received).sort()).toEqual(["reads", "unused"]);
   const shown = { ...(await show(server, id, reads.token)), invoiceLinks: null };
-  expect(told.reads![0]!.body.invoice).toEqual(shown);
+  expect(received.reads![0]!.body.invoice).toEqual(shown);
 });
 
 it("an application reset by an admin is notified of all its account's invoices until it is used", async () => {

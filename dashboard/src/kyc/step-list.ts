@@ -77,9 +77,9 @@ export function fieldsOf(state: KycState, step: StepName): Field[] {
   const wanted = steps.find(({ name }) => name === step)?.fields ?? [];
   const placed = steps.flatMap(({ fields }) => fields);
   // A field that the server asks for and this page does not place is asked on the first step.
-  const homeless = state.fields.filter(({ name }) => !placed.includes(name));
+  const unplaced = state.fields.filter(({ name }) => !placed.includes(name));
   const listed = wanted.flatMap((name) => state.fields.filter((field) => field.name === name));
-  return step === steps[0]?.name ? [...listed, ...homeless] : listed;
+  return step === steps[0]?.name ? [...listed, ...unplaced] : listed;
 }
 
 /**

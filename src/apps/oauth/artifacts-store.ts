@@ -19,7 +19,7 @@ export type ArtifactRow = {
  * Selects only valid artifacts: the application still exists, and so do the consent it belongs to
  * and the person's membership (deleting the membership deletes the consent).
  */
-const HOLDS = `
+const VALID = `
   (artifact.app_id is null or exists (
     select from app_ids
     join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
@@ -71,7 +71,7 @@ export async function findArtifact(
 ): Promise<FoundArtifact | undefined> {
   const [row] = await session.query<FoundArtifact>(
     `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
-     where model = $1 and id_hash = $2 and expires_at > $3 and ${HOLDS}`,
+     where model = $1 and id_hash = $2 and expires_at > $3 and ${VALID}`,
     [model, id_hash, now],
   );
   return row;
@@ -85,7 +85,7 @@ export async function findArtifactByUid(
 ): Promise<FoundArtifact | undefined> {
   const [row] = await session.query<FoundArtifact>(
     `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
-     where model = $1 and uid = $2 and expires_at > $3 and ${HOLDS}`,
+     where model = $1 and uid = $2 and expires_at > $3 and ${VALID}`,
     [model, uid, now],
   );
   return row;
@@ -155,7 +155,7 @@ export async function findGrantId(
   const [row] = await session.query<{ grant_id: string }>(
     `select artifact.grant_id from oauth_artifacts artifact
      where model = 'Grant' and person_id = $1 and app_id = $2 and expires_at > $4
-       and ($3::uuid is null or account_id = $3) and ${HOLDS}
+       and ($3::uuid is null or account_id = $3) and ${VALID}
      order by expires_at desc limit 1`,
     [consent.person_id, consent.app_id, consent.account_id, now],
   );
@@ -181,14 +181,14 @@ export async function findToken(
      join app_ids on app_ids.id = artifact.app_id
      ${ROLE}
      where (model, id_hash) in (('AccessToken', $1), ('ClientCredentials', $2))
-       and expires_at > $3 and ${HOLDS}`,
+       and expires_at > $3 and ${VALID}`,
     [id_hashes.AccessToken, id_hashes.ClientCredentials, now],
   );
   return row;
 }
 
 /** Filters tokens to those still valid; runs in the transaction of every write. */
-export async function findTokensThatHold(
+export async function findValidTokens(
   session: Session,
   id_hashes: readonly Buffer[],
   now: Date,
@@ -196,7 +196,7 @@ export async function findTokensThatHold(
   const rows = await session.query<{ id_hash: Buffer }>(
     `select artifact.id_hash from oauth_artifacts artifact
      where model in ('AccessToken', 'ClientCredentials') and id_hash = any($1::bytea[])
-       and expires_at > $2 and ${HOLDS}`,
+       and expires_at > $2 and ${VALID}`,
     [id_hashes, now],
   );
   return rows.map((row) => row.id_hash);

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/route.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { findToken, findTokensThatHold, type TokenRow } from "./artifacts-store.ts";
+import { findToken, findValidTokens, type TokenRow } from "./artifacts-store.ts";
 import { isScope, mayGrant, type Scope } from "./model.ts";
 import { hashArtifactId, openPayload } from "./sealed-artifacts.ts";
 
@@ -39,7 +39,7 @@ async function listActive(
   clock: Clock,
 ): Promise<string[]> {
   const hashes = credential_ids.map((id) => Buffer.from(id.slice(PREFIX.length), "hex"));
-  const found = await findTokensThatHold(session, hashes, realTime(clock));
+  const found = await findValidTokens(session, hashes, realTime(clock));
   return found.map(credentialOf);
 }
 

@@ -10,7 +10,7 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
-import { listAilingEndpoints } from "../../webhooks/store.ts";
+import { listFailingEndpoints } from "../../webhooks/store.ts";
 
 export type Finding = {
   check: string;
@@ -99,7 +99,7 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
 
 async function checkEndpoints({ database }: Core): Promise<Finding> {
   const check = "webhooks";
-  const ailing = await listAilingEndpoints(database, ENDPOINTS_NAMED_MAX);
+  const ailing = await listFailingEndpoints(database, ENDPOINTS_NAMED_MAX);
   if (ailing.length === 0) return { check, ok: true, finding: "no endpoint is failing" };
   const names = ailing.map(({ id, name, account_name, webhook_state, failing_since }) => {
     const state = webhook_state === "disabled" ? "disabled" : "failing";

@@ -105,7 +105,7 @@ async function storeUpload(
       sealStream(subject_key, kycFilePlace(key, file)),
       (sealed: AsyncIterable<Buffer>) => files.putTemporary(sealed, limits),
     ),
-  ).catch(sayLimit);
+  ).catch(withOwnLimit);
   await files.promote(upload.kept.temporary_key, kycFileKey(key, file));
   return upload;
 }
@@ -115,7 +115,7 @@ function wrongType(slot: Slot): string {
 }
 
 /** This page has its own size limit, different from the one in the table of errors. */
-function sayLimit(error: unknown): never {
+function withOwnLimit(error: unknown): never {
   const is_too_large = error instanceof Refusal && error.code === "file_too_large";
   throw is_too_large ? new Refusal("file_too_large", TOO_LARGE) : error;
 }

@@ -145,7 +145,7 @@ async function decide(
   by: Act,
   locked: LockedUser,
   decision: Decision,
-  told: string,
+  comment_to_user: string,
   note: string,
 ): Promise<ReviewOutcome> {
   if (isSwiftDecision(decision)) {
@@ -154,7 +154,7 @@ async function decide(
     if (!kyc) throw new Refusal("invalid_transition", OUT_OF_DATE);
     recordKycs(by.tx, locked, [kyc], by.now);
   } else {
-    const comment = needsComment(decision) ? told : null;
+    const comment = needsComment(decision) ? comment_to_user : null;
     await recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
   }
   record(by, `kyc.${decision}`, note);
@@ -181,7 +181,7 @@ function record(
 ): void {
   const { account_id, user_id } = by.key;
   const { person_id } = by.member;
-  const told: Record<string, string> =
+  const digest: Record<string, string> =
     comment === "" ? {} : { comment_digest: digestComment(by, comment) };
   if (comment !== "") {
     const note = { ...by.key, id: newId(by.now), person_id, action, comment, created_at: by.now };
@@ -195,7 +195,7 @@ function record(
       action,
       record: `user:${user_id}`,
       reason: "",
-      detail: { ...by.evidence, ...told, ...detail },
+      detail: { ...by.evidence, ...digest, ...detail },
     },
     by.now,
   );

@@ -1,4 +1,4 @@
-import { listConsentsHeld, listEndpointVersions } from "../../apps/store.ts";
+import { listEndpointVersions, listValidConsents } from "../../apps/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -119,7 +119,7 @@ export class EndpointPoll {
           this.#database,
           senders.map((sender) => sender.key),
         ),
-        consents.length > 0 ? listConsentsHeld(this.#database, consents) : [],
+        consents.length > 0 ? listValidConsents(this.#database, consents) : [],
         this.countErasures(),
       ]);
       const versions = new Map(rows.map((row) => [row.id, row.webhook_version]));
