@@ -8,13 +8,15 @@ export type Sound<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]?: Sound<Value[Name]> }
     : Value;
 
-/** Removes the values at these JSON pointers. A removed array item leaves its place empty. */
-export function removeAt(value: unknown, pointers: readonly string[]): unknown {
-  for (const pointer of pointers) {
-    if (pointer === "") return {};
-    const parts = partsOf(pointer);
-    const last = parts.pop()!;
-    const parent = parts.reduce<unknown>(memberOf, value);
+/**
+ * Removes the values at these places, each the names that lead to it. A removed array item leaves
+ * its place empty.
+ */
+export function removeAt(value: unknown, places: readonly (readonly string[])[]): unknown {
+  for (const place of places) {
+    const last = place.at(-1);
+    if (last === undefined) return {};
+    const parent = place.slice(0, -1).reduce<unknown>(memberOf, value);
     if (Array.isArray(parent)) parent[Number(last)] = undefined;
     else if (isObject(parent)) delete parent[last];
   }

@@ -14,7 +14,7 @@ const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
 type Source = "body" | "query";
 type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
-type Fault = { problem: Problem; pointer: string };
+type Fault = { problem: Problem; place: string[] };
 
 /**
  * Compiles a schema into a check that reports all problems at once, each naming its field, and
@@ -30,8 +30,8 @@ export function compileCheck<Schema extends TObject>(
   return (value) => {
     if (validate(value)) return { sound: value as Checked, problems: [] };
     const faults = findFaults(validate, source);
-    const pointers = faults.map(({ pointer }) => pointer);
-    const sound = removeAt(value, pointers) as Checked;
+    const places = faults.map(({ place }) => place);
+    const sound = removeAt(value, places) as Checked;
     return { sound, problems: faults.map(({ problem }) => problem) };
   };
 }
@@ -60,7 +60,7 @@ function findFaults(validate: ValidateFunction, source: Source): Fault[] {
       problem &&
       (!known || (problem.code === "parameter_missing" && known.code !== problem.code))
     ) {
-      by_field.set(problem.field, { problem, pointer: pointerTo(error) });
+      by_field.set(problem.field, { problem, place: placeOf(error) });
     }
   }
   const found = [...by_field.values()];
@@ -72,14 +72,13 @@ function findFaults(validate: ValidateFunction, source: Source): Fault[] {
   );
 }
 
-/** The JSON pointer of the value that an error is about, also for `required`, which lacks it. */
-function pointerTo({ keyword, instancePath, params }: ErrorObject): string {
+/** The names that lead to the value that an error is about; a caller's own name as it was sent. */
+function placeOf({ keyword, instancePath, params }: ErrorObject): string[] {
   const name = {
     required: params.missingProperty,
     additionalProperties: params.additionalProperty,
   }[keyword];
-  if (name === undefined) return instancePath;
-  return `${instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return name === undefined ? partsOf(instancePath) : [...partsOf(instancePath), name];
 }
 
 function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Problem | undefined {

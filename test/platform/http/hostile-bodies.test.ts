@@ -113,6 +113,12 @@ const hostile: [name: string, path: () => string, raw: () => string, field: stri
     "offramps",
   ],
   [
+    "16 MB of unknown fields whose names are full of characters that a pointer escapes",
+    quotePath,
+    () => `{${members(15 * MIB, "1", "~/".repeat(160))}}`,
+    "offramps",
+  ],
+  [
     "1 MB of NULs",
     () => "/users",
     () => user(`"x":${fill(900_000, "[", '"\\u0000"', "]")}`),
