@@ -19,7 +19,7 @@ import {
 
 export type ApprovedSettlementDeps = { keyring: Keyring; approvals: ApprovalRules };
 
-/** What members are asked to approve; to declare that a line was no money is a decision over money too. */
+/** What members are asked to approve; dismissing a line as no money is about money too. */
 const SUMMARIES = {
   match: "Match a deposit to an onramp:",
   accept_difference: "Match a deposit of another amount to an onramp:",
