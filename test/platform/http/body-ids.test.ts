@@ -10,9 +10,9 @@ import {
 import { createRecords, type RecordIds } from "../../harness/records.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
-/** Ids of other systems: the chain's transactions. */
+/** Ids of other systems: transactions of a chain. */
 const FOREIGN_IDS = ["tx_id"];
-/** Of whichever account: deposits and what they pay are the operator's to settle. */
+/** Ids of any account: the operator settles deposits and the onramps that they pay. */
 const OF_ALL_ACCOUNTS = ["onramp_id"];
 
 type BodyId = { operation: Operation; path: string[]; field: string };
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Where a body names a record by its id. */
+/** The paths of a body that contain a record's id. */
 function findIds(operation: Operation, schema: Schema, path: string[]): BodyId[] {
   const forms: Schema[] = schema.anyOf ?? [];
   const found = forms.flatMap((form) => findIds(operation, form, path));
@@ -52,7 +52,7 @@ function fieldOf(path: readonly string[]): string {
   }, "");
 }
 
-/** The documented example, with this id in one place. */
+/** Sends the documented example, with this id at one path. */
 async function send({ operation, path }: BodyId, id: unknown) {
   const body = structuredClone(exampleBody(operation, own) ?? {});
   const last = path.at(-1)!;
