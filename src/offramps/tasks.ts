@@ -46,20 +46,20 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
  * The background work of offramps. Each step is one transaction, which also writes the task of the
  * next step; partners are called between two transactions.
  *
- * | Task                    | Enqueued by          | Does                           | Next           |
- * |-------------------------|----------------------|--------------------------------|----------------|
- * | announce-transfer       | execute-quotes       | registers tx_id with the chain |                |
- * | watch-chains            | recurring            | credits deposits to users      | fund-quote     |
- * | fund-quote              | execute, deposits    | funds a quote that is paid     | fund-offramps  |
- * | fund-offramps           | fund-quote, fund     | funds the quote's offramps     | assess-offramp |
- * | assess-offramp          | fund-offramps, gates | gates open: records attempt    | send-payout    |
- * | send-payout             | assess, re-route     | gates again, then the bank     |                |
- * | read-bank               | recurring            | applies the bank's answers     |                |
- * | close-quote             | create-quotes        | ends an unpaid quote           |                |
- * | flag-unanswered-payouts | recurring            | reports silent banks           |                |
- * | fetch-document          | create-offramps      | copies submitted_url           | assess-offramp |
- * | drop-document           | upload, replacement  | deletes an unused upload       |                |
- * | sweep-documents         | replacement, removal | deletes unreferenced files     |                |
+ * | Task                    | Enqueued by          | Does                        | Next           |
+ * |-------------------------|----------------------|-----------------------------|----------------|
+ * | announce-transfer       | execute-quotes       | gives the chain the tx_id   |                |
+ * | watch-chains            | recurring            | credits deposits to users   | fund-quote     |
+ * | fund-quote              | execute, deposits    | funds a quote that is paid  | fund-offramps  |
+ * | fund-offramps           | fund-quote, fund     | funds the quote's offramps  | assess-offramp |
+ * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
+ * | send-payout             | assess, re-route     | gates again, then the bank  |                |
+ * | read-bank               | recurring            | applies the bank's answers  |                |
+ * | close-quote             | create-quotes        | ends an unpaid quote        |                |
+ * | flag-unanswered-payouts | recurring            | reports silent banks        |                |
+ * | fetch-document          | create-offramps      | copies submitted_url        | assess-offramp |
+ * | drop-document           | upload, replacement  | deletes an unused upload    |                |
+ * | sweep-documents         | replacement, removal | deletes unreferenced files  |                |
  */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   return [
