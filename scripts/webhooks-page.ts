@@ -10,7 +10,7 @@ import {
   JITTER_MAX,
   RETRY_AFTER_MAX_MS,
   RETRY_DELAYS_MS,
-} from "../src/webhooks/model.ts";
+} from "../src/webhooks/delivery/retry-schedule.ts";
 
 /** The webhooks page; its tables come from the code that uses them. */
 export function webhooksPage(table: (head: string[], rows: string[][]) => string): string[] {

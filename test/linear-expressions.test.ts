@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { searchedWords, wordsOf } from "../src/invoices/links.ts";
 import { findDepositCodes } from "../src/onramps/deposits/deposit-code.ts";
 import { readBoundary } from "../src/platform/http/multipart.ts";
-import { readRetryAfter } from "../src/webhooks/model.ts";
+import { readRetryAfter } from "../src/webhooks/delivery/retry-schedule.ts";
 
 /**
  * An expression whose time grows with the square of a text lets whoever sends the text stop the

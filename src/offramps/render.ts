@@ -5,7 +5,8 @@ import { compileRender } from "../platform/http/render.ts";
 import { minorToNumber } from "../platform/money.ts";
 import type { Offramp } from "./model.ts";
 import { type Quote, quoteStatus } from "./quotes/model.ts";
-import { OfframpRecord, QuoteAnswer, QuoteListAnswer } from "./schemas.ts";
+import { QuoteAnswer, QuoteListAnswer } from "./quotes/schemas.ts";
+import { OfframpRecord } from "./schemas.ts";
 
 const writeRecord = compileRender(OfframpRecord);
 const writeQuote = compileRender(QuoteAnswer);

@@ -8,11 +8,11 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
-import { instruction, recordInstructions } from "./assess-offramps.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import { endedInvoiceProblems, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
+import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { changeOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 

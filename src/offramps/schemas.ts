@@ -1,8 +1,6 @@
 import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { DOCUMENT_STATUSES, OFFRAMP_STATUSES } from "./model.ts";
-import { QUOTE_STATUSES } from "./quotes/model.ts";
-import { CryptoTransfer, DepositAddressRecord, QuoteRecord } from "./quotes/schemas.ts";
 
 const closed = { additionalProperties: false };
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -106,47 +104,6 @@ export const AccountOfframpListQuery = listQuery({
   ...OfframpListQuery.properties,
   user_id: Type.Optional(Type.String({ description: "Only offramps of this user." })),
 });
-
-export const QuoteAnswer = Type.Object(
-  {
-    quote: QuoteRecord,
-    deposit_address: DepositAddressRecord,
-    crypto_transfer: CryptoTransfer,
-    offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
-    has_more_offramps: Type.Optional(Type.Boolean()),
-  },
-  { title: "QuoteAnswer" },
-);
-
-export const QuoteListAnswer = listAnswer("quotes", QuoteRecord);
-export const QuoteListQuery = listQuery({
-  status: Type.Optional(
-    Type.Enum([...QUOTE_STATUSES], { description: "Only quotes with this status." }),
-  ),
-});
-
-export const ExecuteQuoteBody = Type.Object(
-  {
-    quote: Type.Object(
-      {
-        crypto_transfer: Type.Object(
-          {
-            tx_id: Type.String({
-              description:
-                "Hash of the transaction that pays for the quote: 64 hexadecimal digits, 0x " +
-                "optional; on solana its signature in base58.",
-            }),
-            blockchain: Type.String({ description: "The chain of the quote." }),
-            network: Type.String({ description: "E.g. mainnet, sepolia." }),
-          },
-          closed,
-        ),
-      },
-      closed,
-    ),
-  },
-  closed,
-);
 
 export const RerouteBody = Type.Object(
   {

@@ -4,12 +4,12 @@ import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { assessOfframps } from "./assess-offramps.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { readBank } from "./payouts/apply-bank-answers.ts";
+import { assessOfframps } from "./payouts/assess-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
@@ -50,10 +50,10 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
  * |-------------------------|----------------------|-----------------------------|----------------|
  * | announce-transfer       | execute-quotes       | gives the chain the tx_id   |                |
  * | watch-chains            | recurring            | credits deposits to users   | fund-quote     |
- * | fund-quote              | execute, deposits    | funds a quote that is paid  | fund-offramps  |
+ * | fund-quote              | execute, fund        | funds a quote that is paid  | fund-offramps  |
  * | fund-offramps           | fund-quote, fund     | funds the quote's offramps  | assess-offramp |
  * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
- * | send-payout             | assess, re-route     | gates again, then the bank  |                |
+ * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
  * | read-bank               | recurring            | applies the bank's answers  |                |
  * | close-quote             | create-quotes        | ends an unpaid quote        |                |
  * | flag-unanswered-payouts | recurring            | reports silent banks        |                |

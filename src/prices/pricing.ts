@@ -1,8 +1,8 @@
 import { type Catalogue, minimumOf } from "../catalogue/catalogue.ts";
 import { TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../catalogue/document-rules.ts";
 import type { Fee } from "../catalogue/fees.ts";
-import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../catalogue/minimums.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import {
   type Decimal,

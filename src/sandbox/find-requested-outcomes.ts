@@ -1,4 +1,4 @@
-import { readEndToEndId } from "../offramps/payouts/store.ts";
+import { readEndToEndId } from "../offramps/payouts/model.ts";
 import { findOfframps, openOfframps } from "../offramps/store.ts";
 import type { FindOutcomes } from "../partners/bank/sandbox.ts";
 import type { Session } from "../platform/db/database.ts";

@@ -3,7 +3,6 @@ import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { payoutInstructed } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
-import { instruction } from "../offramps/assess-offramps.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import {
   endedInvoiceProblems,
@@ -12,13 +11,9 @@ import {
 } from "../offramps/invoice-problems.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
 import { applyAnswers, type BankDeps } from "../offramps/payouts/apply-bank-answers.ts";
-import {
-  endToEndId,
-  insertPayouts,
-  lockCurrentPayouts,
-  newPayout,
-  updatePayouts,
-} from "../offramps/payouts/store.ts";
+import { instruction } from "../offramps/payouts/assess-offramps.ts";
+import { endToEndId, newPayout } from "../offramps/payouts/model.ts";
+import { insertPayouts, lockCurrentPayouts, updatePayouts } from "../offramps/payouts/store.ts";
 import { endQuote } from "../offramps/quotes/close-quote.ts";
 import { fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
 import type { Quote } from "../offramps/quotes/model.ts";

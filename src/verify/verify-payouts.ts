@@ -9,7 +9,7 @@ import {
   payoutReturned,
 } from "../ledger/postings.ts";
 import type { OfframpStatus } from "../offramps/model.ts";
-import { endToEndId, type Payout } from "../offramps/payouts/store.ts";
+import { endToEndId, type Payout } from "../offramps/payouts/model.ts";
 import { compareEntry } from "./compare-entries.ts";
 
 export type PayoutAttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;

@@ -6,6 +6,7 @@ import { listEndpoints } from "../apps/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage, readTime, TIME_MESSAGE } from "../platform/http/list.ts";
@@ -42,7 +43,6 @@ type AppRouteDeps = {
 };
 
 const TAG = "Applications";
-const HOUR_MS = 60 * 60 * 1000;
 const GRACE_HOURS = 24;
 const EXAMPLE = {
   name: "Invoice sync",

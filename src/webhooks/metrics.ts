@@ -1,11 +1,10 @@
+import { DAY_MS } from "../platform/durations.ts";
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import {
   findFailedCount,
   findOldestDueDelivery,
   findPendingDeliveryCount,
 } from "./metrics-store.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const webhookMetrics: MetricSource = {
   gauges: [

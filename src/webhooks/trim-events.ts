@@ -1,6 +1,7 @@
 import { listAccounts } from "../accounts/store.ts";
 import { updateBodiesTrimmed } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
+import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
@@ -13,8 +14,7 @@ type Retention = {
   delivery_retention_days: number;
 };
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const EVERY_MS = 60 * 60 * 1000;
+const EVERY_MS = HOUR_MS;
 const CHUNK = 1_000;
 const DAYS_MIN = 7;
 

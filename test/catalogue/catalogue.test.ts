@@ -9,8 +9,9 @@ import {
   requirementOf,
 } from "../../src/catalogue/catalogue.ts";
 import { isCountry } from "../../src/catalogue/countries.ts";
+import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../../src/catalogue/document-rules.ts";
 import { checkFieldRule } from "../../src/catalogue/field-rules.ts";
-import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS, MINIMUMS } from "../../src/catalogue/minimums.ts";
+import { MINIMUMS } from "../../src/catalogue/minimums.ts";
 import type { RAILS } from "../../src/catalogue/rails.ts";
 
 const shipped = loadCatalogue();

@@ -1,6 +1,6 @@
 import * as postings from "../../src/ledger/postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { endToEndId } from "../../src/offramps/payouts/store.ts";
+import { endToEndId } from "../../src/offramps/payouts/model.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { healthAfter } from "../../src/webhooks/delivery/endpoint-health.ts";
-import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/model.ts";
+import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/delivery/retry-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./webhook-fixture.ts";
 
 const NOW = new Date("2026-11-15T12:00:00Z");

@@ -14,12 +14,12 @@ import type { Offramp } from "../model.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import type { Payout } from "./model.ts";
 import {
   type AnswerOutcome,
   findBankAnswers,
   insertBankAnswers,
   lockPayouts,
-  type Payout,
   updatePayouts,
 } from "./store.ts";
 

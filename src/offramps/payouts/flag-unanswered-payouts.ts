@@ -7,7 +7,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { changeOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { lockOfframps, openOfframps } from "../store.ts";
-import { claimUnanswered, updateFlagged } from "./store.ts";
+import { listUnanswered, updateFlagged } from "./store.ts";
 
 export type FlagDeps = {
   database: Database;
@@ -42,7 +42,7 @@ async function flagSome(
   before: Date,
   now: Date,
 ): Promise<number> {
-  const payouts = await claimUnanswered(tx, before, PAYOUTS_AT_ONCE);
+  const payouts = await listUnanswered(tx, before, PAYOUTS_AT_ONCE);
   const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
   const rows = await lockOfframps(tx, keys);
   const offramps = await openOfframps(tx, keyring, rows);

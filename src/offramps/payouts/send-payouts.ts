@@ -5,11 +5,12 @@ import { HOUR_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import { findClosedGate, lockForGates, type OfframpAssessDeps } from "../assess-offramps.ts";
 import type { Offramp } from "../model.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
-import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./store.ts";
+import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
+import type { Payout } from "./model.ts";
+import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
 
 export type SendDeps = OfframpAssessDeps & { database: Database; bank: BankPort };
 

@@ -1,51 +1,7 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { Offramp } from "../model.ts";
-
-/** One attempt to pay an offramp out. */
-export type Payout = {
-  account_id: string;
-  offramp_id: string;
-  attempt: number;
-  payment_detail_id: string;
-  end_to_end_id: string;
-  status: "recorded" | "submitting" | "sent" | "booked" | "returned" | "rejected";
-  returned_amount: bigint | null;
-  created_at: Date;
-  updated_at: Date;
-};
-
-/** Derived from record and attempt number: the same after a crash. At most 35 characters. */
-export function endToEndId(offramp_id: string, attempt: number): string {
-  return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
-}
-
-export function readEndToEndId(end_to_end_id: string): { offramp_id: string; attempt: number } {
-  const digits = end_to_end_id.slice(0, 32);
-  const parts = [
-    [0, 8],
-    [8, 12],
-    [12, 16],
-    [16, 20],
-    [20, 32],
-  ] as const;
-  const offramp_id = parts.map(([from, to]) => digits.slice(from, to)).join("-");
-  return { offramp_id, attempt: Number(end_to_end_id.slice(32)) };
-}
-
-export function newPayout(offramp: Offramp, now: Date): Payout {
-  return {
-    account_id: offramp.account_id,
-    offramp_id: offramp.id,
-    attempt: offramp.attempt,
-    payment_detail_id: offramp.payment_detail_id,
-    end_to_end_id: endToEndId(offramp.id, offramp.attempt),
-    status: "recorded",
-    returned_amount: null,
-    created_at: now,
-    updated_at: now,
-  };
-}
+import type { Payout } from "./model.ts";
 
 export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void {
   tx.write(
@@ -118,7 +74,7 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
 }
 
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
-export function claimUnanswered(
+export function listUnanswered(
   tx: Session,
   before: Date,
   limit: number,

@@ -9,7 +9,8 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
-import { type Quote, TOP_UP_MS, toleranceOf } from "./model.ts";
+import { isLateDeposit } from "./late-deposit.ts";
+import { type Quote, toleranceOf } from "./model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
 
 type Funding =
@@ -36,21 +37,11 @@ function decideFunding(
   const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
   if (available < enough) return { decision: "short" };
   const used = minOf(available, quote.token_amount);
-  return { decision: "fund", used, hold: isLate(quote, deposits, enough) ? "late_deposit" : null };
-}
-
-/**
- * The locked rate applies to a transfer mined before the expiry, and to a top-up within a day. Only
- * deposits that were needed count, not those after the amount was reached.
- */
-function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boolean {
-  // The part from the balance was taken before the expiry.
-  const began_at = quote.from_balance > 0n ? quote.executed_at : deposits[0]?.mined_at;
-  if (!began_at || began_at > quote.expires_at) return true;
-  const top_up_until = new Date(began_at.getTime() + TOP_UP_MS);
-  const in_time = deposits.filter((deposit) => deposit.mined_at <= top_up_until);
-  const sum = in_time.reduce((total, deposit) => total + deposit.amount, quote.from_balance);
-  return sum < enough;
+  return {
+    decision: "fund",
+    used,
+    hold: isLateDeposit(quote, deposits, enough) ? "late_deposit" : null,
+  };
 }
 
 /**

@@ -42,7 +42,10 @@ export const QUOTE_MOVES: Readonly<Record<QuoteStatus, readonly QuoteStatus[]>> 
   failed: [],
 };
 
-/** `failed`: executed, and not paid in time. */
+/**
+ * A quote is open for `quote_life_minutes` (a setting) after its creation. `failed`: executed, and
+ * not paid in time; `close-quote.ts` closes it.
+ */
 export function quoteStatus(
   quote: Pick<Quote, "executed_at" | "closed_at" | "expires_at">,
   now: Date,

@@ -10,14 +10,19 @@ import type { PriceBook } from "../../prices/prices.ts";
 import { findUser } from "../../users/store.ts";
 import type { GatePolicy } from "../gates.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { ExecuteQuoteBody, QuoteAnswer, QuoteListAnswer, QuoteListQuery } from "../schemas.ts";
 import { listQuoteOfframps, listQuoteRates, toOfframps } from "../store.ts";
 import { checkNewQuote } from "./check-new-quote.ts";
 import { createQuotes } from "./create-quotes.ts";
 import { executeQuotes, OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
 import { fundFromBalance } from "./fund-from-balance.ts";
 import type { Quote } from "./model.ts";
-import { CreateQuoteBody } from "./schemas.ts";
+import {
+  CreateQuoteBody,
+  ExecuteQuoteBody,
+  QuoteAnswer,
+  QuoteListAnswer,
+  QuoteListQuery,
+} from "./schemas.ts";
 import { findQuote, listQuotes } from "./store.ts";
 import { checkTransfer } from "./transfer.ts";
 

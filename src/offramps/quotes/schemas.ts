@@ -1,5 +1,7 @@
 import Type from "typebox";
 import { CHAINS, TOKENS } from "../../catalogue/chains.ts";
+import { listAnswer, listQuery } from "../../platform/http/list.ts";
+import { OfframpRecord } from "../schemas.ts";
 import { QUOTE_STATUSES } from "./model.ts";
 
 const closed = { additionalProperties: false };
@@ -42,12 +44,53 @@ export const QuoteRecord = Type.Object(
   { title: "Quote" },
 );
 
-export const DepositAddressRecord = Type.Object({
+const DepositAddressRecord = Type.Object({
   address: Type.String(),
   blockchain: Type.String(),
 });
 
-export const CryptoTransfer = Type.Union([
+const CryptoTransfer = Type.Union([
   Type.Object({ tx_id: Type.String(), blockchain: Type.String(), network: Type.String() }),
   Type.Null(),
 ]);
+
+export const QuoteAnswer = Type.Object(
+  {
+    quote: QuoteRecord,
+    deposit_address: DepositAddressRecord,
+    crypto_transfer: CryptoTransfer,
+    offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
+    has_more_offramps: Type.Optional(Type.Boolean()),
+  },
+  { title: "QuoteAnswer" },
+);
+
+export const QuoteListAnswer = listAnswer("quotes", QuoteRecord);
+export const QuoteListQuery = listQuery({
+  status: Type.Optional(
+    Type.Enum([...QUOTE_STATUSES], { description: "Only quotes with this status." }),
+  ),
+});
+
+export const ExecuteQuoteBody = Type.Object(
+  {
+    quote: Type.Object(
+      {
+        crypto_transfer: Type.Object(
+          {
+            tx_id: Type.String({
+              description:
+                "Hash of the transaction that pays for the quote: 64 hexadecimal digits, 0x " +
+                "optional; on solana its signature in base58.",
+            }),
+            blockchain: Type.String({ description: "The chain of the quote." }),
+            network: Type.String({ description: "E.g. mainnet, sepolia." }),
+          },
+          closed,
+        ),
+      },
+      closed,
+    ),
+  },
+  closed,
+);

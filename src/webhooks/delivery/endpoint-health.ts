@@ -1,5 +1,5 @@
 import { type Health, WELL } from "../../apps/model.ts";
-import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "../model.ts";
+import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "./retry-schedule.ts";
 
 type Verdict = {
   /** Null when nothing changed. */

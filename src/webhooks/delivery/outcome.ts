@@ -1,6 +1,6 @@
-import { nextAttemptAt } from "../model.ts";
 import type { DeliveryOutcome } from "./outcome-store.ts";
 import type { SendResult } from "./request.ts";
+import { nextAttemptAt } from "./retry-schedule.ts";
 import { sealReceiverAnswer } from "./sealed-answer.ts";
 import type { DueDelivery } from "./store.ts";
 

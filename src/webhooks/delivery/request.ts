@@ -7,8 +7,9 @@ import type {
 import type { Clock } from "../../platform/clock.ts";
 import { traceparentOf } from "../../platform/http/trace-context.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { ANSWER_BYTES_MAX, readRetryAfter } from "../model.ts";
+import { ANSWER_BYTES_MAX } from "../model.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
+import { readRetryAfter } from "./retry-schedule.ts";
 import { secretsAt, signatureHeaders } from "./sign.ts";
 import type { DueDelivery } from "./store.ts";
 

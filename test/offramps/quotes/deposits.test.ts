@@ -201,7 +201,7 @@ describe("a deposit that no quote can use stays owed and can be refunded or reus
     await deposit(server, { quote_id: story.quote_id, amount });
     for (const id of story.offramp_ids) {
       const { status_message } = await story.waitForStatus("ongoing_checks", id);
-      expect(status_message).toContain("re-priced or refunded");
+      expect(status_message).toContain("Refund the offramps");
     }
     await advance(server, 48 * HOUR_MS);
     expect((await story.show()).status).toBe("ongoing_checks");

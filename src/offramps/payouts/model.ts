@@ -1,0 +1,46 @@
+import type { Offramp } from "../model.ts";
+
+/** One attempt to pay an offramp out. */
+export type Payout = {
+  account_id: string;
+  offramp_id: string;
+  attempt: number;
+  payment_detail_id: string;
+  end_to_end_id: string;
+  status: "recorded" | "submitting" | "sent" | "booked" | "returned" | "rejected";
+  returned_amount: bigint | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Derived from record and attempt number: the same after a crash. At most 35 characters. */
+export function endToEndId(offramp_id: string, attempt: number): string {
+  return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
+}
+
+export function readEndToEndId(end_to_end_id: string): { offramp_id: string; attempt: number } {
+  const digits = end_to_end_id.slice(0, 32);
+  const parts = [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ] as const;
+  const offramp_id = parts.map(([from, to]) => digits.slice(from, to)).join("-");
+  return { offramp_id, attempt: Number(end_to_end_id.slice(32)) };
+}
+
+export function newPayout(offramp: Offramp, now: Date): Payout {
+  return {
+    account_id: offramp.account_id,
+    offramp_id: offramp.id,
+    attempt: offramp.attempt,
+    payment_detail_id: offramp.payment_detail_id,
+    end_to_end_id: endToEndId(offramp.id, offramp.attempt),
+    status: "recorded",
+    returned_amount: null,
+    created_at: now,
+    updated_at: now,
+  };
+}
