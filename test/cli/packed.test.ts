@@ -58,7 +58,7 @@ test("the package is compiled, and contains what the service reads at run time",
     ...[
       "bin/sliproad",
       "src/cli/main.js",
-      "src/invoices/pdf-worker.js",
+      "src/invoices/pdf/renderer-thread.js",
       "src/platform/pages/pages.css",
     ],
     ...["migrations/0001_create_installation.sql", "docs/guides/operating.md", "LICENSE"],
