@@ -22,7 +22,7 @@ type GateFacts = {
 /** Why this offramp cannot be paid now, as a sentence for the caller; null when it can. */
 export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
   if (facts.quote_hold === "late_deposit") {
-    return "The deposit arrived after the quote had expired. Refund the offramps, then create a new quote.";
+    return "The deposit arrived after the quote had expired. Refund the offramps and quote again.";
   }
   return (
     facts.invoice_end ??

@@ -19,7 +19,7 @@ export const CreateQuoteBody = Type.Object(
   closed,
 );
 
-export const QuoteRecord = Type.Object(
+const QuoteRecord = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
     user_id: Type.String({ format: "uuid" }),
