@@ -162,8 +162,10 @@ function judgeError(
   return is_documented ? null : `${operation.name} does not document ${code}: ${told}`;
 }
 
-/** The server reads a body before it says that there is no such route. */
-const BEFORE_ROUTE = new Set(["bad_request", "body_too_large", "unsupported_media_type"]);
+/** The server reads a body before it says that there is no such route; `record_invalid`: its names. */
+const BEFORE_ROUTE = new Set([
+  ...["bad_request", "body_too_large", "unsupported_media_type", "record_invalid"],
+]);
 const LEAK = /\n\s+at |node_modules|src\/|\bselect .+ from |\binsert into |syntax error at/;
 
 /** What was created must be found again, and be the same. */
