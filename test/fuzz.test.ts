@@ -15,6 +15,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const CONNECTIONS = 16;
 const SET_SIZE = 2 * CONNECTIONS;
 const RECORDS_OF_A_KIND = 5;
+const PROGRESS_EVERY = 10_000;
 /** Would move the time of everything, or take a record away, under the feet of all other requests. */
 const LEFT_OUT = ["advanceSandboxClock", "deleteApp"];
 const ANSWER_LIMIT_MS = 5_000;
@@ -38,6 +39,7 @@ let own: RecordIds[];
 let isError: Validate;
 const isAnswer = new Map<string, Validate>();
 const outcomes = new Map<string, number>();
+let sent = 0;
 
 beforeAll(async () => {
   // Without KYC, so that requests get as far as the rules behind it.
@@ -71,6 +73,7 @@ it(
       const problems = await Promise.all(several.map(judge));
       const found = problems.filter((problem) => problem !== null);
       if (found.length > 0) throw new Error(found.join("\n"));
+      noteProgress();
     });
     await fc.assert(property, {
       seed: SEED,
@@ -207,8 +210,8 @@ function send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
     const length = body === null ? {} : { "content-length": String(body.length) };
     const all = { ...headers, ...length };
-    const sent = httpRequest({ hostname, port, agent, method, path, headers: all, signal });
-    sent.on("response", (incoming) => {
+    const request = httpRequest({ hostname, port, agent, method, path, headers: all, signal });
+    request.on("response", (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on("data", (chunk) => chunks.push(chunk));
       incoming.on("error", fail);
@@ -217,8 +220,8 @@ function send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
         done({ status: incoming.statusCode!, headers: incoming.headers, text });
       });
     });
-    sent.on("error", fail);
-    sent.end(body ?? undefined);
+    request.on("error", fail);
+    request.end(body ?? undefined);
   });
 }
 
@@ -257,6 +260,12 @@ function count(outcome: string): void {
   outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
 }
 
+/** A long run says how far it came, also when it is ended early. */
+function noteProgress(): void {
+  sent += SET_SIZE;
+  if (sent % PROGRESS_EVERY < SET_SIZE) console.log(`FUZZ_SEED=${SEED}: ${sent} requests`);
+}
+
 function summary(): string {
   const totals = new Map<string, number>();
   for (const [outcome, times] of outcomes) {
@@ -269,8 +278,8 @@ function summary(): string {
 function show({ method, path, headers, body }: FuzzRequest): string {
   const cut = (text: string) => (text.length > 400 ? `${text.slice(0, 400)}…` : text);
   const { authorization: _, ...rest } = headers;
-  const sent = body === null ? "" : JSON.stringify(body.toString("latin1"));
-  return `${method} ${cut(path)} ${cut(JSON.stringify(rest))} ${cut(sent)}`;
+  const text = body === null ? "" : JSON.stringify(body.toString("latin1"));
+  return `${method} ${cut(path)} ${cut(JSON.stringify(rest))} ${cut(text)}`;
 }
 
 function reportBriefly(details: fc.RunDetails<[FuzzRequest[]]>): void {
