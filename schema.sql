@@ -670,6 +670,7 @@ create table offramps (
   invoice_id uuid,
   document_id uuid,
   document_fetch_failures integer not null default 0,
+  deposit_token_chain text not null,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),

@@ -61,8 +61,9 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
   await client.query(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
-       document_status, document_source, deposit_token, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)`,
+       document_status, document_source, deposit_token, deposit_token_chain, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+       $19)`,
     [
       account_id,
       id,
@@ -81,6 +82,7 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
       offramp.document_status,
       offramp.document_source,
       offramp.deposit_token,
+      offramp.deposit_token_chain,
       offramp.created_at,
     ],
   );

@@ -199,12 +199,12 @@ const COPY_QUOTES = `
 
 const COPY_OFFRAMPS = `
   insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
-    destination_amount, destination_currency, rails, rate, fee, deposit_token, token_amount,
-    token_fee, details, created_at, updated_at)
+    destination_amount, destination_currency, rails, rate, fee, deposit_token, deposit_token_chain,
+    token_amount, token_fee, details, created_at, updated_at)
   select account_id, ${idOf("$3::bigint + number", "number")}, user_id,
     ${idOf("$3::bigint", `number / ${OFFRAMPS_PER_QUOTE}`)}, payment_detail_id, status,
-    destination_amount, destination_currency, rails, rate, fee, deposit_token, token_amount,
-    token_fee, details, created_at, updated_at
+    destination_amount, destination_currency, rails, rate, fee, deposit_token, deposit_token_chain,
+    token_amount, token_fee, details, created_at, updated_at
   from offramps, generate_series(0, $4::bigint) number
   where account_id = $1 and quote_id = $2`;
 

@@ -541,7 +541,7 @@ export interface paths {
         };
         /**
          * List the balances of a user
-         * @description What Sliproad owes to the user, by token: deposits that no quote could use and payouts that were given up.
+         * @description What Sliproad owes to the user, by token and chain: deposits that no quote could use and payouts that were given up.
          */
         get: operations["listBalances"];
         put?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * List the balances of the account
-         * @description The sum over the account's users, by token.
+         * @description The sum over the account's users, by token and chain.
          */
         get: operations["listAccountBalances"];
         put?: never;
@@ -2020,6 +2020,7 @@ export interface components {
         };
         Balance: {
             currency: string;
+            chain: components["schemas"]["Chain"];
             amount: number;
         };
         CryptoDeposit: {
@@ -5925,6 +5926,7 @@ export interface operations {
                      *       "balances": [
                      *         {
                      *           "currency": "usdc",
+                     *           "chain": "polygon",
                      *           "amount": 25.5
                      *         }
                      *       ]
@@ -5968,6 +5970,7 @@ export interface operations {
                      *       "balances": [
                      *         {
                      *           "currency": "usdc",
+                     *           "chain": "polygon",
                      *           "amount": 25.5
                      *         }
                      *       ]

@@ -129,13 +129,14 @@ function decideOne(
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";
     problems.invalid("refund.address", message);
   }
-  const balance_name = `${account_id} ${user_id} ${token}`;
+  const balance_name = `${account_id} ${user_id} ${token} ${chain}`;
   const taken = loaded.taken.get(balance_name) ?? 0n;
   const [owed_key] = owedKeys(command);
   const balance = loaded.balances.get(owed_key!) - taken;
-  const reserved = sumReserved(loaded.reservations, { account_id, user_id, token });
+  const reserved = sumReserved(loaded.reservations, { account_id, user_id, token, chain });
   if (amount > balance - reserved) {
-    const message = `The user's balance is ${minorToText(balance, TOKEN_DIGITS)} ${token}.`;
+    const shown = `${minorToText(balance, TOKEN_DIGITS)} ${token}`;
+    const message = `The user's balance on ${chain} is ${shown}.`;
     const set_aside = `Executed quotes have reserved ${minorToText(reserved, TOKEN_DIGITS)} of it.`;
     problems.invalid("refund.amount", reserved > 0n ? `${message} ${set_aside}` : message);
   }
@@ -159,18 +160,22 @@ function decideOne(
 
 function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundRequest>) {
   if ("problems" in wanted) return [];
-  return [{ account_id, ledger_account: owedTo(user_id), currency: wanted.value.token }];
+  const { token, chain } = wanted.value;
+  return [{ account_id, ledger_account: owedTo(user_id, chain), currency: token }];
 }
 
-/** The part of a user's balance in a token that is reserved for executed quotes. */
+/** The part of a user's balance in a token on a chain that is reserved for executed quotes. */
 export function sumReserved(
   reservations: readonly Reservation[],
-  of: { account_id: string; user_id: string; token: string },
+  of: { account_id: string; user_id: string; token: string; chain: string },
 ): bigint {
   return reservations
     .filter(
-      ({ account_id, user_id, deposit_token }) =>
-        account_id === of.account_id && user_id === of.user_id && deposit_token === of.token,
+      ({ account_id, user_id, deposit_token, deposit_token_chain }) =>
+        account_id === of.account_id &&
+        user_id === of.user_id &&
+        deposit_token === of.token &&
+        deposit_token_chain === of.chain,
     )
     .reduce((sum, { reserved }) => sum + reserved, 0n);
 }

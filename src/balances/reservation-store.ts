@@ -6,6 +6,7 @@ export type Reservation = {
   id: string;
   user_id: string;
   deposit_token: string;
+  deposit_token_chain: string;
   reserved: bigint;
 };
 
@@ -15,7 +16,7 @@ export function listReservations(
   users: readonly UserKey[],
 ): Promise<Reservation[]> {
   return session.query<Reservation>(
-    `select q.account_id, q.id, q.user_id, q.deposit_token,
+    `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain,
        least(q.received::numeric + q.from_balance, q.token_amount - o.abandoned)::bigint as reserved
      from quotes q cross join lateral (
        select coalesce(sum(token_amount), 0) as abandoned from offramps

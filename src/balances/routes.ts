@@ -3,7 +3,7 @@ import { orProposal } from "../approvals/render.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
-import { listAccountBalances, listBalances } from "../ledger/store.ts";
+import { listAccountBalances, listBalances, type OwedBalance } from "../ledger/store.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -42,7 +42,10 @@ const id = Type.String({ format: "uuid" });
 
 const BalancesAnswer = Type.Object({
   balances: Type.Array(
-    Type.Object({ currency: Type.String(), amount: Type.Number() }, { title: "Balance" }),
+    Type.Object(
+      { currency: Type.String(), chain: Type.Enum([...CHAINS]), amount: Type.Number() },
+      { title: "Balance" },
+    ),
   ),
 });
 const RefundAddressRecord = Type.Object(
@@ -142,8 +145,8 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
     operation: "listBalances",
     summary: "List the balances of a user",
     description:
-      "What Sliproad owes to the user, by token: deposits that no quote could use and payouts " +
-      "that were given up.",
+      "What Sliproad owes to the user, by token and chain: deposits that no quote could use and " +
+      "payouts that were given up.",
     tag: TAG,
     answer: BalancesAnswer,
     errors: [],
@@ -162,7 +165,7 @@ function addAccountBalanceRoute(addRoute: AddRoute, { database }: BalanceDeps): 
     path: "/balances",
     operation: "listAccountBalances",
     summary: "List the balances of the account",
-    description: "The sum over the account's users, by token.",
+    description: "The sum over the account's users, by token and chain.",
     tag: TAG,
     answer: BalancesAnswer,
     errors: [],
@@ -288,11 +291,11 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
 }
 
 /** Serialized manually: a sum of deposits may exceed the precision of a JavaScript number. */
-function writeBalances(rows: readonly { currency: string; balance: bigint }[]): string {
-  const balances = rows.map(
-    ({ currency, balance }) =>
-      `{"currency":${JSON.stringify(currency)},"amount":${minorToText(balance, TOKEN_DIGITS)}}`,
-  );
+function writeBalances(rows: readonly OwedBalance[]): string {
+  const balances = rows.map(({ currency, chain, balance }) => {
+    const names = `"currency":${JSON.stringify(currency)},"chain":${JSON.stringify(chain)}`;
+    return `{${names},"amount":${minorToText(balance, TOKEN_DIGITS)}}`;
+  });
   return `{"balances":[${balances.join(",")}]}`;
 }
 

@@ -15,8 +15,8 @@ export type Entry = NewEntry & { id: string; created_at: Date };
 
 type LedgerAccountRule = {
   name: string;
-  /** The kind of owner if there is one account for each: the account is then `<name>:<id>`. */
-  per: "user" | "offramp" | "refund" | "onramp" | null;
+  /** What there is one account for each of: the account is then `<name>:<id>`, part by part. */
+  per: readonly ("user" | "chain" | "offramp" | "refund" | "onramp")[];
   /** The side on which it grows; a balance in its natural sign is positive there. */
   side: "debit" | "credit";
   sign: "any" | "never_negative";
@@ -30,62 +30,68 @@ type LedgerAccountRule = {
  * payout locks, such as `wallet`, would serialize all payouts.
  */
 export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
-  rule("wallet", null, "debit", "any", "Tokens held in the operator's wallets."),
+  rule("wallet", ["chain"], "debit", "any", "Tokens held in the operator's wallets on a chain."),
   rule(
     "bank",
-    null,
+    [],
     "debit",
     "any",
     "Money in the operator's bank accounts, as far as payouts move it.",
   ),
-  rule("owed", "user", "credit", "never_negative", "Tokens that belong to a user."),
+  rule(
+    "owed",
+    ["user", "chain"],
+    "credit",
+    "never_negative",
+    "Tokens that belong to a user, on the chain on which they came in.",
+  ),
   rule(
     "payout_pending",
-    "offramp",
+    ["offramp"],
     "credit",
     "never_negative",
     "What an offramp still has to pay: tokens before the instruction, then its own currency.",
   ),
   rule(
     "refund_pending",
-    "refund",
+    ["refund"],
     "credit",
     "never_negative",
     "Tokens of refunds that are not final yet.",
   ),
-  rule("onramp", "onramp", "credit", "never_negative", "What an onramp still has to deliver."),
+  rule("onramp", ["onramp"], "credit", "never_negative", "What an onramp still has to deliver."),
   rule(
     "deposit_clearing",
-    null,
+    [],
     "credit",
     "never_negative",
     "Reserved for a quote, not yet for each of its offramps. Zero when nothing is pending.",
   ),
   rule(
     "return_clearing",
-    null,
+    [],
     "credit",
     "never_negative",
     "Returned money that is not assigned yet. Zero when nothing is pending.",
   ),
-  rule("fx_position", null, "debit", "any", "The open position between tokens and currencies."),
-  rule("fees", null, "credit", "never_negative", "Fees earned."),
-  rule("rounding", null, "credit", "any", "Rounding differences."),
+  rule("fx_position", [], "debit", "any", "The open position between tokens and currencies."),
+  rule("fees", [], "credit", "never_negative", "Fees earned."),
+  rule("rounding", [], "credit", "any", "Rounding differences."),
   rule(
     "short_deposits",
-    null,
+    [],
     "debit",
     "never_negative",
     "Shortfalls of deposits accepted within the tolerance.",
   ),
   rule(
     "return_costs",
-    null,
+    [],
     "debit",
     "never_negative",
     "Fees that banks deduct from returned payments.",
   ),
-  rule("suspense", null, "credit", "never_negative", "Money that arrived and is not matched yet."),
+  rule("suspense", [], "credit", "never_negative", "Money that arrived and is not matched yet."),
 ];
 
 function rule(
@@ -95,21 +101,23 @@ function rule(
   sign: LedgerAccountRule["sign"],
   meaning: string,
 ): LedgerAccountRule {
-  return { name, per, side, sign, is_kept: per !== null, meaning };
+  const is_kept = per.some((part) => part !== "chain");
+  return { name, per, side, sign, is_kept, meaning };
 }
 
 const RULES = new Map(LEDGER_ACCOUNTS.map((account) => [account.name, account]));
 
-export const owedTo = (user_id: string) => `owed:${user_id}`;
+export const owedTo = (user_id: string, chain: string) => `owed:${user_id}:${chain}`;
+export const walletOn = (chain: string) => `wallet:${chain}`;
 export const payoutPending = (offramp_id: string) => `payout_pending:${offramp_id}`;
 export const onrampAccount = (onramp_id: string) => `onramp:${onramp_id}`;
 export const refundPending = (refund_id: string) => `refund_pending:${refund_id}`;
 
 /** Throws for an account that is not in the chart, which is always a bug. */
 export function ruleOf(ledger_account: string): LedgerAccountRule {
-  const [name, id] = ledger_account.split(":", 2);
+  const [name, ...ids] = ledger_account.split(":");
   const found = RULES.get(name!);
-  if (!found || (found.per === null) !== (id === undefined)) {
+  if (found?.per.length !== ids.length) {
     throw new Error(`there is no ledger account "${ledger_account}"`);
   }
   return found;

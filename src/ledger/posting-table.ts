@@ -16,15 +16,15 @@ export const POSTINGS = {
     when: "A transfer to a deposit address is final.",
     key: "deposit:<chain>:<tx>:<log>",
     lines: [
-      debit("wallet", "what arrived, in the token"),
-      credit("owed:<user>", "what arrived, in the token"),
+      debit("wallet:<chain>", "what arrived, in the token"),
+      credit("owed:<user>:<chain>", "what arrived, in the token"),
     ],
   },
   quote_funded: {
     when: "The user's balance covers the quote, within the tolerance.",
     key: "fund:<quote>",
     lines: [
-      debit("owed:<user>", "the part of the balance that is used, in the token"),
+      debit("owed:<user>:<chain>", "the part of the balance that is used, in the token"),
       debit("short_deposits", "the shortfall within the tolerance, if any"),
       credit("deposit_clearing", "the quote's total amount, in the token"),
     ],
@@ -68,7 +68,7 @@ export const POSTINGS = {
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
-      credit("owed:<user>", "the offramp's token amount"),
+      credit("owed:<user>:<chain>", "the offramp's token amount"),
     ],
   },
   offramp_failed_after_instruction: {
@@ -79,14 +79,14 @@ export const POSTINGS = {
       debit("fees", "the fee, if any"),
       credit("fx_position", "the payout and its fee, in the destination currency"),
       debit("fx_position", "the offramp's token amount"),
-      credit("owed:<user>", "the offramp's token amount"),
+      credit("owed:<user>:<chain>", "the offramp's token amount"),
     ],
   },
   refund_started: {
     when: "A refund of a user's balance is created.",
     key: "refund:<refund>",
     lines: [
-      debit("owed:<user>", "the refund, in the token"),
+      debit("owed:<user>:<chain>", "the refund, in the token"),
       credit("refund_pending:<refund>", "the refund, in the token"),
     ],
   },
@@ -95,7 +95,7 @@ export const POSTINGS = {
     key: "refund_sent:<refund>",
     lines: [
       debit("refund_pending:<refund>", "the refund, in the token"),
-      credit("wallet", "the refund, in the token"),
+      credit("wallet:<chain>", "the refund, in the token"),
     ],
   },
   refund_failed: {
@@ -103,7 +103,7 @@ export const POSTINGS = {
     key: "refund_failed:<refund>",
     lines: [
       debit("refund_pending:<refund>", "the refund, in the token"),
-      credit("owed:<user>", "the refund, in the token"),
+      credit("owed:<user>:<chain>", "the refund, in the token"),
     ],
   },
   suspense_received: {
@@ -177,7 +177,7 @@ export const POSTINGS = {
   onramp_delivered: {
     when: "The transfer is on the chain.",
     key: "onramp_deliver:<onramp>",
-    lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet", "the tokens")],
+    lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet:<chain>", "the tokens")],
   },
   onramp_refused: {
     when: "The chain rejects the transfer permanently: the conversion is reversed.",
@@ -215,7 +215,7 @@ function credit(account: string, amount: string) {
 export function describePostings(): string {
   const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
     const limit = is_kept ? "never negative, enforced by the database" : "never negative";
-    const account = per === null ? `\`${name}\`` : `\`${name}:<${per}>\``;
+    const account = `\`${[name, ...per.map((part) => `<${part}>`)].join(":")}\``;
     return [account, side, sign === "any" ? "any" : limit, meaning];
   });
   const postings = Object.entries<Posting>(POSTINGS).flatMap(([kind, { when, key, lines }]) => [

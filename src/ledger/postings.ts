@@ -5,6 +5,7 @@ import {
   owedTo,
   payoutPending,
   refundPending,
+  walletOn,
 } from "./model.ts";
 import type { PostingKind } from "./posting-table.ts";
 
@@ -18,13 +19,18 @@ export type DepositMoney = {
   token: string;
   amount: bigint;
 };
-export type QuoteMoney = Id & { user_id: string; deposit_token: string; token_amount: bigint };
+export type QuoteMoney = Id & {
+  user_id: string;
+  deposit_token: string;
+  deposit_token_chain: string;
+  token_amount: bigint;
+};
 export type OfframpMoney = QuoteMoney & {
   destination_currency: string;
   destination_amount: bigint;
   fee: bigint;
 };
-export type RefundMoney = Id & { user_id: string; token: string; amount: bigint };
+export type RefundMoney = Id & { user_id: string; token: string; chain: string; amount: bigint };
 export type BankReceipt = {
   account_id: string;
   bank_reference: string;
@@ -35,6 +41,7 @@ export type BankReceipt = {
 export type FiatDepositMoney = Id & { currency: string; amount: bigint };
 export type OnrampMoney = Id & {
   crypto_currency: string;
+  crypto_rails: string;
   destination_amount: bigint;
   fiat_currency: string;
   deposit_amount: bigint;
@@ -44,8 +51,8 @@ export type OnrampMoney = Id & {
 export function depositFinal(deposit: DepositMoney): NewEntry {
   const { chain, tx_id, log_index, token, amount } = deposit;
   return entry("deposit_final", deposit, `deposit:${chain}:${tx_id}:${log_index}`, [
-    ["wallet", token, amount],
-    [owedTo(deposit.user_id), token, -amount],
+    [walletOn(chain), token, amount],
+    [owedTo(deposit.user_id, chain), token, -amount],
   ]);
 }
 
@@ -53,7 +60,7 @@ export function depositFinal(deposit: DepositMoney): NewEntry {
 export function quoteFunded(quote: QuoteMoney, used: bigint): NewEntry {
   const { deposit_token: token, token_amount: total } = quote;
   return entry("quote_funded", quote, `fund:${quote.id}`, [
-    [owedTo(quote.user_id), token, used],
+    [owedTo(quote.user_id, quote.deposit_token_chain), token, used],
     ["short_deposits", token, total - used],
     ["deposit_clearing", token, -total],
   ]);
@@ -102,7 +109,7 @@ export function offrampFailedBeforeInstruction(offramp: OfframpMoney): NewEntry 
   const { deposit_token: token, token_amount } = offramp;
   return entry("offramp_failed_before_instruction", offramp, `giveback:${offramp.id}`, [
     [payoutPending(offramp.id), token, token_amount],
-    [owedTo(offramp.user_id), token, -token_amount],
+    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, -token_amount],
   ]);
 }
 
@@ -113,13 +120,13 @@ export function offrampFailedAfterInstruction(offramp: OfframpMoney): NewEntry {
     ["fees", currency, offramp.fee],
     ["fx_position", currency, -(offramp.destination_amount + offramp.fee)],
     ["fx_position", token, token_amount],
-    [owedTo(offramp.user_id), token, -token_amount],
+    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, -token_amount],
   ]);
 }
 
 export function refundStarted(refund: RefundMoney): NewEntry {
   return entry("refund_started", refund, `refund:${refund.id}`, [
-    [owedTo(refund.user_id), refund.token, refund.amount],
+    [owedTo(refund.user_id, refund.chain), refund.token, refund.amount],
     [refundPending(refund.id), refund.token, -refund.amount],
   ]);
 }
@@ -127,14 +134,14 @@ export function refundStarted(refund: RefundMoney): NewEntry {
 export function refundSent(refund: RefundMoney): NewEntry {
   return entry("refund_sent", refund, `refund_sent:${refund.id}`, [
     [refundPending(refund.id), refund.token, refund.amount],
-    ["wallet", refund.token, -refund.amount],
+    [walletOn(refund.chain), refund.token, -refund.amount],
   ]);
 }
 
 export function refundFailed(refund: RefundMoney): NewEntry {
   return entry("refund_failed", refund, `refund_failed:${refund.id}`, [
     [refundPending(refund.id), refund.token, refund.amount],
-    [owedTo(refund.user_id), refund.token, -refund.amount],
+    [owedTo(refund.user_id, refund.chain), refund.token, -refund.amount],
   ]);
 }
 
@@ -216,7 +223,7 @@ export function onrampDelivered(onramp: OnrampMoney): NewEntry {
   const { crypto_currency: token, destination_amount } = onramp;
   return entry("onramp_delivered", onramp, `onramp_deliver:${onramp.id}`, [
     [onrampAccount(onramp.id), token, destination_amount],
-    ["wallet", token, -destination_amount],
+    [walletOn(onramp.crypto_rails), token, -destination_amount],
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { CHAINS } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { type Entry, type EntryLine, naturalAmount, owedTo } from "./model.ts";
 
@@ -39,31 +40,33 @@ export async function findLedgerAccountBalance(
   return naturalAmount(key.ledger_account, BigInt(row!.sum));
 }
 
-/** What is owed to a user, by token; a token that was used up has zero. */
+export type OwedBalance = { currency: string; chain: string; balance: bigint };
+
+/** What is owed to a user, by token and chain; a balance that was used up is zero. */
 export function listBalances(
   session: Session,
-  key: { account_id: string; user_id: string },
-): Promise<{ currency: string; balance: bigint }[]> {
+  { account_id, user_id }: { account_id: string; user_id: string },
+): Promise<OwedBalance[]> {
   return session.query(
-    `select currency, balance from ledger_balances
-     where account_id = $1 and ledger_account = $2 order by currency`,
-    [key.account_id, owedTo(key.user_id)],
+    `select currency, split_part(ledger_account, ':', 3) as chain, balance from ledger_balances
+     where account_id = $1 and ledger_account = any($2::text[]) order by currency, chain`,
+    [account_id, CHAINS.map((chain) => owedTo(user_id, chain))],
   );
 }
 
-/** What is owed to all users of an account together, by token. */
+/** What is owed to all users of an account together, by token and chain. */
 export async function listAccountBalances(
   session: Session,
   account_id: string,
-): Promise<{ currency: string; balance: bigint }[]> {
+): Promise<OwedBalance[]> {
   // As text: the sum may be larger than a bigint.
-  const rows = await session.query<{ currency: string; balance: string }>(
-    `select currency, sum(balance)::text as balance from ledger_balances
-     where account_id = $1 and starts_with(ledger_account, $2)
-     group by currency order by currency`,
-    [account_id, owedTo("")],
+  const rows = await session.query<{ currency: string; chain: string; balance: string }>(
+    `select currency, split_part(ledger_account, ':', 3) as chain, sum(balance)::text as balance
+     from ledger_balances where account_id = $1 and starts_with(ledger_account, 'owed:')
+     group by 1, 2 order by 1, 2`,
+    [account_id],
   );
-  return rows.map(({ currency, balance }) => ({ currency, balance: BigInt(balance) }));
+  return rows.map((row) => ({ ...row, balance: BigInt(row.balance) }));
 }
 
 /** Entries with their lines, by id; missing ones are left out. */

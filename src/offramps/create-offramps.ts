@@ -315,6 +315,7 @@ function newOfframp(
     rate: priced.rate,
     fee: priced.fee_minor,
     deposit_token: quote.deposit_token,
+    deposit_token_chain: quote.deposit_token_chain,
     token_amount: priced.token_amount,
     token_fee: priced.token_fee,
     details: {

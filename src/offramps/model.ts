@@ -1,4 +1,4 @@
-import type { Token } from "../catalogue/chains.ts";
+import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
@@ -72,6 +72,7 @@ export type Offramp = {
   /** Minor units of the currency. */
   fee: bigint;
   deposit_token: Token;
+  deposit_token_chain: Chain;
   /** Millionths of a token. */
   token_amount: bigint;
   token_fee: bigint;
@@ -124,6 +125,7 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.rate,
     offramp.fee,
     offramp.deposit_token,
+    offramp.deposit_token_chain,
     offramp.token_amount,
     offramp.token_fee,
     offramp.document_status,

@@ -129,11 +129,11 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
        document_status, document_source, deposit_token, invoice_id, document_id, document_file,
-       document_hash, document_type, created_at, updated_at)
-     select *, $23, $23 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
+       document_hash, document_type, deposit_token_chain, created_at, updated_at)
+     select *, $24, $24 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
        $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
        $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
-       $18::uuid[], $19::uuid[], $20::text[], $21::bytea[], $22::text[])`,
+       $18::uuid[], $19::uuid[], $20::text[], $21::bytea[], $22::text[], $23::text[])`,
     [
       of((offramp) => offramp.account_id),
       of((offramp) => offramp.id),
@@ -157,6 +157,7 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.document_file),
       of((offramp) => offramp.document_hash),
       of((offramp) => offramp.document_type),
+      of((offramp) => offramp.deposit_token_chain),
       now,
     ],
   );

@@ -186,7 +186,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
   const { token_amount } = await withoutAbandoned(database, quote);
   const owed_key = {
     account_id: quote.account_id,
-    ledger_account: owedTo(quote.user_id),
+    ledger_account: owedTo(quote.user_id, quote.deposit_token_chain),
     currency: quote.deposit_token,
   };
   const owed = (await findBalances(database, [owed_key])).get(owed_key);

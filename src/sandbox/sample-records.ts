@@ -86,6 +86,7 @@ export function sampleOfframp(keys: SampleKeys, status: OfframpStatus): Offramp 
     rate: "0.92",
     fee: 400n,
     deposit_token: "usdc",
+    deposit_token_chain: "polygon",
     token_amount: 1_091_304_348n,
     token_fee: 4_347_827n,
     details: { reference: "Sample", metadata: {}, submitted_url: null },

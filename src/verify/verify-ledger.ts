@@ -80,10 +80,10 @@ const checkSigns: Check = async (session, account_id) => {
     `select ledger_account, currency, sum(amount * coalesce(rule.sign, 1))::text as sum,
        rule.sign is not null as is_known
      from ledger_lines
-     left join unnest($2::text[], $3::int[], $4::boolean[], $5::boolean[])
-       as rule (name, sign, may_be_negative, has_id)
+     left join unnest($2::text[], $3::int[], $4::boolean[], $5::int[])
+       as rule (name, sign, may_be_negative, ids)
        on split_part(ledger_account, ':', 1) = rule.name
-         and (strpos(ledger_account, ':') > 0) = rule.has_id
+         and cardinality(string_to_array(ledger_account, ':')) = rule.ids + 1
      where account_id = $1
      group by ledger_account, currency, rule.sign, rule.may_be_negative
      having rule.sign is null or not rule.may_be_negative and sum(amount * rule.sign) < 0
@@ -93,7 +93,7 @@ const checkSigns: Check = async (session, account_id) => {
       LEDGER_ACCOUNTS.map(({ name }) => name),
       LEDGER_ACCOUNTS.map(signOf),
       LEDGER_ACCOUNTS.map(({ sign }) => sign === "any"),
-      LEDGER_ACCOUNTS.map(({ per }) => per !== null),
+      LEDGER_ACCOUNTS.map(({ per }) => per.length),
     ],
   );
   if (!row) return null;

@@ -137,7 +137,11 @@ function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null 
     ({ kind }) => kind === "payout_booked" || kind === "payout_returned",
   );
   const paid = sum(moved, pending_account, destination_currency);
-  const given_back = -sum(entries, owedTo(offramp.user_id), deposit_token);
+  const given_back = -sum(
+    entries,
+    owedTo(offramp.user_id, offramp.deposit_token_chain),
+    deposit_token,
+  );
   const amounts = [pending_token, pending, paid, given_back];
   const is = (...expected: bigint[]) => expected.every((amount, at) => amount === amounts[at]);
   let place: Place;

@@ -63,7 +63,8 @@ const checkOwners: Check = async (session, account_id) => {
     `select q.id from quotes q
      where q.account_id = $1 and (
        exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
-         and (o.user_id <> q.user_id or o.deposit_token <> q.deposit_token))
+         and (o.user_id, o.deposit_token, o.deposit_token_chain)
+           <> (q.user_id, q.deposit_token, q.deposit_token_chain))
        or not exists (select from deposit_addresses a where a.account_id = $1
          and a.quote_id = q.id and a.chain = q.deposit_token_chain
          and a.address = q.deposit_address)
@@ -160,14 +161,15 @@ const checkFunding: Check = (session, account_id) =>
 
 function listFundedQuotes(session: Session, account_id: string, above: string) {
   return session.query<QuoteMoney & { used: string }>(
-    `select q.account_id, q.id, q.user_id, q.deposit_token, q.token_amount
+    `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain, q.token_amount
          - (select coalesce(sum(o.token_amount), 0)::bigint from offramps o
            where o.account_id = $1 and o.quote_id = q.id and o.status = 'failed'
              and o.funded_at is null) as token_amount,
        (select coalesce(sum(l.amount), 0)::text from ledger_entries e
          join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
          where e.account_id = $1 and e.key = 'fund:' || q.id
-           and l.ledger_account = 'owed:' || q.user_id) as used
+           and l.ledger_account = 'owed:' || q.user_id || ':' || q.deposit_token_chain)
+         as used
      from quotes q
      where q.account_id = $1 and q.id > $2 and q.funded_at is not null order by q.id limit $3`,
     [account_id, above, PAGE_ROWS],
@@ -178,7 +180,7 @@ const checkRefunds: Check = (session, account_id) =>
   eachPage<RefundMoney & { status: string }>(
     (above) =>
       session.query(
-        `select account_id, id, user_id, token, amount, status from refunds
+        `select account_id, id, user_id, token, chain, amount, status from refunds
          where account_id = $1 and id > $2 order by id limit $3`,
         [account_id, above, PAGE_ROWS],
       ),

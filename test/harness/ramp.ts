@@ -73,9 +73,13 @@ export async function addPaymentDetail(
   return created.body.payment_detail.id;
 }
 
-export async function addQuote(server: TestServer, user_id: string): Promise<string> {
+export async function addQuote(
+  server: TestServer,
+  user_id: string,
+  terms: { deposit_token?: string; deposit_token_chain?: string } = {},
+): Promise<string> {
   const created = await server.call("POST", `/users/${user_id}/quotes`, {
-    quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
+    quote: { deposit_token: "usdc", deposit_token_chain: "polygon", ...terms },
   });
   if (created.status !== 200) throw new Error(created.text);
   return created.body.quote.id;

@@ -36,6 +36,7 @@ export type Tamper = (session: Session) => Promise<unknown>;
 type Fault = string | null;
 
 export const TOKEN = "usdc";
+export const CHAIN = "base";
 export const CURRENCY = "eur";
 const SUBJECT_KEY = Buffer.alloc(32);
 const KEY = signingKey(Buffer.alloc(32, 7));
@@ -147,6 +148,7 @@ function openQuote(account_id: string, user_id: string, items: readonly Item[]):
     id,
     user_id,
     deposit_token: TOKEN,
+    deposit_token_chain: CHAIN,
     token_amount: offramps.reduce((sum, offramp) => sum + offramp.token_amount, 0n),
     token_fees: offramps.reduce((sum, offramp) => sum + offramp.token_fee, 0n),
   };
@@ -182,6 +184,7 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     created_at: NOW,
     updated_at: NOW,
     deposit_token: TOKEN,
+    deposit_token_chain: CHAIN,
     details: { reference: null, metadata: {}, submitted_url: null },
     ...item,
   };

@@ -31,9 +31,12 @@ const deposit = (amount: bigint, user = user_id) => {
   return postings.depositFinal({ account_id, user_id: user, ...transfer, amount });
 };
 const refund = (amount: bigint, user = user_id) =>
-  postings.refundStarted({ account_id, user_id: user, id: randomUUID(), token: "usdc", amount });
+  postings.refundStarted({
+    ...{ account_id, user_id: user, id: randomUUID() },
+    ...{ token: "usdc", chain: "base", amount },
+  });
 const owed = async (user = user_id) => {
-  const key = { account_id, ledger_account: owedTo(user), currency: "usdc" };
+  const key = { account_id, ledger_account: owedTo(user, "base"), currency: "usdc" };
   return (await findBalances(fixture.database, [key])).get(key);
 };
 const outcomes = async (work: readonly Promise<void>[]) => {
@@ -48,9 +51,9 @@ describe("posting", () => {
     await fixture.post(refund(30n));
     expect(await owed()).toBe(90n);
     expect(await listBalances(fixture.database, { account_id, user_id })).toEqual([
-      { currency: "usdc", balance: 90n },
+      { currency: "usdc", chain: "base", balance: 90n },
     ]);
-    const wallet = { account_id, ledger_account: "wallet", currency: "usdc" };
+    const wallet = { account_id, ledger_account: "wallet:base", currency: "usdc" };
     expect(await findLedgerAccountBalance(fixture.database, wallet)).toBe(120n);
     expect((await findBalances(fixture.database, [wallet])).get(wallet)).toBe(0n);
   });
@@ -66,7 +69,7 @@ describe("posting", () => {
     await fixture.post(...users.map((user) => deposit(7n, user)));
     const keys = users.map((user) => ({
       account_id,
-      ledger_account: owedTo(user),
+      ledger_account: owedTo(user, "base"),
       currency: "usdc",
     }));
     const balances = await findBalances(fixture.database, keys);
@@ -80,10 +83,10 @@ describe("posting", () => {
       currency,
     });
     const wrong: [NewEntry["lines"], string][] = [
-      [[line("wallet", 5n), line("fees", -4n)], "does not sum to zero: 1 usdc"],
-      [[line("wallet", 5n), line("fees", -5n, "eur")], "does not sum to zero: 5 usdc"],
+      [[line("wallet:base", 5n), line("fees", -4n)], "does not sum to zero: 1 usdc"],
+      [[line("wallet:base", 5n), line("fees", -5n, "eur")], "does not sum to zero: 5 usdc"],
       [[line("walet", 5n), line("fees", -5n)], 'there is no ledger account "walet"'],
-      [[line("wallet", 0n)], "has an empty line"],
+      [[line("wallet:base", 0n)], "has an empty line"],
       [[], "has no lines"],
     ];
     for (const [lines, message] of wrong) {
@@ -165,7 +168,7 @@ describe("PostgreSQL", () => {
       `insert into ledger_balances (account_id, ledger_account, currency, balance)
        values ($1, $2, 'usdc', -1) on conflict (account_id, ledger_account, currency)
        do update set balance = ledger_balances.balance + excluded.balance`,
-      [account_id, owedTo(user_id)],
+      [account_id, owedTo(user_id, "base")],
     );
     await expect(upsert).rejects.toSatisfy(isOverdrawn);
   });

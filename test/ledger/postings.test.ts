@@ -11,6 +11,7 @@ const offramp = fc.record({
   id: fc.constant("offramp"),
   user_id: fc.constant("user"),
   deposit_token: fc.constantFrom("usdc", "usdt"),
+  deposit_token_chain: fc.constant("chain"),
   token_amount: minor,
   destination_currency: fc.constantFrom("eur", "usd", "jpy"),
   destination_amount: minor,
@@ -21,15 +22,17 @@ const offramp = fc.record({
 const every = fc
   .record({ offramp, amount: minor, missing: minor, attempt: fc.integer({ min: 1, max: 9 }) })
   .map(({ offramp, amount, missing, attempt }): Record<PostingKind, NewEntry> => {
-    const deposit = { account_id, user_id: "user", chain: "base", tx_id: "0x1", log_index: 3 };
+    const deposit = { account_id, user_id: "user", chain: "chain", tx_id: "0x1", log_index: 3 };
     const quote = { ...offramp, id: "quote", token_amount: amount + missing };
-    const refund = { account_id, id: "refund", user_id: "user", token: "usdc", amount };
+    const refund = { ...{ account_id, id: "refund", user_id: "user" }, token: "usdc", amount };
+    const sent_back = { ...refund, chain: "chain" };
     const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
     const credit = { account_id, id: "deposit", currency: "eur", amount, returns: attempt };
     const onramp = {
       account_id,
       id: "onramp",
       crypto_currency: "usdc",
+      crypto_rails: "chain",
       destination_amount: missing,
       fiat_currency: "eur",
       deposit_amount: amount + missing,
@@ -44,9 +47,9 @@ const every = fc
       payout_returned: postings.payoutReturned(offramp, attempt, amount),
       offramp_failed_before_instruction: postings.offrampFailedBeforeInstruction(offramp),
       offramp_failed_after_instruction: postings.offrampFailedAfterInstruction(offramp),
-      refund_started: postings.refundStarted(refund),
-      refund_sent: postings.refundSent(refund),
-      refund_failed: postings.refundFailed(refund),
+      refund_started: postings.refundStarted(sent_back),
+      refund_sent: postings.refundSent(sent_back),
+      refund_failed: postings.refundFailed(sent_back),
       suspense_received: postings.suspenseReceived(receipt),
       fiat_deposit_received: postings.fiatDepositReceived(credit),
       fiat_deposit_withdrawn: postings.fiatDepositWithdrawn(credit),
@@ -133,9 +136,9 @@ describe("a returned payout", () => {
 
 describe("the chart of accounts", () => {
   test("finds an account by its name, with an id if there is one for each record", () => {
-    expect(ruleOf("owed:4711").side).toBe("credit");
-    expect(ruleOf("wallet").side).toBe("debit");
-    for (const name of ["owed", "wallet:1", "walet", "constructor", ""]) {
+    expect(ruleOf("owed:4711:base").side).toBe("credit");
+    expect(ruleOf("wallet:base").side).toBe("debit");
+    for (const name of ["owed", "owed:4711", "wallet", "fees:1", "walet", "constructor", ""]) {
       expect(() => ruleOf(name)).toThrow("there is no ledger account");
     }
   });
@@ -149,7 +152,7 @@ describe("the chart of accounts", () => {
 
 function wordsOf(entry: NewEntry): string[] {
   return entry.lines.map(({ ledger_account, amount }) => {
-    const account = ledger_account.replace(/:(\w+)$/, ":<$1>");
+    const account = ledger_account.replaceAll(/:(\w+)/g, ":<$1>");
     return `${amount > 0n ? "debit" : "credit"} ${account}`;
   });
 }

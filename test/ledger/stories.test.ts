@@ -4,7 +4,7 @@ import { owedTo } from "../../src/ledger/model.ts";
 import { isOverdrawn } from "../../src/ledger/post.ts";
 import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { CURRENCY, type LedgerFixture, openLedgerFixture, TOKEN } from "./ledger-fixture.ts";
+import { CHAIN, CURRENCY, type LedgerFixture, openLedgerFixture, TOKEN } from "./ledger-fixture.ts";
 import { payoutStory } from "./payout-story.ts";
 
 let fixture: LedgerFixture;
@@ -92,8 +92,8 @@ test("in any sequence of payout events no money is lost or created", async () =>
       const balance = (ledger_account: string, currency: string) =>
         findLedgerAccountBalance(fixture.database, { account_id, ledger_account, currency });
       expect({
-        owed: await balance(owedTo(user_id), TOKEN),
-        wallet: await balance("wallet", TOKEN),
+        owed: await balance(owedTo(user_id, CHAIN), TOKEN),
+        wallet: await balance(`wallet:${CHAIN}`, TOKEN),
         fees: await balance("fees", CURRENCY),
         bank: await balance("bank", CURRENCY),
       }).toEqual(counted);

@@ -202,7 +202,7 @@ describe("a matching deposit", () => {
     const before = {
       bank: await ledgerBalance(server, "bank", "usd"),
       fees: await ledgerBalance(server, "fees", "usd"),
-      wallet: await ledgerBalance(server, "wallet", "usdc"),
+      wallet: await ledgerBalance(server, "wallet:polygon", "usdc"),
       suspense: await ledgerBalance(server, "suspense", "usd"),
     };
     const onramp = await openOnramp(server);
@@ -220,7 +220,9 @@ describe("a matching deposit", () => {
     });
     expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank + 100_400n);
     expect(await ledgerBalance(server, "fees", "usd")).toBe(before.fees - 400n);
-    expect(await ledgerBalance(server, "wallet", "usdc")).toBe(before.wallet - 1_000_000_000n);
+    expect(await ledgerBalance(server, "wallet:polygon", "usdc")).toBe(
+      before.wallet - 1_000_000_000n,
+    );
     expect(await ledgerBalance(server, "suspense", "usd")).toBe(before.suspense);
     expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usd")).toBe(0n);
     expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usdc")).toBe(0n);

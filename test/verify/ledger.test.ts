@@ -85,7 +85,7 @@ describe("sealed entries", () => {
     ["amounts", () => `update ledger_lines set amount = amount * 2 where entry_id = ${funded()}`],
     [
       "account of a line",
-      () => `update ledger_lines set ledger_account = 'wallet'
+      () => `update ledger_lines set ledger_account = 'wallet:base'
         where entry_id = ${funded()} and number = 1`,
     ],
     ["currency", () => `update ledger_lines set currency = 'usdt' where entry_id = ${funded()}`],
@@ -161,7 +161,7 @@ describe("balances", () => {
     [
       "one that was raised",
       () => `update ledger_balances set balance = balance + 1
-        where account_id = $1 and ledger_account = '${owedTo(history.user_id)}'`,
+        where account_id = $1 and ledger_account = '${owedTo(history.user_id, "base")}'`,
       /^the balance of owed:.* in usdc of account .* is stored as \d+, but its lines sum to \d+$/,
     ],
     [
@@ -448,7 +448,7 @@ describe("offramps", () => {
       const [row] = await fixture.database.query<{ balance: bigint }>(
         `select balance from ledger_balances
          where account_id = $1 and ledger_account = $2 and currency = $3`,
-        [own.account_id, owedTo(own.user_id), TOKEN],
+        [own.account_id, owedTo(own.user_id, "base"), TOKEN],
       );
       return row!.balance;
     };

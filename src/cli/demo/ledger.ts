@@ -11,18 +11,24 @@ export type PostedEntry = {
   lines: { side: "debit" | "credit"; ledger_account: string; amount: string; currency: string }[];
 };
 
-type Payout = { account_id: string; user_id: string; offramp_ids: string[]; currency: string };
+type Payout = {
+  account_id: string;
+  user_id: string;
+  chain: string;
+  offramp_ids: string[];
+  currency: string;
+};
 
 /**
  * The ledger entries of these payouts. Refuses a ledger that does not balance or is not final. It
  * needs no encryption key: the ledger contains no personal data.
  */
 export async function readPostedEntries(url: string, payout: Payout): Promise<PostedEntry[]> {
-  const { account_id, user_id, offramp_ids, currency } = payout;
+  const { account_id, user_id, chain, offramp_ids, currency } = payout;
   const database = openDatabase({ url, connections_max: 1 });
   try {
     const pending = offramp_ids.map(payoutPending);
-    const names = [owedTo(user_id), ...pending];
+    const names = [owedTo(user_id, chain), ...pending];
     const entries = await listEntriesByLedgerAccount(database, account_id, names);
     if (entries.length === 0) {
       throw new StartupError(

@@ -28,6 +28,7 @@ type StoryDeps = {
 export type ReadLedger = (payout: {
   account_id: string;
   user_id: string;
+  chain: string;
   offramp_ids: string[];
   currency: string;
 }) => Promise<PostedEntry[]>;
@@ -273,7 +274,8 @@ async function showLedger(
   if (!readLedger) return null;
   return runStep("The ledger: every entry balances, nothing is left pending", async () => {
     const offramp_ids = offramps.map(({ id }) => id);
-    const entries = await readLedger({ account_id, user_id, offramp_ids, currency: CURRENCY });
+    const payout = { account_id, user_id, chain: CHAIN, offramp_ids, currency: CURRENCY };
+    const entries = await readLedger(payout);
     return { facts: { entries }, result: entries };
   });
 }

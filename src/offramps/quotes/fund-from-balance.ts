@@ -179,8 +179,7 @@ function decideOne(
     loaded.taken.set(name, (loaded.taken.get(name) ?? 0n) + content.due);
   } else {
     const reserved = quote.received + funded.from_balance;
-    const { id, user_id, deposit_token } = quote;
-    loaded.reservations.set(id, { account_id, id, user_id, deposit_token, reserved });
+    loaded.reservations.set(quote.id, { ...quote, reserved });
   }
   return { output: { quote: funded, content }, subject: { subject_id: quote.user_id, key } };
 }
@@ -191,10 +190,11 @@ function takePart(
   quote: Quote,
   due: bigint,
 ): { free: bigint; more: bigint; is_enough: boolean } {
-  const { account_id, user_id, deposit_token: token } = quote;
+  const { account_id, user_id, deposit_token: token, deposit_token_chain: chain } = quote;
   const others = [...reservations.values()].filter(({ id }) => id !== quote.id);
   const reserved =
-    (taken.get(balanceName(quote)) ?? 0n) + sumReserved(others, { account_id, user_id, token });
+    (taken.get(balanceName(quote)) ?? 0n) +
+    sumReserved(others, { account_id, user_id, token, chain });
   const left = balances.get(owedKey(quote)) - reserved;
   const free = left > 0n ? left : 0n;
   const usable = minOf(free, due);
@@ -202,10 +202,12 @@ function takePart(
   return { free, more: usable > counted ? usable - counted : 0n, is_enough: usable === due };
 }
 
-function balanceName({ account_id, user_id, deposit_token }: Quote): string {
-  return `${account_id} ${user_id} ${deposit_token}`;
+function balanceName(quote: Quote): string {
+  const { account_id, ledger_account, currency } = owedKey(quote);
+  return `${account_id} ${ledger_account} ${currency}`;
 }
 
-function owedKey({ account_id, user_id, deposit_token }: Quote) {
-  return { account_id, ledger_account: owedTo(user_id), currency: deposit_token };
+function owedKey({ account_id, user_id, deposit_token, deposit_token_chain }: Quote) {
+  const ledger_account = owedTo(user_id, deposit_token_chain);
+  return { account_id, ledger_account, currency: deposit_token };
 }

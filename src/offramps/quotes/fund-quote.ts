@@ -20,7 +20,7 @@ type Funding =
 
 /**
  * Decides what to do for a quote that was executed or received a deposit. `owed` is the user's
- * balance in the quote's token: a deposit that was spent elsewhere funds nothing.
+ * balance in the quote's token and chain: a deposit that was spent elsewhere funds nothing.
  */
 function decideFunding(
   quote: Quote,
@@ -70,7 +70,8 @@ export async function fundQuote(
   const [locked] = await lockQuotes(tx, [{ account_id, id }]);
   if (!locked) return;
   const quote = await withoutAbandoned(tx, locked);
-  const owed_key = { account_id, ledger_account: owedTo(user_id), currency: quote.deposit_token };
+  const { deposit_token: currency, deposit_token_chain: chain } = quote;
+  const owed_key = { account_id, ledger_account: owedTo(user_id, chain), currency };
   const [deposits, balances] = await Promise.all([
     listQuoteDeposits(tx, account_id, id, quote.deposit_token),
     findBalances(tx, [owed_key]),
