@@ -142,6 +142,16 @@ export function listRefunds(
   );
 }
 
+/** Whether this user has an unfinished refund. */
+export async function existsOpenRefund(session: Session, key: UserKey): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from refunds where account_id = $1 and user_id = $2
+       and status in ('pending', 'sending') limit 1`,
+    [key.account_id, key.user_id],
+  );
+  return rows.length > 0;
+}
+
 export async function lockRefund(
   tx: Session,
   account_id: string,

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { findAccount, findOperator } from "../accounts/store.ts";
-import { findOpenOfframp } from "../offramps/store.ts";
+import { existsOpenRefund } from "../balances/refund-store.ts";
+import { existsOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
@@ -45,5 +46,9 @@ export function addUserCommands(program: Command): void {
 }
 
 async function hasOpenPayments(session: Session, key: UserKey): Promise<boolean> {
-  return (await findOpenOfframp(session, key)) || (await findOpenOnramp(session, key));
+  return (
+    (await existsOpenOfframp(session, key)) ||
+    (await existsOpenRefund(session, key)) ||
+    (await findOpenOnramp(session, key))
+  );
 }

@@ -90,13 +90,17 @@ function checkPayment(input: Record<string, unknown>, report: Report) {
     payment_detail_id:
       payment_detail_id && isId(payment_detail_id) ? payment_detail_id.toLowerCase() : null,
     destination_currency: digits === undefined ? null : destination_currency,
-    destination_amount: checkAmount(input.destination_amount, digits, report),
+    destination_amount: parseItemAmount(input.destination_amount, digits, report),
     requested_rail: requested_rail !== null && isRail(requested_rail) ? requested_rail : null,
     is_rail_known: requested_rail === null || isRail(requested_rail),
   };
 }
 
-function checkAmount(value: unknown, digits: number | undefined, report: Report): bigint | null {
+function parseItemAmount(
+  value: unknown,
+  digits: number | undefined,
+  report: Report,
+): bigint | null {
   if (isBlank(value)) {
     report("destination_amount", "parameter_missing", "Send destination_amount.");
     return null;

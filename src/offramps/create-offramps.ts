@@ -1,21 +1,17 @@
 import { actorOf } from "../accounts/model.ts";
-import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
-import { minorDigits } from "../catalogue/currencies.ts";
-import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
-import { satisfiesRail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
-import { minorToText } from "../platform/money.ts";
-import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Prices, PriceVersions } from "../prices/prices.ts";
-import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../prices/pricing.ts";
+import { checkItemTerms, type PricedTerms } from "./check-item-terms.ts";
 import type { CheckedItem } from "./check-items.ts";
 import { auditDocument } from "./documents/attach-documents.ts";
 import {
@@ -112,26 +108,18 @@ async function load(
   tx: Parameters<UseCase<NewOfframps, Loaded, Created>["load"]>[0],
   commands: readonly Command<NewOfframps>[],
 ): Promise<Loaded> {
-  const detail_keys = commands.flatMap(({ account_id, input }) =>
-    input.items.flatMap((item) =>
-      item.payment_detail_id ? [{ account_id, id: item.payment_detail_id }] : [],
-    ),
-  );
-  const invoice_keys = commands.flatMap(({ account_id, input }) =>
-    input.items.flatMap(({ invoice_id }) => (invoice_id ? [{ account_id, id: invoice_id }] : [])),
-  );
-  const document_keys = commands.flatMap(({ account_id, input }) =>
-    input.items.flatMap(({ document_id }) =>
-      document_id ? [{ account_id, id: document_id }] : [],
-    ),
-  );
+  const keysOf = (name: "payment_detail_id" | "invoice_id" | "document_id") =>
+    commands.flatMap(({ account_id, input }) =>
+      input.items.flatMap(({ [name]: id }) => (id ? [{ account_id, id }] : [])),
+    );
+  const document_keys = keysOf("document_id");
   const [quotes, invoices, rows, keys, documents] = await Promise.all([
     lockQuotes(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
     ),
-    loadPayables(tx, invoice_keys),
-    findPaymentDetails(tx, detail_keys),
+    loadPayables(tx, keysOf("invoice_id")),
+    findPaymentDetails(tx, keysOf("payment_detail_id")),
     keyring.openSubjects(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
@@ -174,7 +162,7 @@ function decideOne(
       const name = "supporting_document_attributes.submitted_url";
       report(name, "record_not_found", notFound("").message);
     }
-    const priced = checkItem(deps.catalogue, item, own, { prices, quote, report });
+    const priced = checkItemTerms(deps.catalogue, item, own, { prices, quote, report });
     if (priced) offramps.push(newOfframp(quote, item, priced, document, now));
   });
   problems.add(invoiceProblems(loaded.invoices, account_id, input.items));
@@ -191,97 +179,6 @@ function decideOne(
   return { output: { offramps, key }, subject: { subject_id: input.user_id, key } };
 }
 
-type Context = { prices: Prices; quote: Quote; report: ObjectProblems["report"] };
-type Priced = ReturnType<typeof priceOfframp> & { rails: Rail; currency: string; amount: bigint };
-
-/** Checks an item once its rail is known; null where it cannot be priced. */
-function checkItem(
-  catalogue: Catalogue,
-  item: CheckedItem,
-  detail: PaymentDetail | undefined,
-  { prices, quote, report }: Context,
-): Priced | null {
-  if (!detail) {
-    if (item.payment_detail_id) {
-      report("payment_detail_id", "record_not_found", notFound("").message);
-    }
-    return null;
-  }
-  if (detail.status === "deactivated") {
-    const message = "The payment detail was deactivated; use another one.";
-    report("payment_detail_id", "payment_detail_deactivated", message);
-  } else if (detail.status === "failed") {
-    const message = "The payment detail was rejected; use another one.";
-    report("payment_detail_id", "payment_detail_not_approved", message);
-  }
-  const currency = item.destination_currency;
-  if (currency === null) return null;
-  if (currency !== detail.fields.currency) {
-    const message = `Send ${detail.fields.currency}, the currency of the payment detail.`;
-    report("destination_currency", "currency_mismatch", message);
-    return null;
-  }
-  const rail = resolveRail(item, detail);
-  if (!isRailUsable(catalogue, item, detail, rail)) {
-    const message = `Choose a rail of ${currency} for which the payment detail has all fields.`;
-    report("rails", "rails_not_available", message);
-    return null;
-  }
-  if (!hasRate(prices, quote.deposit_token, currency)) {
-    const message =
-      "There was no rate for this currency when the quote was created; create a new quote.";
-    report("destination_currency", "currency_not_supported", message);
-    return null;
-  }
-  const amount = item.destination_amount;
-  if (amount === null) return null;
-  checkAmount(catalogue, item, { prices, quote, report }, { currency, rail, amount });
-  const priced = priceOfframp(
-    { amount_minor: amount, currency, rail, token: quote.deposit_token },
-    prices,
-  );
-  return { ...priced, rails: rail, currency, amount };
-}
-
-/** EUR always uses the payment detail's rail; other currencies use the requested rail, if any. */
-function resolveRail(item: CheckedItem, detail: PaymentDetail): Rail {
-  const own = detail.fields.rails as Rail;
-  if (detail.fields.currency === "eur") return own;
-  return item.requested_rail ?? own ?? DEFAULT_RAIL;
-}
-
-function isRailUsable(
-  catalogue: Catalogue,
-  item: CheckedItem,
-  detail: PaymentDetail,
-  rail: Rail,
-): boolean {
-  const { currency } = detail.fields;
-  if (!item.is_rail_known) return false;
-  if (!railsOf(catalogue, currency ?? "").includes(rail)) return false;
-  return rail === detail.fields.rails || satisfiesRail(catalogue, detail.fields, rail);
-}
-
-function checkAmount(
-  catalogue: Catalogue,
-  item: CheckedItem,
-  { prices, quote, report }: Context,
-  payment: { currency: string; rail: Rail; amount: bigint },
-): void {
-  const { currency, rail, amount } = payment;
-  const minimum = minimumMinor(catalogue, prices, quote.deposit_token, currency, rail);
-  if (amount < minimum) {
-    const minimum_text = minorToText(minimum, minorDigits(currency)!);
-    const message = `Send at least ${minimum_text} ${currency} by ${rail}.`;
-    report("destination_amount", "below_currency_limit", message);
-  }
-  if (item.submitted_url === null && documentRequired(currency, rail, amount)) {
-    const message = "This payout needs a supporting document: set `submitted_url`.";
-    const name = "supporting_document_attributes.submitted_url";
-    report(name, "supporting_document_required", message);
-  }
-}
-
 /** The user's uploaded document that the item refers to. */
 function findDocument(
   { documents }: Loaded,
@@ -295,7 +192,7 @@ function findDocument(
 function newOfframp(
   quote: Quote,
   item: CheckedItem,
-  priced: Priced,
+  priced: PricedTerms,
   document: UploadedDocument | undefined,
   now: Date,
 ): Offramp {

@@ -2,12 +2,13 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { postEntries } from "../ledger/post.ts";
 import { offrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { withoutAbandoned } from "./quotes/fund-quote.ts";
-import type { Quote } from "./quotes/model.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
+import { type Quote, TOP_UP_MS } from "./quotes/model.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
@@ -55,7 +56,7 @@ export async function fundOfframps(
 function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
   const status =
     entry.offramp.status === "initiated" ? "pending_internal_assessment" : "ongoing_checks";
-  return changeOfframp(entry, { status, status_message: null, funded_at: now }, now);
+  return advanceOfframp(entry, { status, status_message: null, funded_at: now }, now);
 }
 
 function holdShort(
@@ -65,10 +66,10 @@ function holdShort(
 ): ChangedOfframp[] {
   // An offramp that already waits gets a message with the amount missing now.
   if (entry.offramp.status === "ongoing_checks") {
-    return [changeOfframp(entry, { status_message }, now)];
+    return [advanceOfframp(entry, { status_message }, now)];
   }
-  const seen = changeOfframp(entry, { status: "pending_internal_assessment" }, now);
-  return [seen, changeOfframp(seen, { status: "ongoing_checks", status_message }, now)];
+  const seen = advanceOfframp(entry, { status: "pending_internal_assessment" }, now);
+  return [seen, advanceOfframp(seen, { status: "ongoing_checks", status_message }, now)];
 }
 
 async function describeShortage(tx: Transaction, quote: Quote): Promise<string> {
@@ -78,6 +79,6 @@ async function describeShortage(tx: Transaction, quote: Quote): Promise<string> 
     return "The deposit was used for another purpose. Send the amount again to the same address.";
   return (
     `The deposit is short by ${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}. Send ` +
-    "the rest to the same address within 24 hours."
+    `the rest to the same address within ${TOP_UP_MS / HOUR_MS} hours.`
   );
 }

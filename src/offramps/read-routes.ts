@@ -13,13 +13,7 @@ import {
   OfframpListAnswer,
   OfframpListQuery,
 } from "./schemas.ts";
-import {
-  findOfframp,
-  listAccountOfframps,
-  listOfframps,
-  openOfframps,
-  toOfframps,
-} from "./store.ts";
+import { findOfframp, listOfframps, openOfframps, toOfframps } from "./store.ts";
 
 type OfframpReadDeps = { database: Database; keyring: Keyring; renderer: OfframpRenderer };
 
@@ -52,8 +46,8 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
       const key = { account_id: caller.account_id, user_id: params.user_id };
       if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
-      const filter = { status: query.status, quote_id: query.quote_id };
-      const rows = await listOfframps(database, key, filter, page);
+      const filter = { user_id: key.user_id, status: query.status, quote_id: query.quote_id };
+      const rows = await listOfframps(database, key.account_id, filter, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       const keys = await keyring.openSubjects(database, [
         { account_id: key.account_id, subject_id: key.user_id },
@@ -108,7 +102,7 @@ function addAccountListRoute(
       }
       found.throwIfAny();
       const filter = { status, quote_id, user_id };
-      const listed = await listAccountOfframps(database, caller.account_id, filter, page);
+      const listed = await listOfframps(database, caller.account_id, filter, page);
       const { rows, has_more } = cutPage(listed, page);
       const opened = await openOfframps(database, keyring, rows);
       return renderer.list(

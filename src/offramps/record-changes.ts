@@ -21,7 +21,7 @@ type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
 export type ChangedOfframp = OfframpNews & { was_funded: boolean };
 
 /** The offramp after a transition or another change. */
-export function changeOfframp(
+export function advanceOfframp(
   { offramp, key }: KeyedOfframp,
   change: Partial<Offramp>,
   now: Date,

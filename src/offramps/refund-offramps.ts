@@ -12,7 +12,7 @@ import type { OfframpRule } from "./change-offramps.ts";
 import type { Offramp } from "./model.ts";
 import type { Quote } from "./quotes/model.ts";
 import { lockQuotes } from "./quotes/store.ts";
-import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
+import { advanceOfframp, type ChangedOfframp } from "./record-changes.ts";
 import { findOfframps, type KeyedOfframp } from "./store.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
@@ -71,7 +71,7 @@ export function giveUp(
   const { offramp } = entry;
   const is_funded_now = offramp.funded_at === null && quote.funded_at !== null;
   const funded_at = is_funded_now ? now : offramp.funded_at;
-  const change = changeOfframp(entry, { status: "failed", status_message, funded_at }, now);
+  const change = advanceOfframp(entry, { status: "failed", status_message, funded_at }, now);
   if (funded_at === null) return { change, entries: [] };
   const given_back =
     offramp.attempt > 0

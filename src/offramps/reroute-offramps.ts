@@ -13,7 +13,7 @@ import { closedGate, type GatePolicy } from "./gates.ts";
 import { endedInvoiceProblems, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
-import { changeOfframp } from "./record-changes.ts";
+import { advanceOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
 type NewRoute = { payment_detail_id: string | null };
@@ -88,7 +88,7 @@ export function rerouteOfframps(
       // A later command of the same set must see this reservation.
       const payable = offramp.invoice_id && invoices.get(account_id, offramp.invoice_id);
       if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
-      return { value: changeOfframp(entry, change, now) };
+      return { value: advanceOfframp(entry, change, now) };
     },
     record: (tx, changes, _extra, now) => {
       const offramps = changes.map(({ offramp }) => offramp);

@@ -6,7 +6,6 @@ import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
 import type { Offramp, OfframpStatus } from "./model.ts";
-import { ASSESS_OFFRAMP_TASK, SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
@@ -25,37 +24,12 @@ export async function findOfframp(
   return row;
 }
 
-type OfframpFilter = { status?: OfframpStatus; quote_id?: string };
+type OfframpFilter = { user_id?: string; status?: OfframpStatus; quote_id?: string };
 
 export function listOfframps(
   session: Session,
-  key: UserKey,
-  filter: OfframpFilter,
-  page: Page,
-): Promise<OfframpRow[]> {
-  const values: unknown[] = [
-    key.account_id,
-    key.user_id,
-    page.below_id,
-    page.from_id,
-    page.limit + 1,
-  ];
-  const conditions = Object.entries(filter)
-    .filter(([, value]) => value !== undefined)
-    .map(([column, value]) => `and ${column} = $${values.push(value)}`);
-  return session.query<OfframpRow>(
-    `select * from offramps
-     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 ${conditions.join(" ")}
-     order by id desc limit $5`,
-    values,
-  );
-}
-
-/** The offramps of all users of an account. */
-export function listAccountOfframps(
-  session: Session,
   account_id: string,
-  filter: OfframpFilter & { user_id?: string },
+  filter: OfframpFilter,
   page: Page,
 ): Promise<OfframpRow[]> {
   const values: unknown[] = [account_id, page.below_id, page.from_id, page.limit + 1];
@@ -123,41 +97,41 @@ export function lockOfframps(
 
 /** All created at the same time, `now`. */
 export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[], now: Date): void {
-  const of = <Value>(read: (offramp: Offramp) => Value) =>
-    entries.map(({ offramp }) => read(offramp));
   tx.write(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
-       destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
+       destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee,
        document_status, document_source, deposit_token, invoice_id, document_id, document_file,
-       document_hash, document_type, deposit_token_chain, created_at, updated_at)
+       document_hash, document_type, deposit_token_chain, details, created_at, updated_at)
      select *, $24, $24 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
        $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
-       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
-       $18::uuid[], $19::uuid[], $20::text[], $21::bytea[], $22::text[], $23::text[])`,
+       $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::uuid[],
+       $18::uuid[], $19::text[], $20::bytea[], $21::text[], $22::text[], $23::bytea[])`,
     [
-      of((offramp) => offramp.account_id),
-      of((offramp) => offramp.id),
-      of((offramp) => offramp.user_id),
-      of((offramp) => offramp.quote_id),
-      of((offramp) => offramp.payment_detail_id),
-      of((offramp) => offramp.status),
-      of((offramp) => offramp.destination_amount),
-      of((offramp) => offramp.destination_currency),
-      of((offramp) => offramp.rails),
-      of((offramp) => offramp.rate),
-      of((offramp) => offramp.fee),
-      of((offramp) => offramp.token_amount),
-      of((offramp) => offramp.token_fee),
+      ...columnsOf(entries, [
+        "account_id",
+        "id",
+        "user_id",
+        "quote_id",
+        "payment_detail_id",
+        "status",
+        "destination_amount",
+        "destination_currency",
+        "rails",
+        "rate",
+        "fee",
+        "token_amount",
+        "token_fee",
+        "document_status",
+        "document_source",
+        "deposit_token",
+        "invoice_id",
+        "document_id",
+        "document_file",
+        "document_hash",
+        "document_type",
+        "deposit_token_chain",
+      ]),
       entries.map(({ offramp, key }) => sealDetails(offramp, key)),
-      of((offramp) => offramp.document_status),
-      of((offramp) => offramp.document_source),
-      of((offramp) => offramp.deposit_token),
-      of((offramp) => offramp.invoice_id),
-      of((offramp) => offramp.document_id),
-      of((offramp) => offramp.document_file),
-      of((offramp) => offramp.document_hash),
-      of((offramp) => offramp.document_type),
-      of((offramp) => offramp.deposit_token_chain),
       now,
     ],
   );
@@ -165,45 +139,51 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
 
 /** Writes every mutable column of locked offramps. */
 export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOfframp[]): void {
-  const of = <Value>(read: (offramp: Offramp) => Value) =>
-    entries.map(({ offramp }) => read(offramp));
   tx.write(
     `update offramps set payment_detail_id = t.payment_detail_id, status = t.status,
-       status_message = t.status_message, details = t.details,
-       document_status = t.document_status, document_source = t.document_source,
-       document_file = t.document_file, document_hash = t.document_hash,
-       document_type = t.document_type, document_version = t.document_version,
-       funded_at = t.funded_at, attempt = t.attempt, payout_reference = t.payout_reference,
-       sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bytea[],
-       $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::int[],
-       $13::timestamptz[], $14::int[], $15::jsonb[], $16::int[], $17::timestamptz[],
-       $18::uuid[])
-       as t (account_id, id, payment_detail_id, status, status_message, details, document_status,
+       status_message = t.status_message, document_status = t.document_status,
+       document_source = t.document_source, document_file = t.document_file,
+       document_hash = t.document_hash, document_type = t.document_type,
+       document_version = t.document_version, funded_at = t.funded_at, attempt = t.attempt,
+       sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id,
+       payout_reference = t.payout_reference, details = t.details
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
+       $7::text[], $8::text[], $9::bytea[], $10::text[], $11::int[], $12::timestamptz[],
+       $13::int[], $14::int[], $15::timestamptz[], $16::uuid[], $17::jsonb[], $18::bytea[])
+       as t (account_id, id, payment_detail_id, status, status_message, document_status,
          document_source, document_file, document_hash, document_type, document_version,
-         funded_at, attempt, payout_reference, sequence, updated_at, document_id)
+         funded_at, attempt, sequence, updated_at, document_id, payout_reference, details)
      where offramps.account_id = t.account_id and offramps.id = t.id`,
     [
-      of((offramp) => offramp.account_id),
-      of((offramp) => offramp.id),
-      of((offramp) => offramp.payment_detail_id),
-      of((offramp) => offramp.status),
-      of((offramp) => offramp.status_message),
+      ...columnsOf(entries, [
+        "account_id",
+        "id",
+        "payment_detail_id",
+        "status",
+        "status_message",
+        "document_status",
+        "document_source",
+        "document_file",
+        "document_hash",
+        "document_type",
+        "document_version",
+        "funded_at",
+        "attempt",
+        "sequence",
+        "updated_at",
+        "document_id",
+      ]),
+      entries.map(({ offramp: { payout_reference: proof } }) => proof && JSON.stringify(proof)),
       entries.map(({ offramp, key }) => sealDetails(offramp, key)),
-      of((offramp) => offramp.document_status),
-      of((offramp) => offramp.document_source),
-      of((offramp) => offramp.document_file),
-      of((offramp) => offramp.document_hash),
-      of((offramp) => offramp.document_type),
-      of((offramp) => offramp.document_version),
-      of((offramp) => offramp.funded_at),
-      of((offramp) => offramp.attempt),
-      of((offramp) => offramp.payout_reference && JSON.stringify(offramp.payout_reference)),
-      of((offramp) => offramp.sequence),
-      of((offramp) => offramp.updated_at),
-      of((offramp) => offramp.document_id),
     ],
   );
+}
+
+function columnsOf(
+  entries: readonly KeyedOfframp[],
+  names: readonly Exclude<keyof Offramp, "details" | "payout_reference">[],
+): unknown[][] {
+  return names.map((name) => entries.map(({ offramp }) => offramp[name]));
 }
 
 /** Decrypts the rows with the keys of their users; rows of erased users are left out. */
@@ -310,31 +290,21 @@ export async function findAbandoned(
   return row!;
 }
 
-/** Makes the waiting assessments of a user's offramps (or of one offramp) due now. */
-export function updateAssessmentsDue(
-  tx: Transaction,
-  which: { account_id: string; user_id?: string; offramp_id?: string },
-  now: Date,
-): void {
-  tx.write(
-    `update tasks set due_at = $4
-     where account_id = $1 and kind in ('${ASSESS_OFFRAMP_TASK}', '${SEND_PAYOUT_TASK}')
-       and due_at > $4 and record_id in (select id from offramps
-         where account_id = $1 and ($2::uuid is null or user_id = $2)
-           and ($3::uuid is null or id = $3) and status in ('ongoing_checks', 'sending_fiat'))`,
-    [which.account_id, which.user_id ?? null, which.offramp_id ?? null, now],
+/** The offramps of a user that a gate may hold. */
+export async function listWaitingIds(session: Session, key: UserKey): Promise<string[]> {
+  const rows = await session.query<{ id: string }>(
+    `select id from offramps where account_id = $1 and user_id = $2
+       and status in ('ongoing_checks', 'sending_fiat')`,
+    [key.account_id, key.user_id],
   );
+  return rows.map(({ id }) => id);
 }
 
-/** Whether this user has an unfinished payout or refund. */
-export async function findOpenOfframp(session: Session, key: UserKey): Promise<boolean> {
+/** Whether this user has an unfinished payout. */
+export async function existsOpenOfframp(session: Session, key: UserKey): Promise<boolean> {
   const rows = await session.query(
     `select 1 from offramps where account_id = $1 and user_id = $2
-       and status not in ('fiat_sent', 'failed')
-     union all
-     select 1 from refunds where account_id = $1 and user_id = $2
-       and status in ('pending', 'sending')
-     limit 1`,
+       and status not in ('fiat_sent', 'failed') limit 1`,
     [key.account_id, key.user_id],
   );
   return rows.length > 0;

@@ -1,6 +1,6 @@
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { OfframpRule } from "./change-offramps.ts";
-import { changeOfframp } from "./record-changes.ts";
+import { advanceOfframp } from "./record-changes.ts";
 
 /** Undefined leaves a field as it is. */
 export type OfframpEdit = { reference?: string | null; metadata?: Metadata };
@@ -18,7 +18,7 @@ export const updateOfframps: OfframpRule<OfframpEdit, null> = {
     const { reference = offramp.details.reference, metadata = offramp.details.metadata } =
       input.requested;
     const details = { ...offramp.details, reference, metadata };
-    return { value: changeOfframp(entry, { details }, now) };
+    return { value: advanceOfframp(entry, { details }, now) };
   },
   record: () => {},
 };

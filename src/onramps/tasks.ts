@@ -1,4 +1,5 @@
-import { updateAssessmentsDue } from "../offramps/store.ts";
+import { reassessOfframps } from "../offramps/reassess-offramps.ts";
+import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
@@ -41,7 +42,7 @@ function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
         const users = tasks.toSorted((a, b) => Number(a.record_id > b.record_id) || -1);
         for (const { account_id, record_id } of users) {
           const key = { account_id, user_id: record_id };
-          updateAssessmentsDue(tx, key, set.now);
+          reassessOfframps(tx, account_id, await listWaitingIds(tx, key), set.now);
           updateDeliveriesDue(tx, key, set.now);
         }
         set.finish(tx, tasks);

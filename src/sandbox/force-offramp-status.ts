@@ -19,7 +19,7 @@ import { fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
 import type { Quote } from "../offramps/quotes/model.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../offramps/quotes/store.ts";
-import { changeOfframp, recordChanges } from "../offramps/record-changes.ts";
+import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
 import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
@@ -152,7 +152,7 @@ function moveByHand(
   now: Date,
 ): void {
   if (to === "sending_fiat") {
-    const change = changeOfframp(entry, instruction(entry.offramp), now);
+    const change = advanceOfframp(entry, instruction(entry.offramp), now);
     recordChanges(tx, deps.renderer, [change], now);
     // As if the bank already had it: it stays there until it is moved on.
     insertPayouts(tx, [{ ...newPayout(change.offramp, now), status: "sent" }]);
@@ -165,7 +165,7 @@ function moveByHand(
     postEntries(tx, entries, now);
     return;
   }
-  const change = changeOfframp(entry, { status: to, status_message: MESSAGE }, now);
+  const change = advanceOfframp(entry, { status: to, status_message: MESSAGE }, now);
   recordChanges(tx, deps.renderer, [change], now);
 }
 

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findOpenOfframp } from "../../src/offramps/store.ts";
+import { existsOpenOfframp } from "../../src/offramps/store.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import type { HttpVisitor } from "../harness/http-visitor.ts";
@@ -149,7 +149,7 @@ describe("erasing a person", () => {
     const { database, keyring, clock } = server.core;
     const key = { account_id: server.account_id, user_id };
     const by = { actor: "command line", reason: "asked to" } as const;
-    const outcome = await eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp);
+    const outcome = await eraseUser(database, keyring, key, by, clock.now(), existsOpenOfframp);
     expect(outcome).toBe("erased");
     await waitFor(async () => (await filesOf(user_id)) === 0);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });

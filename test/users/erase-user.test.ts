@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { findOpenOfframp } from "../../src/offramps/store.ts";
+import { existsOpenOfframp } from "../../src/offramps/store.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -14,7 +14,7 @@ function erase(user_id: string) {
   const { database, keyring, clock } = server.core;
   const key = { account_id: server.account_id, user_id };
   const by = { actor: "command line", reason: "asked to" } as const;
-  return eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp);
+  return eraseUser(database, keyring, key, by, clock.now(), existsOpenOfframp);
 }
 
 it("a person to whom money is owed cannot be erased", async () => {

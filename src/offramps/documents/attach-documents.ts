@@ -7,8 +7,8 @@ import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
-import { type ChangedOfframp, changeOfframp } from "../record-changes.ts";
-import { updateAssessmentsDue } from "../store.ts";
+import { reassessOfframps } from "../reassess-offramps.ts";
+import { advanceOfframp, type ChangedOfframp } from "../record-changes.ts";
 import { SWEEP_DOCUMENTS_TASK } from "../task-kinds.ts";
 import { listRejectedDocuments, type RejectedDocument } from "./rejected-document-store.ts";
 import { withoutRejection } from "./review-documents.ts";
@@ -47,7 +47,7 @@ export function attachDocuments(
         const message = "This file was rejected for this offramp; upload another one.";
         return { problems: [{ field: "file", code: "record_invalid", message }] };
       }
-      const change = changeOfframp(entry, documentChange(offramp, "upload", requested), now);
+      const change = advanceOfframp(entry, documentChange(offramp, "upload", requested), now);
       uploads.set(change, { actor: actorOf(command), replaced: offramp });
       return { value: change };
     },
@@ -91,7 +91,7 @@ export function recordDocument(
 ): void {
   const { account_id, id } = offramp;
   auditDocument(tx, offramp, actor, now, replaced);
-  updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
+  reassessOfframps(tx, account_id, [id], now);
   sweepLater(tx, offramp, now);
 }
 

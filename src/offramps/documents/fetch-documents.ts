@@ -12,7 +12,7 @@ import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
-import { changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import {
   findOfframps,
@@ -89,7 +89,7 @@ function recordFetched(
 ): Date | null {
   if ("document" in fetched) {
     const change = documentChange(entry.offramp, "url", fetched.document);
-    const changed = changeOfframp(entry, change, now);
+    const changed = advanceOfframp(entry, change, now);
     recordChanges(tx, renderer, [changed], now);
     recordDocument(tx, changed.offramp, "worker", now);
     return null;

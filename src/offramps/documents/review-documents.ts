@@ -2,8 +2,9 @@ import { recordAudit } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
-import { type ChangedOfframp, changeOfframp } from "../record-changes.ts";
-import { type KeyedOfframp, updateAssessmentsDue } from "../store.ts";
+import { reassessOfframps } from "../reassess-offramps.ts";
+import { advanceOfframp, type ChangedOfframp } from "../record-changes.ts";
+import type { KeyedOfframp } from "../store.ts";
 import { deleteRejectedDocument, insertRejectedDocument } from "./rejected-document-store.ts";
 
 export type Review = {
@@ -49,7 +50,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     const change =
       status === "rejected"
         ? rejectDocument(entry, comment ?? REJECTED, now)
-        : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
+        : advanceOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
     reviews.set(change, { actor: actorOf(command), comment });
     return { value: change };
   },
@@ -74,7 +75,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
         if (document_status === "rejected") insertRejectedDocument(tx, file, now);
         else deleteRejectedDocument(tx, file);
       }
-      updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
+      reassessOfframps(tx, account_id, [id], now);
     }
   },
 };
@@ -92,7 +93,7 @@ export function rejectDocument(entry: KeyedOfframp, reason: string, now: Date): 
   const is_short = status === "ongoing_checks" && funded_at === null;
   if (!is_short) change.status_message = reason;
   if (status === "pending_internal_assessment") change.status = "ongoing_checks";
-  return changeOfframp(entry, change, now);
+  return advanceOfframp(entry, change, now);
 }
 
 /** Clears the message of the rejection, and no other message. */

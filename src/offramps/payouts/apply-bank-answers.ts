@@ -11,7 +11,7 @@ import { readOn } from "../../partners/read-on.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { Offramp } from "../model.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import type { Payout } from "./model.ts";
@@ -113,7 +113,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
   const is_current = entry.offramp.attempt === payout.attempt;
   const is_open = ["submitting", "sent"].includes(payout.status);
   const move = (change: Partial<Offramp>) => {
-    const changed = changeOfframp(progress.offramps.get(payout.offramp_id)!, change, now);
+    const changed = advanceOfframp(progress.offramps.get(payout.offramp_id)!, change, now);
     progress.changes.push(changed);
     progress.offramps.set(payout.offramp_id, changed);
   };

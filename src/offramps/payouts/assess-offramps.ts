@@ -14,7 +14,7 @@ import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
 import type { Quote } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { SEND_PAYOUT_TASK } from "../task-kinds.ts";
@@ -51,14 +51,14 @@ export async function assessOfframps(
     if (!may_go || !offramp.funded_at) continue;
     const closed = findClosedGate(deps.policy, offramp, entries.gates);
     if (closed === null) {
-      const change = changeOfframp(entry, instruction(offramp), now);
+      const change = advanceOfframp(entry, instruction(offramp), now);
       changes.push(change);
       instructed.push(change.offramp);
     } else {
       waiting.add(offramp.id);
       const is_changed = offramp.status !== "ongoing_checks" || offramp.status_message !== closed;
       const change = { status: "ongoing_checks", status_message: closed } as const;
-      if (is_changed) changes.push(changeOfframp(entry, change, now));
+      if (is_changed) changes.push(advanceOfframp(entry, change, now));
     }
   }
   recordChanges(tx, deps.renderer, changes, now);

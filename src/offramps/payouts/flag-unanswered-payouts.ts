@@ -4,7 +4,7 @@ import { HOUR_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { TaskLog } from "../../platform/tasks/task-log.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { lockOfframps, openOfframps } from "../store.ts";
 import { listUnanswered, updateFlagged } from "./store.ts";
@@ -48,7 +48,7 @@ async function flagSome(
   const offramps = await openOfframps(tx, keyring, rows);
   const changes = offramps
     .filter(({ offramp }) => offramp.status === "sending_fiat")
-    .map((entry) => changeOfframp(entry, { status_message: MESSAGE }, now));
+    .map((entry) => advanceOfframp(entry, { status_message: MESSAGE }, now));
   recordChanges(tx, renderer, changes, now);
   for (const { offramp } of changes) {
     const { account_id, id, attempt } = offramp;

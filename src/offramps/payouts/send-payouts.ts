@@ -6,7 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Offramp } from "../model.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
 import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 import type { Payout } from "./model.ts";
@@ -83,13 +83,13 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: set.now });
       const change = { status: "bounced", status_message: closed } as const;
-      changes.push(changeOfframp(entry, change, set.now));
+      changes.push(advanceOfframp(entry, change, set.now));
     } else {
       // The bank may or may not have received it, so it is neither sent again nor canceled. It
       // continues with the bank's answer, or when the gate opens.
       held.add(entry.offramp.id);
       const is_changed = entry.offramp.status_message !== closed;
-      if (is_changed) changes.push(changeOfframp(entry, { status_message: closed }, set.now));
+      if (is_changed) changes.push(advanceOfframp(entry, { status_message: closed }, set.now));
     }
   }
   updatePayouts(tx, changed);

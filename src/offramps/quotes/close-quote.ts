@@ -2,7 +2,7 @@ import { listQuoteDeposits } from "../../balances/deposit-store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { CHUNK } from "../fund-offramps.ts";
-import { changeOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { claimUnfunded, toOfframps } from "../store.ts";
 import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "./model.ts";
@@ -37,7 +37,7 @@ export async function endQuote(
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
   const status_message = describeEnd(quote);
   const changes = toOfframps(rows, keys).map((entry) =>
-    changeOfframp(entry, { status: "failed", status_message }, now),
+    advanceOfframp(entry, { status: "failed", status_message }, now),
   );
   recordChanges(tx, deps.renderer, changes, now);
   return changes.length > 0 ? now : null;

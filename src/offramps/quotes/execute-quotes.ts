@@ -1,28 +1,14 @@
-import { findPayables } from "../../invoices/payments/payments.ts";
 import type { TransferStatus } from "../../partners/chain/port.ts";
-import { AccountMap } from "../../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
-import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import type { Kyc } from "../../users/model.ts";
-import { findKycs } from "../../users/store.ts";
-import { executionProblems, type GatePolicy, type QuotePayment } from "../gates.ts";
-import { invoiceKeys, quoteInvoiceProblems } from "../invoice-problems.ts";
-import type { Offramp } from "../model.ts";
-import type { OfframpRenderer, Rates } from "../render.ts";
-import {
-  listInvoicePayments,
-  listQuoteOfframps,
-  listQuotePayments,
-  listQuoteRates,
-  toOfframps,
-} from "../store.ts";
+import { executionProblems, type GatePolicy } from "../gates.ts";
+import type { OfframpRenderer } from "../render.ts";
 import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
+import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
-import { listQuotesByTransfer, lockQuotes, updateProgress } from "./store.ts";
-
-export const OFFRAMPS_EMBEDDED_MAX = 500;
+import { listQuotesByTransfer, updateProgress } from "./store.ts";
 
 type Execution = {
   user_id: string;
@@ -35,21 +21,9 @@ type Execution = {
   problems: readonly Problem[];
 };
 
-type Loaded = {
-  quotes: AccountMap<Quote>;
-  kycs: AccountMap<Kyc>;
-  keys: SubjectKeys;
-  of_quote: Map<string, QuoteContent>;
+type Loaded = LoadedQuotes & {
   /** Quotes that already name the transfer, or were paid by it, by command id. */
   same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
-};
-
-export type QuoteContent = {
-  payments: QuotePayment[];
-  offramps: Offramp[];
-  rates: Rates;
-  /** Why its offramps cannot pay their invoices. */
-  invoice_problems: Problem[];
 };
 type Executed = { quote: Quote; content: QuoteContent; is_new: boolean };
 
@@ -85,16 +59,8 @@ async function load(
   tx: Parameters<UseCase<Execution, Loaded, Executed>["load"]>[0],
   commands: readonly Command<Execution>[],
 ): Promise<Loaded> {
-  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  // Lock first: the reads below then see everything that concurrent additions committed.
-  const [quotes, kycs, keys, named] = await Promise.all([
-    lockQuotes(
-      tx,
-      commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
-    ),
-    findKycs(tx, users),
-    keyring.openSubjects(tx, subjects),
+  const [loaded, named] = await Promise.all([
+    loadQuotes(tx, keyring, commands),
     Promise.all(
       commands.map(({ account_id, input }) =>
         // Without an id nothing was checked, so `blockchain` may not be a valid chain either.
@@ -104,31 +70,8 @@ async function load(
       ),
     ),
   ]);
-  const contents = await Promise.all(
-    quotes.map(async ({ account_id, id }) => {
-      const [payments, for_invoices, rows, rates] = await Promise.all([
-        listQuotePayments(tx, account_id, id),
-        listInvoicePayments(tx, account_id, id),
-        listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
-        listQuoteRates(tx, account_id, [id]),
-      ]);
-      const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
-      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
-      const invoice_problems = quoteInvoiceProblems(invoices, for_invoices);
-      return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
-    }),
-  );
-  return {
-    quotes: AccountMap.of(quotes, (quote) => quote),
-    kycs,
-    keys,
-    of_quote: new Map(contents),
-    same_transfer: new Map(commands.map((command, at) => [command.id, named[at]!])),
-  };
-}
-
-export function toRates(rows: { destination_currency: string; rate: string }[]): Rates {
-  return Object.fromEntries(rows.map((row) => [row.destination_currency, Number(row.rate)]));
+  const same_transfer = new Map(commands.map((command, at) => [command.id, named[at]!]));
+  return { ...loaded, same_transfer };
 }
 
 function decideOne(
@@ -144,7 +87,7 @@ function decideOne(
   if (!kyc || !key || quote?.user_id !== input.user_id) {
     return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
   }
-  const content = loaded.of_quote.get(quote.id)!;
+  const content = loaded.contents.get(quote.id)!;
   const subject = { subject_id: quote.user_id, key };
   const is_repeated = quote.tx_id === input.tx_id && input.problems.length === 0;
   if (is_repeated && quote.deposit_token_chain === input.blockchain) {

@@ -1,51 +1,33 @@
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
-import { findPayables } from "../../invoices/payments/payments.ts";
 import { owedTo } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
-import { AccountMap } from "../../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
-import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import type { Kyc } from "../../users/model.ts";
-import { findKycs, lockUsers } from "../../users/store.ts";
+import { lockUsers } from "../../users/store.ts";
 import { executionProblems, type GatePolicy } from "../gates.ts";
-import { invoiceKeys, quoteInvoiceProblems } from "../invoice-problems.ts";
 import type { OfframpRenderer } from "../render.ts";
-import {
-  listInvoicePayments,
-  listQuoteOfframps,
-  listQuotePayments,
-  listQuoteRates,
-  toOfframps,
-} from "../store.ts";
 import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
-import { OFFRAMPS_EMBEDDED_MAX, type QuoteContent, toRates } from "./execute-quotes.ts";
-import { withoutAbandoned } from "./fund-quote.ts";
+import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { fundingProblems, type Quote } from "./model.ts";
-import { lockQuotes, updateProgress } from "./store.ts";
+import { updateProgress } from "./store.ts";
 
 type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
 
-type Loaded = {
-  quotes: AccountMap<Quote>;
-  kycs: AccountMap<Kyc>;
-  keys: SubjectKeys;
+type Loaded = LoadedQuotes & {
   balances: Balances;
-  contents: Map<string, Content>;
   /** What is reserved for executed quotes, by quote. */
   reservations: Map<string, Reservation>;
   /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
-/** `due`: the cost of its offramps, without those given up. */
-type Content = QuoteContent & { due: bigint };
-type Funded = { quote: Quote; content: Content };
+type Funded = { quote: Quote; content: QuoteContent };
 
 /**
  * Pays a quote from the user's balance, at the quote's rate. If the balance is too low, it is
@@ -90,45 +72,18 @@ async function load(
   commands: readonly Command<BalanceFunding>[],
 ): Promise<Loaded> {
   const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  const quote_keys = commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id }));
   // Every operation that lowers `owed` locks the user first and reads the balance under that lock.
   await lockUsers(tx, users);
-  const [locked, kycs, keys] = await Promise.all([
-    lockQuotes(tx, quote_keys),
-    findKycs(tx, users),
-    keyring.openSubjects(tx, subjects),
-  ]);
+  const loaded = await loadQuotes(tx, keyring, commands);
+  const quotes = commands.flatMap(
+    ({ account_id, input }) => loaded.quotes.get(account_id, input.quote_id) ?? [],
+  );
   const [balances, waiting] = await Promise.all([
-    findBalances(tx, locked.map(owedKey)),
+    findBalances(tx, quotes.map(owedKey)),
     listReservations(tx, users),
   ]);
-  const contents = await Promise.all(
-    locked.map(async (quote) => {
-      const { account_id, id } = quote;
-      const [payments, for_invoices, rows, rates, { token_amount: due }] = await Promise.all([
-        listQuotePayments(tx, account_id, id),
-        listInvoicePayments(tx, account_id, id),
-        listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
-        listQuoteRates(tx, account_id, [id]),
-        withoutAbandoned(tx, quote),
-      ]);
-      const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
-      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
-      const invoice_problems = quoteInvoiceProblems(invoices, for_invoices);
-      return [id, { payments, offramps, rates: toRates(rates), invoice_problems, due }] as const;
-    }),
-  );
-  const quotes = AccountMap.of(locked, (quote) => quote);
-  return {
-    quotes,
-    kycs,
-    keys,
-    balances,
-    contents: new Map(contents),
-    reservations: new Map(waiting.map((entry) => [entry.id, entry])),
-    taken: new Map(),
-  };
+  const reservations = new Map(waiting.map((entry) => [entry.id, entry]));
+  return { ...loaded, balances, reservations, taken: new Map() };
 }
 
 function decideOne(

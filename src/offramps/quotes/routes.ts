@@ -13,8 +13,9 @@ import type { OfframpRenderer } from "../render.ts";
 import { listQuoteOfframps, listQuoteRates, toOfframps } from "../store.ts";
 import { checkNewQuote } from "./check-new-quote.ts";
 import { createQuotes } from "./create-quotes.ts";
-import { executeQuotes, OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
+import { executeQuotes } from "./execute-quotes.ts";
 import { fundFromBalance } from "./fund-from-balance.ts";
+import { OFFRAMPS_EMBEDDED_MAX, toRates } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
 import {
   CreateQuoteBody,

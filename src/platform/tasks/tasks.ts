@@ -100,6 +100,20 @@ export function wakeTasks(
   );
 }
 
+/** Makes the waiting tasks of these records due now. */
+export function updateTasksDue(
+  tx: Transaction,
+  { account_id, kinds }: { account_id: string; kinds: readonly string[] },
+  record_ids: readonly string[],
+  now: Date,
+): void {
+  tx.write(
+    `update tasks set due_at = $4 where account_id = $1 and kind = any($2::text[])
+       and due_at > $4 and record_id = any($3::uuid[])`,
+    [account_id, kinds, record_ids, now],
+  );
+}
+
 /** Locks the tasks that `wakeTasks` would make due, if they exist. */
 export async function lockWakened(
   tx: Session,
