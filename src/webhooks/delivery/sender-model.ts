@@ -23,18 +23,8 @@ export type DeliverDeps = {
   isStopping: () => boolean;
 };
 
-/**
- * | phase    | what the sender does               | what ends it                            |
- * |----------|------------------------------------|-----------------------------------------|
- * | sending  | loads what is due, sends, writes   | nothing left: drained; `stop`: stopping |
- * | stopping | waits for answers, writes          | all written: stopped                    |
- * | drained  | nothing; everything due was sent   | `sendDue`: sending                      |
- * | stopped  | nothing; more may be due           |                                         |
- *
- * It is stopped when its time is over, the endpoint was changed, disabled, deleted or opened its
- * circuit, another worker has its task, the process ends, or something failed.
- */
-export type Phase = "sending" | "stopping" | "drained" | "stopped";
+/** As the table at the head of `EndpointSender` describes them. */
+type Phase = "sending" | "stopping" | "drained" | "stopped";
 
 /** The state of an endpoint's turn. */
 export type Turn = {
