@@ -100,7 +100,24 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 export type Problem = { field: string; code: ErrorCode; message: string };
 
 /** Enough to correct a request; the answer must not grow with the number of problems. */
-const PROBLEMS_LISTED_MAX = 100;
+export const PROBLEMS_LISTED_MAX = 100;
+
+/** The problems that an answer lists: as many as fit, always with the one that sets the code. */
+export function listedOf<Found extends { code: ErrorCode }>(found: readonly Found[]): Found[] {
+  const first = firstOf(found);
+  const listed = found.slice(0, PROBLEMS_LISTED_MAX);
+  if (!listed.includes(first)) listed[PROBLEMS_LISTED_MAX - 1] = first;
+  return listed;
+}
+
+function firstOf<Found extends { code: ErrorCode }>(found: readonly Found[]): Found {
+  const [any] = found;
+  if (!any) throw new Error("a refusal needs at least one problem");
+  return found.reduce(
+    (best, other) => (precedence(best.code) <= precedence(other.code) ? best : other),
+    any,
+  );
+}
 
 /** A deliberate refusal, answered with an error body. Anything else thrown becomes a 500. */
 export class Refusal extends Error {
@@ -123,19 +140,15 @@ export class Refusal extends Error {
     return [...new Set(this.problems.map(({ message }) => message))].join(" ") || this.message;
   }
 
-  /** All problems of a request in one refusal; the first in the table's order sets its code. */
-  static of(problems: readonly Problem[]): Refusal {
-    const first = problems.reduce<Problem | undefined>(
-      (best, problem) =>
-        best && precedence(best.code) <= precedence(problem.code) ? best : problem,
-      undefined,
-    );
-    if (!first) throw new Error("a refusal needs at least one problem");
-    const listed = problems.slice(0, PROBLEMS_LISTED_MAX);
-    // The problem that sets the code is always listed.
-    if (!listed.includes(first)) listed[PROBLEMS_LISTED_MAX - 1] = first;
-    const problems_omitted = problems.length - listed.length;
-    return Object.assign(new Refusal(first.code), { problems: listed, problems_omitted });
+  /**
+   * All problems of a request in one refusal; the first in the table's order sets its code.
+   * `omitted` counts those that are not in the list.
+   */
+  static of(problems: readonly Problem[], omitted = 0): Refusal {
+    const listed = listedOf(problems);
+    const { code } = firstOf(listed);
+    const problems_omitted = omitted + problems.length - listed.length;
+    return Object.assign(new Refusal(code), { problems: listed, problems_omitted });
   }
 
   get status(): number {

@@ -37,6 +37,23 @@ test("refused parts are reported and removed from the value", () => {
   expect(sound).toEqual({ items: [{}, undefined, { amount: 2 }], payer: {} });
 });
 
+test("a name that looks like the path of another field hides no problem of that field", () => {
+  const order = { items: [], payer: { name: 7 }, "payer/name": 1, "payer.name": 1 };
+  const { sound, problems } = checkOrder(order);
+  expect(problems.map(({ code }) => code).sort()).toEqual(
+    ["parameter_unknown", "parameter_unknown", "record_invalid"].sort(),
+  );
+  expect(sound).toEqual({ items: [], payer: {} });
+});
+
+test("more problems than an answer lists are refused at once, and counted", () => {
+  const names = Array.from({ length: 150 }, (_, index) => [`unknown_${index}`, 1]);
+  const order = { items: [], ...Object.fromEntries(names) };
+  expect(() => checkOrder(order)).toThrow(
+    expect.objectContaining({ code: "parameter_unknown", problems_omitted: 50 }),
+  );
+});
+
 test("an array that is too long keeps no items", () => {
   const { sound, problems } = checkOrder({ items: Array(4).fill({ amount: 1 }) });
   expect(problems).toMatchObject([{ field: "items", code: "record_invalid" }]);

@@ -1,10 +1,12 @@
-import { type Problem, Refusal } from "../errors.ts";
+import { PROBLEMS_LISTED_MAX, type Problem, Refusal } from "../errors.ts";
 import { isSameNumber, SIGNIFICANT_DIGITS_MAX } from "../money.ts";
 import { BODY, quoted } from "../problems.ts";
 
 const DEPTH_MAX = 32;
 /** The largest legitimate request, 500 offramps with all their metadata, needs two thirds of it. */
 const VALUES_MAX = 50_000;
+/** Many times what any object of the API has. */
+const NAMES_MAX = 1_000;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -28,15 +30,19 @@ type Level = {
 
 /**
  * Reads JSON once, in time linear in its length, before it is parsed. Refuses excessive nesting,
- * too many values, names with a backslash, and duplicate names in one object. Returns the values
- * that cannot be stored: numbers that a double would change, text that is not Unicode. Malformed
- * JSON is left to the parser.
+ * too many values or names, names with a backslash, duplicate names in one object, and more
+ * problems than an answer lists. Returns the values that cannot be stored: numbers that a double
+ * would change, text that is not Unicode. Malformed JSON is left to the parser.
  */
 export function scanJson(buffer: Buffer): Problem[] {
   const levels: Level[] = [];
   const problems: Problem[] = [];
-  const report = (field: string, message: string) =>
-    problems.push({ field, code: "record_invalid", message });
+  let omitted = 0;
+  const report = (findField: (levels: Level[]) => string, message: string) => {
+    if (problems.length < PROBLEMS_LISTED_MAX) {
+      problems.push({ field: findField(levels), code: "record_invalid", message });
+    } else omitted += 1;
+  };
   let values = 0;
   const countValue = () => {
     values += 1;
@@ -50,8 +56,9 @@ export function scanJson(buffer: Buffer): Problem[] {
       if (level?.expects_name) {
         if (!takeName(level, readString(buffer, at, end))) throw twice(level.name);
         if (level.name.includes("\\")) throw backslashInName(levels);
-        if (isForbidden(level.name)) report(pathOf(levels), FORBIDDEN);
-      } else if (isForbidden(readEscaped(buffer, at, end))) report(placeOf(levels), FORBIDDEN);
+        if (level.names!.size > NAMES_MAX) throw tooManyNames(levels);
+        if (isForbidden(level.name)) report(pathOf, FORBIDDEN);
+      } else if (isForbidden(readEscaped(buffer, at, end))) report(placeOf, FORBIDDEN);
       at = end;
     } else if (byte === COMMA) {
       countValue();
@@ -66,10 +73,11 @@ export function scanJson(buffer: Buffer): Problem[] {
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) levels.pop();
     else if (byte >= ZERO && byte <= NINE) {
       const end = endOfNumber(buffer, at);
-      if (isChanged(buffer, at, end)) report(placeOf(levels), CHANGED);
+      if (isChanged(buffer, at, end)) report(placeOf, CHANGED);
       at = end - 1;
     }
   }
+  if (omitted > 0) throw Refusal.of(problems, omitted);
   return problems;
 }
 
@@ -113,6 +121,11 @@ function backslashInName(levels: Level[]): Refusal {
 
 function tooManyValues(levels: Level[]): Refusal {
   const message = `Send fewer items: a request holds at most ${VALUES_MAX} values.`;
+  return Refusal.of([{ field: pathOf(levels), code: "record_invalid", message }]);
+}
+
+function tooManyNames(levels: Level[]): Refusal {
+  const message = `Send fewer fields: an object has at most ${NAMES_MAX}.`;
   return Refusal.of([{ field: pathOf(levels), code: "record_invalid", message }]);
 }
 

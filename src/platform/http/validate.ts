@@ -1,12 +1,10 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject } from "ajv";
 import type { Static, TObject } from "typebox";
-import type { Problem } from "../errors.ts";
-import { BODY, parentsOf, quoted } from "../problems.ts";
+import { type ErrorCode, listedOf, PROBLEMS_LISTED_MAX, type Problem, Refusal } from "../errors.ts";
+import { BODY, quoted } from "../problems.ts";
 import { nearest } from "./nearest.ts";
-import { partsOf, removeAt, type Sound } from "./sound.ts";
+import { escaped, partsOf, removeAt, type Sound } from "./sound.ts";
 
-/** Suggestions cost time, and more than the listed number of problems would not help. */
-const GUESSES_MAX = 100;
 // `verbose` adds the schema and the data that an error is about.
 const options = { allErrors: true, verbose: true, strict: false, validateFormats: false };
 const body_ajv = new Ajv({ ...options, coerceTypes: false });
@@ -14,11 +12,12 @@ const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
 type Source = "body" | "query";
 type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
-type Fault = { problem: Problem; place: string[] };
+type Fault = { code: ErrorCode; error: ErrorObject };
 
 /**
  * Compiles a schema into a check that reports all problems at once, each naming its field, and
- * removes the invalid parts from the value.
+ * removes the invalid parts from the value. More problems than an answer lists are refused at once:
+ * formatting them all would take far longer than finding them.
  */
 export function compileCheck<Schema extends TObject>(
   schema: Schema,
@@ -29,10 +28,13 @@ export function compileCheck<Schema extends TObject>(
   const validate = (source === "body" ? body_ajv : query_ajv).compile(bounded);
   return (value) => {
     if (validate(value)) return { sound: value as Checked, problems: [] };
-    const faults = findFaults(validate, source);
-    const places = faults.map(({ place }) => place);
-    const sound = removeAt(value, places) as Checked;
-    return { sound, problems: faults.map(({ problem }) => problem) };
+    const faults = findFaults(validate.errors ?? [], source);
+    const problems = listedOf(faults).map(toProblem);
+    if (faults.length > PROBLEMS_LISTED_MAX) {
+      throw Refusal.of(problems, faults.length - problems.length);
+    }
+    const places = faults.map(({ error }) => placeOf(error));
+    return { sound: removeAt(value, places) as Checked, problems };
   };
 }
 
@@ -49,81 +51,111 @@ function boundedSchema(schema: unknown): unknown {
   return { ...rest, maxItems, if: { maxItems }, then: { items } };
 }
 
-function findFaults(validate: ValidateFunction, source: Source): Fault[] {
-  const by_field = new Map<string, Fault>();
-  for (const error of validate.errors ?? []) {
-    const problem = toProblem(error, source, by_field.size < GUESSES_MAX);
-    const known = problem && by_field.get(problem.field)?.problem;
+function findFaults(errors: readonly ErrorObject[], source: Source): Fault[] {
+  const by_pointer = new Map<string, Fault>();
+  const only_counted: Fault[] = [];
+  for (const error of errors) {
+    // Invalid items have errors of their own.
+    if (error.keyword === "if") continue;
+    const code = codeOf(error, source);
+    // A name is missing or unknown once: when the list is full, comparing them would only cost.
+    if (by_pointer.size > PROBLEMS_LISTED_MAX && nameIn(error) !== undefined) {
+      only_counted.push({ code, error });
+      continue;
+    }
+    const pointer = pointerOf(error);
+    const known = by_pointer.get(pointer);
     // One field may fail several keywords (a blank string is also not an allowed value): report one
     // problem, and prefer "missing" as the clearest.
-    if (
-      problem &&
-      (!known || (problem.code === "parameter_missing" && known.code !== problem.code))
-    ) {
-      by_field.set(problem.field, { problem, place: placeOf(error) });
+    if (!known || (code === "parameter_missing" && known.code !== code)) {
+      by_pointer.set(pointer, { code, error });
     }
   }
-  const found = [...by_field.values()];
-  if (found.every(({ problem }) => problem.code !== "record_invalid")) return found;
+  const found = [...by_pointer.values(), ...only_counted];
+  if (found.every(({ code }) => code !== "record_invalid")) return found;
   // In a choice of forms each refusal is listed; a problem inside says more than the choice itself.
-  const around = new Set(found.flatMap(({ problem }) => parentsOf(problem.field)));
+  const around = new Set([...by_pointer.keys()].flatMap(pointersAround));
   return found.filter(
-    ({ problem }) => problem.code !== "record_invalid" || !around.has(problem.field),
+    ({ code, error }) => code !== "record_invalid" || !around.has(pointerOf(error)),
   );
 }
 
-/** The names that lead to the value that an error is about; a caller's own name as it was sent. */
-function placeOf({ keyword, instancePath, params }: ErrorObject): string[] {
-  const name = {
-    required: params.missingProperty,
-    additionalProperties: params.additionalProperty,
-  }[keyword];
-  return name === undefined ? partsOf(instancePath) : [...partsOf(instancePath), name];
+/** Where the error is: a JSON pointer, so that a caller's name like `a/b` has one of its own. */
+function pointerOf(error: ErrorObject): string {
+  const name = nameIn(error);
+  return name === undefined ? error.instancePath : `${error.instancePath}/${escaped(name)}`;
 }
 
-function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Problem | undefined {
-  const field = fieldPath(error.instancePath);
+function nameIn({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword === "required") return params.missingProperty;
+  return keyword === "additionalProperties" ? params.additionalProperty : undefined;
+}
+
+/** `/offramps/1/rails` → `/offramps`, `/offramps/1`. Schemas nest less than bodies may. */
+function pointersAround(pointer: string): string[] {
+  const around: string[] = [];
+  for (let at = pointer.indexOf("/", 1); at > 0; at = pointer.indexOf("/", at + 1)) {
+    around.push(pointer.slice(0, at));
+  }
+  return around;
+}
+
+/** The names that lead to the value that an error is about; a caller's own name as it was sent. */
+function placeOf(error: ErrorObject): string[] {
+  const name = nameIn(error);
+  const parts = partsOf(error.instancePath);
+  return name === undefined ? parts : [...parts, name];
+}
+
+function codeOf({ keyword, data }: ErrorObject, source: Source): ErrorCode {
   // A blank filter in the URL is a mistake: treated as absent, it would list everything.
-  const is_absent = error.data === null || (source === "body" && isBlankText(error.data));
-  switch (error.keyword) {
+  const is_absent = data === null || (source === "body" && isBlankText(data));
+  switch (keyword) {
     case "required":
-      return missing(join(field, error.params.missingProperty));
+    case "minItems":
+      return "parameter_missing";
     case "additionalProperties":
-      return unknown(field, error.params.additionalProperty, error, may_guess);
-    case "if":
-      // Invalid items have errors of their own.
-      return undefined;
-    case "type":
-      return is_absent || error.data === undefined
-        ? missing(field)
-        : invalid(field, `Send ${wordsFor(error.params.type)}.`);
-    case "pattern":
-      return invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong format.");
+      return "parameter_unknown";
     case "maxLength":
-      return {
-        field,
-        code: "value_too_long",
-        message: `Send at most ${error.params.limit} characters.`,
-      };
+      return "value_too_long";
+    case "type":
+      return is_absent || data === undefined ? "parameter_missing" : "record_invalid";
     case "enum":
-      if (is_absent) return missing(field);
-      return invalid(field, `Send one of ${error.params.allowedValues.join(", ")}.`);
+    case "anyOf":
+      return is_absent ? "parameter_missing" : "record_invalid";
+    default:
+      return "record_invalid";
+  }
+}
+
+function toProblem({ code, error }: Fault): Problem {
+  const parent = fieldPath(error.instancePath);
+  const name = nameIn(error);
+  if (code === "parameter_unknown") return unknown(parent, name!, error);
+  if (code === "parameter_missing")
+    return missing(name === undefined ? parent : join(parent, name));
+  return { field: parent, code, message: messageOf(error) };
+}
+
+function messageOf({ keyword, params, parentSchema }: ErrorObject): string {
+  switch (keyword) {
+    case "type":
+      return `Send ${wordsFor(params.type)}.`;
+    case "pattern":
+      return parentSchema?.errorMessage ?? "The value has the wrong format.";
+    case "maxLength":
+      return `Send at most ${params.limit} characters.`;
+    case "enum":
+      return `Send one of ${params.allowedValues.join(", ")}.`;
     case "minimum":
     case "maximum":
-      return invalid(
-        field,
-        `Send a number that is ${error.params.comparison} ${error.params.limit}.`,
-      );
-    case "minItems":
-      return missing(field);
+      return `Send a number that is ${params.comparison} ${params.limit}.`;
     case "maxItems":
-      return invalid(field, `Send at most ${error.params.limit} items.`);
+      return `Send at most ${params.limit} items.`;
     case "anyOf":
-      return is_absent
-        ? missing(field)
-        : invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong type.");
+      return parentSchema?.errorMessage ?? "The value has the wrong type.";
     default:
-      return invalid(field, "The value is invalid.");
+      return "The value is invalid.";
   }
 }
 
@@ -132,18 +164,12 @@ function missing(field: string): Problem {
   return { field, code: "parameter_missing", message };
 }
 
-function invalid(field: string, message: string): Problem {
-  return { field, code: "record_invalid", message };
-}
-
-function unknown(parent: string, name: string, error: ErrorObject, may_guess: boolean): Problem {
+function unknown(parent: string, name: string, error: ErrorObject): Problem {
   const field = quoted(join(parent, quoted(name)));
-  const message = "This field is unknown.";
-  if (!may_guess) return { field, code: "parameter_unknown", message };
   const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {});
   const guess = nearest(name, known);
   const advice = guess ? `Did you mean ${guess}?` : `Known fields: ${known.join(", ") || "none"}.`;
-  return { field, code: "parameter_unknown", message: `${message} ${advice}` };
+  return { field, code: "parameter_unknown", message: `This field is unknown. ${advice}` };
 }
 
 function isBlankText(value: unknown): boolean {

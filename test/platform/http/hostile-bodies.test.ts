@@ -35,6 +35,11 @@ function members(bytes: number, value: string, ending = ""): string {
   return list.join(",");
 }
 
+function manyFields(count: number, ending: string): string {
+  const names = Array.from({ length: count }, (_, index) => `"k${index}${ending}":1`);
+  return `{${names.join(",")}}`;
+}
+
 const quotePath = () => `/users/${own.user_id}/quotes/${own.quote_id}/offramps`;
 const user = (rest: string) =>
   `{"user":{"beneficiary_type":"individual","email":"a@example.com","first_name":"A",${rest}}}`;
@@ -101,22 +106,24 @@ const hostile: [name: string, path: () => string, raw: () => string, field: stri
     () => user(`"${"n".repeat(500_000)}":{${members(300_000, '"\\u0000"')}}`),
     "user.n",
   ],
-  ["40 000 unknown fields", () => "/users", () => user(members(500_000, "1")), "user.k0"],
+  ["40 000 unknown fields", () => "/users", () => user(members(500_000, "1")), "user"],
   [
-    "50 000 unknown fields whose names are full of separators",
-    quotePath,
-    () =>
-      `{${members(5 * MIB, "1", ".".repeat(94))
-        .split(",")
-        .slice(0, 49_000)
-        .join(",")}}`,
-    "offramps",
-  ],
-  [
-    "16 MB of unknown fields whose names are full of characters that a pointer escapes",
+    "16 MB of unknown fields",
     quotePath,
     () => `{${members(15 * MIB, "1", "~/".repeat(160))}}`,
-    "offramps",
+    "body",
+  ],
+  [
+    "40 000 unknown fields in 41 items, with names full of separators",
+    quotePath,
+    () => `{"offramps":${fill(4 * MIB, "[", manyFields(990, ".".repeat(94)), "]")}}`,
+    "offramps[0]",
+  ],
+  [
+    "15 MB of unknown fields, with names full of characters that a pointer escapes",
+    quotePath,
+    () => `{"offramps":${fill(15 * MIB, "[", manyFields(1_000, "~/".repeat(160)), "]")}}`,
+    "offramps[0]",
   ],
   [
     "1 MB of NULs",

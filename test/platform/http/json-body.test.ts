@@ -1,9 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Refusal } from "../../../src/platform/errors.ts";
 import { parseJsonBody } from "../../../src/platform/http/json-body.ts";
 import { isSameNumber } from "../../../src/platform/money.ts";
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
+function refusalOf(text: string): Refusal {
+  try {
+    parse(text);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+  }
+  throw new Error("it was not refused");
+}
 const changed = (field: string) => ({
   field,
   code: "record_invalid",
@@ -50,11 +59,18 @@ describe("numbers that a double cannot represent", () => {
     );
   });
 
-  it("each is reported, however many there are", () => {
-    const text = `[${Array.from({ length: 1_000 }, () => "9007199254740993").join(",")}]`;
-    const { problems } = parse(text);
-    expect(problems).toHaveLength(1_000);
-    expect(problems.at(-1)).toEqual(changed("[999]"));
+  const list = (length: number) => `[${Array(length).fill("9007199254740993").join(",")}]`;
+
+  it("each is reported, as many as an answer lists", () => {
+    const { problems } = parse(list(100));
+    expect(problems).toHaveLength(100);
+    expect(problems.at(-1)).toEqual(changed("[99]"));
+  });
+
+  it("more than an answer lists are counted and refused at once", () => {
+    const refusal = refusalOf(list(1_000));
+    expect(refusal).toMatchObject({ code: "record_invalid", problems_omitted: 900 });
+    expect(refusal.problems).toHaveLength(100);
   });
 
   it("are reported besides forbidden characters", () => {
@@ -168,5 +184,24 @@ describe("a body with more values than any valid request", () => {
 
   it("50 000 are accepted", () => {
     expect(parse(`[${Array(49_999).fill("0").join(",")}]`).problems).toEqual([]);
+  });
+});
+
+describe("an object with more fields than any valid request", () => {
+  const members = (count: number) =>
+    Array.from({ length: count }, (_, index) => `"field_${index}":1`).join(",");
+
+  it("is refused at its path, without a look at the rest of the body", () => {
+    const message = "Send fewer fields: an object has at most 1000.";
+    expect(refusalOf(`{"user":{${members(1_001)}}}`).problems).toEqual([
+      { field: "user", code: "record_invalid", message },
+    ]);
+    expect(refusalOf(`[{${members(1_001)},{`).problems).toEqual([
+      { field: "[0]", code: "record_invalid", message },
+    ]);
+  });
+
+  it("1 000 in each of several objects are accepted", () => {
+    expect(parse(`[{${members(1_000)}},{${members(1_000)}}]`).problems).toEqual([]);
   });
 });
