@@ -39,8 +39,10 @@ create table api_keys (
   last_four text not null,
   created_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  created_by_person uuid,
   constraint api_keys_pkey PRIMARY KEY (account_id, id),
-  constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint api_keys_created_by_person_fkey FOREIGN KEY (created_by_person) REFERENCES people(id)
 );
 
 create table app_grants (
@@ -599,6 +601,7 @@ create table members (
   person_id uuid not null,
   role text not null,
   created_at timestamp with time zone not null,
+  votes_from timestamp with time zone,
   constraint members_pkey PRIMARY KEY (account_id, person_id),
   constraint members_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'finance_manager'::text, 'accountant'::text, 'approver'::text, 'developer'::text]))),
   constraint members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -831,12 +834,12 @@ create table proposals (
   updated_at timestamp with time zone not null,
   voters text not null,
   constraint proposals_pkey PRIMARY KEY (account_id, id),
-  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'void'::text, 'done'::text, 'failed'::text]))),
-  constraint proposals_voters_check CHECK ((voters = ANY (ARRAY['members'::text, 'reviewers'::text])))
+  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'void'::text, 'lapsed'::text, 'done'::text, 'failed'::text]))),
+  constraint proposals_voters_check CHECK ((voters = ANY (ARRAY['members'::text, 'with_operator'::text, 'reviewers'::text])))
 );
 CREATE INDEX proposals_list_by_status ON public.proposals USING btree (status, account_id, id);
 CREATE UNIQUE INDEX proposals_pending_decision ON public.proposals USING btree (account_id, record_id) WHERE ((kind = 'decide-kyc'::text) AND (status = 'pending'::text));
-CREATE INDEX proposals_pending_reviews ON public.proposals USING btree (id) WHERE ((voters = 'reviewers'::text) AND (status = 'pending'::text));
+CREATE INDEX proposals_pending_elsewhere ON public.proposals USING btree (id) WHERE ((voters <> 'members'::text) AND (status = 'pending'::text));
 
 create table quotes (
   account_id uuid not null,

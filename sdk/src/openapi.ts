@@ -2427,12 +2427,13 @@ export interface components {
          * @description - `pending`: It waits for members to vote.
          *     - `confirmed`: Two members agreed. It runs in a moment.
          *     - `rejected`: A member rejected it. Final.
-         *     - `void`: What it was about changed before two members agreed. Final.
+         *     - `void`: What it was about changed before it ran. Final.
+         *     - `lapsed`: Too few members confirmed it within 72 hours. Final.
          *     - `done`: It ran. Final.
          *     - `failed`: It was confirmed but refused when it ran; `outcome` says why. Final.
          * @enum {string}
          */
-        ProposalStatus: "pending" | "confirmed" | "rejected" | "void" | "done" | "failed";
+        ProposalStatus: "pending" | "confirmed" | "rejected" | "void" | "lapsed" | "done" | "failed";
         /**
          * @description - `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
          *     - `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.

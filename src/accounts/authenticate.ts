@@ -3,8 +3,8 @@ import type { Session } from "../platform/db/database.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Caller } from "../platform/http/route.ts";
 import { LruMap } from "../platform/lru-map.ts";
+import { findActiveKeys, findApiKeyByHash } from "./api-key-store.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
-import { findActiveKeys, findApiKeyByHash } from "./store.ts";
 
 /** A revoked key or token may still read for this long; writes query the database every time. */
 const CACHED_MS = 1_000;

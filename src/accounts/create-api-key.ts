@@ -1,15 +1,22 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
+import { insertApiKey } from "./api-key-store.ts";
 import { recordAudit } from "./audit.ts";
 import { hashApiKey } from "./authenticate.ts";
 import { type Actor, type ApiKey, labelOf } from "./model.ts";
-import { insertApiKey } from "./store.ts";
 
 /** Stores only the key's hash; the caller is the only one who knows the key. */
 export function createApiKey(
   tx: Transaction,
   index_key: Buffer,
-  input: { account_id: string; name: string; key: string; actor: Actor; reason: string },
+  input: {
+    account_id: string;
+    name: string;
+    key: string;
+    created_by_person?: string | null;
+    actor: Actor;
+    reason: string;
+  },
   now: Date,
 ): ApiKey {
   const { account_id, name, key, actor, reason } = input;
@@ -18,6 +25,7 @@ export function createApiKey(
     id: newId(now),
     name,
     ...labelOf(key),
+    created_by_person: input.created_by_person ?? null,
     created_at: now,
     revoked_at: null,
   };

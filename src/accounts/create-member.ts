@@ -4,7 +4,7 @@ import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
-import { findMember, findPerson, insertMember, insertPerson } from "./store.ts";
+import { findMember, findPerson, insertMember, insertPerson, type MemberRow } from "./store.ts";
 
 export type NewMember = {
   account_id: string;
@@ -12,11 +12,11 @@ export type NewMember = {
   /** For a new person; an existing person keeps their password. */
   password_hash: string;
   role: Role;
+  /** How long the new member waits before the first vote; none in sandbox. */
+  vote_wait_ms?: number;
   actor: Actor;
   reason: string;
 };
-
-type Member = { account_id: string; person_id: string; role: Role; created_at: Date };
 
 /** Gives a person a role in an account; creates the person if the e-mail is unknown. */
 export async function createMember(
@@ -24,8 +24,8 @@ export async function createMember(
   index_key: Buffer,
   input: NewMember,
   now: Date,
-): Promise<Member> {
-  const { account_id, role, actor, reason } = input;
+): Promise<MemberRow> {
+  const { account_id, role, vote_wait_ms = 0, actor, reason } = input;
   if (!isEmail(input.email)) throw notEmail();
   const email_index = hashEmail(index_key, input.email);
   const known = await findPerson(tx, email_index);
@@ -40,7 +40,8 @@ export async function createMember(
       created_at: now,
     });
   }
-  const member = { account_id, person_id, role, created_at: now };
+  const votes_from = vote_wait_ms > 0 ? new Date(now.getTime() + vote_wait_ms) : null;
+  const member = { account_id, person_id, role, votes_from, created_at: now };
   insertMember(tx, member);
   const record = `person:${person_id}`;
   recordAudit(

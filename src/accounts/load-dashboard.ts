@@ -1,12 +1,12 @@
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
+import { listApiKeysOfAccount } from "./api-key-store.ts";
 import type { ApiKey } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { may } from "./roles.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
 import {
   type AuditEntryRow,
-  listApiKeysOfAccount,
   listAuditEntries,
   listMembersById,
   listMemberships,

@@ -31,6 +31,8 @@ export type ApiKey = {
   name: string;
   prefix: string;
   last_four: string;
+  /** Counts as the proposer of what the key requests; null when unknown. */
+  created_by_person: string | null;
   created_at: Date;
   revoked_at: Date | null;
 };

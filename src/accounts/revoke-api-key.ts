@@ -1,7 +1,7 @@
 import type { Database } from "../platform/db/database.ts";
+import { lockApiKey, updateApiKeyRevoked } from "./api-key-store.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, ApiKey } from "./model.ts";
-import { lockApiKey, updateApiKeyRevoked } from "./store.ts";
 
 /** Takes effect at once for writes, which query the database, and within a second for reads. */
 export function revokeApiKey(

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import type { Account, ApiKey, Role } from "./model.ts";
+import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
 export async function lockInstallation(tx: Session): Promise<void> {
@@ -58,68 +58,6 @@ export async function findOperator(session: Session): Promise<Account | undefine
   return account;
 }
 
-export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
-  tx.write(
-    `insert into api_keys (account_id, id, name, prefix, last_four, created_at)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [key.account_id, key.id, key.name, key.prefix, key.last_four, key.created_at],
-  );
-  tx.write("insert into api_key_hashes (key_hash, account_id, api_key_id) values ($1, $2, $3)", [
-    key_hash,
-    key.account_id,
-    key.id,
-  ]);
-}
-
-export function listApiKeys(session: Session): Promise<(ApiKey & { account_name: string })[]> {
-  return session.query(
-    `select api_keys.*, accounts.name as account_name
-     from api_keys join accounts on accounts.id = api_keys.account_id
-     order by api_keys.account_id, api_keys.id`,
-  );
-}
-
-export async function findApiKeyByHash(
-  session: Session,
-  key_hash: Buffer,
-): Promise<ApiKey | undefined> {
-  const [key] = await session.query<ApiKey>(
-    `select api_keys.* from api_key_hashes
-     join api_keys on api_keys.account_id = api_key_hashes.account_id
-       and api_keys.id = api_key_hashes.api_key_id
-     where key_hash = $1 and revoked_at is null`,
-    [key_hash],
-  );
-  return key;
-}
-
-/** Filters keys to those not revoked; runs in the transaction of every write. */
-export async function findActiveKeys(
-  session: Session,
-  api_key_ids: string[],
-  account_ids: string[],
-): Promise<Set<string>> {
-  const rows = await session.query<{ id: string }>(
-    `select id from api_keys
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and revoked_at is null`,
-    [account_ids, api_key_ids],
-  );
-  return new Set(rows.map((row) => row.id));
-}
-
-export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
-  const [key] = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
-  return key;
-}
-
-export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, now: Date): void {
-  tx.write("update api_keys set revoked_at = $3 where account_id = $1 and id = $2", [
-    key.account_id,
-    key.id,
-    now,
-  ]);
-}
-
 export type PersonRow = {
   id: string;
   email_index: Buffer;
@@ -151,13 +89,11 @@ export async function findPersonById(session: Session, id: string): Promise<Pers
   return person;
 }
 
-export function insertMember(
-  tx: Transaction,
-  member: { account_id: string; person_id: string; role: Role; created_at: Date },
-): void {
+export function insertMember(tx: Transaction, member: MemberRow): void {
   tx.write(
-    "insert into members (account_id, person_id, role, created_at) values ($1, $2, $3, $4)",
-    [member.account_id, member.person_id, member.role, member.created_at],
+    `insert into members (account_id, person_id, role, votes_from, created_at)
+     values ($1, $2, $3, $4, $5)`,
+    [member.account_id, member.person_id, member.role, member.votes_from, member.created_at],
   );
 }
 
@@ -165,15 +101,22 @@ export async function findMember(
   session: Session,
   account_id: string,
   person_id: string,
-): Promise<{ role: Role } | undefined> {
-  const [member] = await session.query<{ role: Role }>(
-    "select role from members where account_id = $1 and person_id = $2",
+): Promise<{ role: Role; votes_from: Date | null } | undefined> {
+  const [member] = await session.query<{ role: Role; votes_from: Date | null }>(
+    "select role, votes_from from members where account_id = $1 and person_id = $2",
     [account_id, person_id],
   );
   return member;
 }
 
-type MemberRow = { account_id: string; person_id: string; role: Role; created_at: Date };
+export type MemberRow = {
+  account_id: string;
+  person_id: string;
+  role: Role;
+  /** Null: at once. */
+  votes_from: Date | null;
+  created_at: Date;
+};
 
 /** All members of an account, oldest first, with their sealed e-mails. */
 export function listMembers(
@@ -310,17 +253,6 @@ export function deleteExpiredSessions(tx: Transaction, now: Date, limit: number)
        select token_hash from sessions where expires_at <= $1
        order by expires_at limit $2 for update skip locked)`,
     [now, limit],
-  );
-}
-
-export function listApiKeysOfAccount(
-  session: Session,
-  account_id: string,
-  limit: number,
-): Promise<ApiKey[]> {
-  return session.query<ApiKey>(
-    "select * from api_keys where account_id = $1 order by id desc limit $2",
-    [account_id, limit],
   );
 }
 

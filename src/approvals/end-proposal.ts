@@ -4,11 +4,11 @@ import type { Transaction } from "../platform/db/database.ts";
 import { PROPOSAL_MOVES, type Proposal, type ProposalStatus } from "./model.ts";
 import { listPendingOfSubject, lockProposal, updateProposal } from "./store.ts";
 
-/** Ends a locked proposal without a vote: it ran, was refused when it ran, or is void. */
+/** Ends a locked proposal without a vote: it ran, was refused when it ran, is void, or lapsed. */
 export function endProposal(
   tx: Transaction,
   { account_id, id, status: from }: Proposal,
-  end: { status: "done" | "failed" | "void"; outcome: string | null; actor: Actor },
+  end: { status: "done" | "failed" | "void" | "lapsed"; outcome: string | null; actor: Actor },
   now: Date,
 ): void {
   const { status, outcome, actor } = end;

@@ -1,11 +1,12 @@
+import { listApiKeysOfAccount } from "../accounts/api-key-store.ts";
 import { openEmail } from "../accounts/person-email.ts";
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
-import { listApiKeysOfAccount, listMembersById } from "../accounts/store.ts";
+import { listMembersById } from "../accounts/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { readPage } from "../platform/http/list.ts";
-import { type Detail, ENDED_STATUSES, mayVote, seesReviews } from "./model.ts";
-import { findContents, listPendingReviews, listProposals, type SealedProposal } from "./store.ts";
+import { type Detail, ENDED_STATUSES, mayVote, votesElsewhere } from "./model.ts";
+import { findContents, listPendingElsewhere, listProposals, type SealedProposal } from "./store.ts";
 
 export type ProposalView = {
   proposal: SealedProposal;
@@ -28,7 +29,7 @@ const PENDING_MAX = 50;
 const ENDED_MAX = 25;
 const API_KEYS_MAX = 100;
 
-/** The account's proposals; for the operator's reviewers also the reviews of all other accounts. */
+/** The account's proposals; for the operator's members also what they vote on elsewhere. */
 export async function loadProposals(
   deps: { database: Session; keyring: Keyring; index_key: Buffer },
   session: MemberSession,
@@ -38,7 +39,7 @@ export async function loadProposals(
   const first = (limit: number) => readPage({ limit }).page;
   const [own, reviews, ended, api_keys] = await Promise.all([
     listProposals(database, account_id, ["pending"], first(PENDING_MAX)),
-    seesReviews(session) ? listPendingReviews(database, account_id, PENDING_MAX + 1) : [],
+    votesElsewhere(session) ? listPendingElsewhere(database, account_id, PENDING_MAX + 1) : [],
     listProposals(database, account_id, ENDED_STATUSES, first(ENDED_MAX)),
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
   ]);

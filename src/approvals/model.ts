@@ -1,5 +1,6 @@
 import type { Actor, Role } from "../accounts/model.ts";
 import { may, mayReviewKyc } from "../accounts/roles.ts";
+import { DAY_MS } from "../platform/durations.ts";
 
 /**
  * The states of a proposal, and those it can move to.
@@ -7,19 +8,23 @@ import { may, mayReviewKyc } from "../accounts/roles.ts";
  * | Status      | Meaning                                       | Left by                        |
  * |-------------|-----------------------------------------------|--------------------------------|
  * | `pending`   | waits for two people                          | the second confirmation, the   |
- * |             |                                               | first rejection, or a change   |
- * |             |                                               | of what it is about            |
+ * |             |                                               | first rejection, a change of   |
+ * |             |                                               | what it is about, or 72 hours  |
  * | `confirmed` | two people agreed; a task is about to run it  | the run                        |
  * | `rejected`  | one person rejected it                        |                                |
  * | `void`      | what it was about changed or no longer exists |                                |
+ * | `lapsed`    | too few people confirmed it within 72 hours   |                                |
  * | `done`      | it ran                                        |                                |
  * | `failed`    | it was confirmed, and refused when it ran     |                                |
+ *
+ * A confirmed proposal becomes `void` if what its voters saw has changed when it is about to run.
  */
 export const PROPOSAL_MOVES = {
-  pending: ["confirmed", "rejected", "void"],
-  confirmed: ["done", "failed"],
+  pending: ["confirmed", "rejected", "void", "lapsed"],
+  confirmed: ["done", "failed", "void"],
   rejected: [],
   void: [],
+  lapsed: [],
   done: [],
   failed: [],
 } as const satisfies Record<string, readonly string[]>;
@@ -29,15 +34,21 @@ export const PROPOSAL_STATUSES = Object.keys(PROPOSAL_MOVES) as ProposalStatus[]
 export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "pending");
 
 /**
- * Who votes. `members`: the account's members, on the proposals page. `reviewers`: those who review
- * the identities of the account's users, on the review page.
+ * Who votes. `members`: two of the account's members. `with_operator`: two members of the account
+ * or of the operator, at least one of them the operator's. Both vote on the proposals page.
+ * `reviewers`: those who review the identities of the account's users, on the review page.
  */
-type Voters = "members" | "reviewers";
+export type Voters = "members" | "with_operator" | "reviewers";
 
 export type VoteChoice = "confirm" | "reject";
 
 /** Two different people. An API key cannot vote. */
 export const CONFIRMATIONS_NEEDED = 2;
+
+/** A proposal that is not confirmed within this time lapses. */
+export const PROPOSAL_LIFE_MS = 3 * DAY_MS;
+/** Members who join a live account vote after this time. */
+export const NEW_MEMBER_WAIT_MS = DAY_MS;
 
 export const REASON_LENGTH_MAX = 500;
 
@@ -52,7 +63,7 @@ export type Proposal = {
   /** One sentence without personal data. */
   summary: string;
   proposed_by: Actor;
-  /** Null when an API key or the command line proposed it. */
+  /** The member who proposed it, or who created the API key that did; null when unknown. */
   proposed_by_person: string | null;
   voters: Voters;
   status: ProposalStatus;
@@ -84,40 +95,52 @@ export type Detail = readonly [label: string, value: string];
 /** Stored encrypted: the input of the use case, and the details that may be personal. */
 export type Content = { input: unknown; details: readonly Detail[] };
 
+export const LAPSE_PROPOSAL_TASK = "lapse-proposal";
+
 export function runProposalKind(kind: string): string {
   return `run-proposal-${kind}`;
 }
 
 /** Decides who may vote on a proposal; no other place does. */
 export function mayVote(voters: Voters, account: ProposalAccount, voter: Voter): boolean {
-  return voters === "reviewers"
-    ? mayReviewKyc(voter, account)
-    : voter.account_id === account.id && may(voter.role, "vote");
+  if (voters === "reviewers") return mayReviewKyc(voter, account);
+  if (!may(voter.role, "vote")) return false;
+  return voter.account_id === account.id || (voters === "with_operator" && voter.is_operator);
 }
 
-/** Whether this member votes on the reviews of all accounts. */
-export function seesReviews({ is_operator, role }: Pick<Voter, "is_operator" | "role">): boolean {
-  return is_operator && may(role, "review_kyc");
+/** Whether this member votes on proposals of other accounts. */
+export function votesElsewhere({
+  is_operator,
+  role,
+}: Pick<Voter, "is_operator" | "role">): boolean {
+  return is_operator && (may(role, "review_kyc") || may(role, "vote"));
+}
+
+/** Whether these votes approve the proposal. */
+export function isApproved(
+  proposal: Pick<Proposal, "status" | "voters" | "proposed_by" | "proposed_by_person">,
+  account: ProposalAccount,
+  votes: readonly Vote[],
+): boolean {
+  const counted = countedVotes(proposal, account, votes);
+  if (counted.length < CONFIRMATIONS_NEEDED) return false;
+  return proposal.voters !== "with_operator" || counted.some(({ voter }) => voter.is_operator);
 }
 
 /**
- * While a proposal is pending, a vote counts only as long as its voter may vote. The member who
- * proposed it counts with any role, since every role may propose. Once it has ended, all votes
- * count.
+ * The confirmations that count. While a proposal is pending, a vote counts only as long as its
+ * voter may vote. The member who proposed it counts with any role, since every role may propose.
+ * Once it has ended, all votes count.
  */
-export function countConfirmations(
-  {
-    status,
-    voters,
-    proposed_by_person,
-  }: Pick<Proposal, "status" | "voters" | "proposed_by_person">,
+export function countedVotes(
+  { status, voters, proposed_by }: Pick<Proposal, "status" | "voters" | "proposed_by">,
   account: ProposalAccount,
   votes: readonly Vote[],
-): number {
+): Vote[] {
   return votes.filter(({ verdict, voter }) => {
     if (verdict !== "confirm") return false;
     if (status !== "pending" || mayVote(voters, account, voter)) return true;
-    const is_proposer = voter.person_id === proposed_by_person;
-    return voters === "members" && is_proposer && voter.role !== undefined;
-  }).length;
+    const is_proposer = proposed_by === `member:${voter.person_id}`;
+    return voters !== "reviewers" && is_proposer && voter.role !== undefined;
+  });
 }

@@ -1,6 +1,7 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { RecordPages } from "./page.ts";
 import { addProposalPages, addProposalRoutes } from "./routes.ts";
+import { lapseProposalTask } from "./tasks.ts";
 
 /** The module that proposes provides the page of the proposal's record. */
 export function openApprovalsModule(
@@ -9,6 +10,7 @@ export function openApprovalsModule(
 ): Module {
   return {
     routes: (addRoute) => addProposalRoutes(addRoute, core),
+    tasks: [lapseProposalTask(core)],
     pages: (server) => addProposalPages(server, { ...core, ...later }),
   };
 }

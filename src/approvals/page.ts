@@ -8,6 +8,7 @@ import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.t
 import type { ProposalsView, ProposalView } from "./load-proposals.ts";
 import {
   CONFIRMATIONS_NEEDED,
+  PROPOSAL_LIFE_MS,
   type Proposal,
   type ProposalStatus,
   REASON_LENGTH_MAX,
@@ -21,6 +22,7 @@ const STATUS_NAMES: Record<ProposalStatus, string> = {
   confirmed: "Confirmed, in progress",
   rejected: "Rejected",
   void: "Void",
+  lapsed: "Lapsed",
   done: "Done",
   failed: "Failed",
 };
@@ -73,7 +75,7 @@ function pendingSection({ session, view, record_pages }: Shown, entry: ProposalV
 <dl>
 ${is_foreign && html`<div><dt>Account</dt><dd>${proposal.account_name}</dd></div>`}
 ${
-  proposal.voters === "members" &&
+  proposal.voters !== "reviewers" &&
   html`<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>`
 }
 ${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
@@ -82,7 +84,8 @@ ${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd><
 <div><dt>Record</dt><dd><code>${proposal.record_id}</code></dd></div>
 <div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
     proposal.votes.length > 0 && html`: ${voteList(proposal.votes, names)}`
-  }</dd></div>
+  }${proposal.voters === "with_operator" && " (one of them the operator's)"}</dd></div>
+<div><dt>Lapses</dt><dd>${moment(lapsesAt(proposal))}</dd></div>
 </dl>
 ${
   may_vote &&
@@ -135,7 +138,7 @@ ${table({
   rows: ended.map(({ proposal }) => [
     moment(proposal.created_at),
     html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
-    proposal.voters === "members" ? amount(proposal.amount_usd) : NONE,
+    proposal.voters !== "reviewers" ? amount(proposal.amount_usd) : NONE,
     proposerOf(proposal, names),
     proposal.votes.length > 0 ? voteList(proposal.votes, names) : NONE,
     html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
@@ -143,6 +146,10 @@ ${table({
   empty: "No proposals have been decided.",
 })}
 </section>`;
+}
+
+function lapsesAt({ created_at }: Proposal): Date {
+  return new Date(created_at.getTime() + PROPOSAL_LIFE_MS);
 }
 
 function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {

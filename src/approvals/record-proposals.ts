@@ -3,7 +3,8 @@ import type { Actor } from "../accounts/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
-import type { Proposal } from "./model.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { LAPSE_PROPOSAL_TASK, PROPOSAL_LIFE_MS, type Proposal } from "./model.ts";
 import { insertProposals, type NewProposal, type Proposer } from "./store.ts";
 import { insertVotes } from "./vote-store.ts";
 
@@ -23,6 +24,17 @@ export function recordProposals(tx: Transaction, added: readonly NewProposal[], 
         },
   );
   insertVotes(tx, votes);
+  enqueueTasks(
+    tx,
+    added.map(({ proposal: { account_id, id } }) => ({
+      account_id,
+      id: newId(now),
+      kind: LAPSE_PROPOSAL_TASK,
+      record_id: id,
+      due_at: new Date(now.getTime() + PROPOSAL_LIFE_MS),
+      created_at: now,
+    })),
+  );
   for (const { proposal } of added) {
     const { account_id, id, kind, record_id, amount_usd, proposed_by } = proposal;
     const amount = amount_usd === null ? null : minorToText(amount_usd, 2);

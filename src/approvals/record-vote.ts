@@ -2,14 +2,8 @@ import { recordAudit } from "../accounts/audit.ts";
 import { findMember } from "../accounts/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
-import {
-  CONFIRMATIONS_NEEDED,
-  mayVote,
-  REASON_LENGTH_MAX,
-  type VoteChoice,
-  type Voter,
-} from "./model.ts";
-import { type SealedProposal, updateProposal } from "./store.ts";
+import { isApproved, mayVote, REASON_LENGTH_MAX, type VoteChoice, type Voter } from "./model.ts";
+import { proposalAccount, type SealedProposal, updateProposal } from "./store.ts";
 import { insertVotes } from "./vote-store.ts";
 
 /**
@@ -25,29 +19,34 @@ export async function recordVote(
   now: Date,
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
   // Read here, not from the session: the role may have changed since the page was opened.
-  const role = (await findMember(tx, account_id, person_id))?.role;
-  const account = {
-    id: proposal.account_id,
-    kyc_review_by_account: proposal.kyc_review_by_account,
-  };
-  if (!mayVote(proposal.voters, account, { account_id, person_id, role, is_operator })) {
-    throw mayNotVote(proposal);
-  }
+  const member = await findMember(tx, account_id, person_id);
+  const voter = { account_id, person_id, role: member?.role, is_operator };
+  const account = proposalAccount(proposal);
+  if (!mayVote(proposal.voters, account, voter)) throw mayNotVote(proposal);
   const own = proposal.votes.find(({ voter }) => voter.person_id === person_id);
   // A repeated vote is one vote, also after the proposal has ended.
   if (own?.verdict === verdict) return "repeated";
   if (own) throw refuse("You have already voted on this proposal; votes are final.");
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
+  const { votes_from } = member!;
+  if (votes_from && now < votes_from) {
+    throw refuse(
+      `You joined this account recently: you can vote from ${votes_from.toISOString()}.`,
+    );
+  }
   if (verdict === "reject") checkReason(reason);
+  const votes = [...proposal.votes, { voter, verdict, created_at: now }];
+  const is_approved = verdict === "confirm" && isApproved(proposal, account, votes);
+  if (is_approved && person_id === proposal.proposed_by_person) throw refuse(ANOTHER_MEMBER);
   const vote = { account_id: proposal.account_id, proposal_id: proposal.id, person_id, verdict };
   insertVotes(tx, [{ ...vote, voter_account_id: account_id, created_at: now }]);
-  return recordOutcome(tx, proposal, { person_id, verdict, reason }, now);
+  return recordOutcome(tx, proposal, { person_id, verdict, reason, is_approved }, now);
 }
 
 function recordOutcome(
   tx: Transaction,
-  { account_id, id, confirmations }: SealedProposal,
-  vote: { person_id: string; verdict: VoteChoice; reason: string },
+  { account_id, id }: SealedProposal,
+  vote: { person_id: string; verdict: VoteChoice; reason: string; is_approved: boolean },
   now: Date,
 ): "pending" | "confirmed" | "rejected" {
   const { person_id, verdict } = vote;
@@ -55,8 +54,7 @@ function recordOutcome(
   const actor = `member:${person_id}` as const;
   const entry = { account_id, actor, action: `proposal.${verdict}`, record: `proposal:${id}` };
   recordAudit(tx, { ...entry, reason }, now);
-  const is_agreed = verdict === "confirm" && confirmations + 1 >= CONFIRMATIONS_NEEDED;
-  const status = verdict === "reject" ? "rejected" : is_agreed ? "confirmed" : "pending";
+  const status = verdict === "reject" ? "rejected" : vote.is_approved ? "confirmed" : "pending";
   updateProposal(tx, { account_id, id, status, outcome: reason || null, updated_at: now });
   return status;
 }
@@ -67,6 +65,9 @@ function checkReason(reason: string): void {
     throw refuse(`Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`);
   }
 }
+
+const ANOTHER_MEMBER =
+  "You proposed this, or created the API key that did: another member must confirm it last.";
 
 function refuse(message: string): Refusal {
   return new Refusal("invalid_transition", message);

@@ -6,11 +6,11 @@ import type { Page } from "../platform/http/list.ts";
 import { minorToText } from "../platform/money.ts";
 import {
   type Content,
-  countConfirmations,
+  countedVotes,
   type Proposal,
   type ProposalStatus,
-  seesReviews,
   type Vote,
+  votesElsewhere,
 } from "./model.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
 import { listVotes } from "./vote-store.ts";
@@ -36,6 +36,11 @@ const COLUMNS = `account_id, id, kind, record_id, input, subject_id, amount_usd,
 
 const SELECT = `select proposals.*, accounts.name as account_name, accounts.kyc_review_by_account
   from proposals join accounts on accounts.id = proposals.account_id`;
+
+/** The part of the proposal's account that decides who votes. */
+export function proposalAccount({ account_id, kyc_review_by_account }: Omit<Row, "amount_usd">) {
+  return { id: account_id, kyc_review_by_account };
+}
 
 /** The member who proposed it, in the account they are a member of. */
 export type Proposer = { account_id: string; person_id: string };
@@ -128,18 +133,31 @@ export async function listProposals(
   return toProposals(session, rows);
 }
 
-/** The pending proposals of other accounts that this account's reviewers vote on, newest first. */
-export async function listPendingReviews(
+/** The pending proposals of other accounts that the operator's members vote on, newest first. */
+export async function listPendingElsewhere(
   session: Session,
   operator_id: string,
   limit: number,
 ): Promise<SealedProposal[]> {
   const rows = await session.query<Row>(
-    `${SELECT} where proposals.account_id <> $1 and proposals.voters = 'reviewers'
+    `${SELECT} where proposals.account_id <> $1 and proposals.voters <> 'members'
        and proposals.status = 'pending' order by proposals.id desc limit $2`,
     [operator_id, limit],
   );
   return toProposals(session, rows);
+}
+
+/** The account whose pending proposal the operator's members may vote on. */
+export async function findAccountOfPending(
+  session: Session,
+  id: string,
+): Promise<string | undefined> {
+  const [row] = await session.query<{ account_id: string }>(
+    `select account_id from proposals
+     where id = $1 and voters <> 'members' and status = 'pending'`,
+    [id],
+  );
+  return row?.account_id;
 }
 
 /** Filters records to those with a pending proposal of this kind. */
@@ -178,9 +196,9 @@ export async function existsPendingProposal(
   const rows = await session.query(
     `select id from proposals where account_id = $1 and status = 'pending'
      union all
-     select id from proposals where $2 and voters = 'reviewers' and status = 'pending'
+     select id from proposals where $2 and voters <> 'members' and status = 'pending'
      limit 1`,
-    [member.account_id, seesReviews(member)],
+    [member.account_id, votesElsewhere(member)],
   );
   return rows.length > 0;
 }
@@ -254,13 +272,13 @@ async function toProposals(session: Session, rows: readonly Row[]): Promise<Seal
   const votes_of = await listVotes(session, rows);
   return rows.map((row) => {
     const votes = votes_of.get(row.id) ?? [];
-    const account = { id: row.account_id, kyc_review_by_account: row.kyc_review_by_account };
+    const account = proposalAccount(row);
     return {
       ...row,
       // The column has two decimals: without the point the digits are cents.
       amount_usd: row.amount_usd === null ? null : BigInt(row.amount_usd.replace(".", "")),
       votes,
-      confirmations: countConfirmations(row, account, votes),
+      confirmations: countedVotes(row, account, votes).length,
     };
   });
 }

@@ -5,8 +5,8 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { endProposal } from "./end-proposal.ts";
-import { CONFIRMATIONS_NEEDED, runProposalKind } from "./model.ts";
-import { findContents, lockProposal, type SealedProposal } from "./store.ts";
+import { isApproved, LAPSE_PROPOSAL_TASK, runProposalKind } from "./model.ts";
+import { findContents, lockProposal, proposalAccount, type SealedProposal } from "./store.ts";
 
 type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
@@ -44,6 +44,26 @@ export function proposalTask<Input, Loaded, Output>(
   };
 }
 
+/** Ends proposals that were not confirmed in time. */
+export function lapseProposalTask({ database }: { database: Database }): TaskHandler {
+  return {
+    kind: LAPSE_PROPOSAL_TASK,
+    set_max: 50,
+    handle: async (set) => {
+      await database.transaction(async (tx) => {
+        const tasks = await set.lock(tx);
+        for (const { account_id, record_id } of tasks) {
+          const proposal = await lockProposal(tx, account_id, record_id);
+          if (proposal?.status !== "pending") continue;
+          const outcome = "It was not confirmed within 72 hours.";
+          endProposal(tx, proposal, { status: "lapsed", outcome, actor: "worker" }, set.now);
+        }
+        set.finish(tx, tasks);
+      });
+    },
+  };
+}
+
 async function runProposal(
   tx: Transaction,
   keyring: Keyring,
@@ -51,7 +71,7 @@ async function runProposal(
   proposal: SealedProposal,
   now: Date,
 ): Promise<void> {
-  if (proposal.confirmations < CONFIRMATIONS_NEEDED) {
+  if (!isApproved(proposal, proposalAccount(proposal), proposal.votes)) {
     throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
   }
   const failure = await runUseCase(tx, keyring, use_case, proposal, now);
@@ -79,6 +99,7 @@ async function runUseCase(
     idempotency: null,
     actor: `proposal:${id}`,
     approval: "given",
+    operator_approval: proposal.votes.some(({ voter }) => voter.is_operator),
   };
   const verdict = await runOnce(tx, use_case, command, now);
   return "refusal" in verdict ? verdict.refusal.sentence : null;

@@ -1,11 +1,11 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { runProposalKind, type VoteChoice, type Voter } from "./model.ts";
 import { recordVote } from "./record-vote.ts";
-import { lockProposal } from "./store.ts";
+import { findAccountOfPending, lockProposal, type SealedProposal } from "./store.ts";
 
 type VoteInput = { proposal_id: string; verdict: VoteChoice; reason: string };
 
@@ -16,8 +16,7 @@ export function voteOnProposal(
   { proposal_id, verdict, reason }: VoteInput,
 ): Promise<void> {
   return database.transaction(async (tx) => {
-    const { account_id } = voter;
-    const proposal = isId(proposal_id) && (await lockProposal(tx, account_id, proposal_id));
+    const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));
     if (!proposal) throw Refusal.of([notFound("proposal_id")]);
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
     const now = clock.now();
@@ -26,6 +25,18 @@ export function voteOnProposal(
       enqueueTasks(tx, [taskNow(runProposalKind(proposal.kind), proposal, now)]);
     }
   });
+}
+
+/** A proposal of the voter's account, or one that the operator's members vote on. */
+async function lockVisible(
+  tx: Transaction,
+  { account_id, is_operator }: Pick<Voter, "account_id" | "is_operator">,
+  id: string,
+): Promise<SealedProposal | undefined> {
+  const own = await lockProposal(tx, account_id, id);
+  if (own || !is_operator) return own;
+  const elsewhere = await findAccountOfPending(tx, id);
+  return elsewhere === undefined ? undefined : lockProposal(tx, elsewhere, id);
 }
 
 const VOTE_ELSEWHERE =

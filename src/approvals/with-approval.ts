@@ -1,8 +1,9 @@
+import { findKeyCreators } from "../accounts/api-key-store.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
-import type { Content, Detail, Proposal } from "./model.ts";
+import type { Content, Detail, Proposal, Voters } from "./model.ts";
 import { newProposal, recordProposals } from "./record-proposals.ts";
 import { renderProposal } from "./render.ts";
 import type { NewProposal, Proposer } from "./store.ts";
@@ -33,18 +34,22 @@ type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   detailsOf?: (loaded: Loaded, command: Command<Input>) => Detail[];
   /** Needs two members whatever the amount. */
   alwaysNeeds?: (loaded: Loaded, command: Command<Input>) => boolean;
+  /** Needs two members whatever the amount, one of them the operator's. */
+  needsOperator?: (loaded: Loaded, command: Command<Input>) => boolean;
   /** The input to store, when it must include what the members saw. */
   inputOf?: (loaded: Loaded, command: Command<Input>) => Input;
 };
 
 /** The data used to decide on a command that becomes a proposal. */
-type LoadedAlone<Loaded> = { loaded: Loaded; amount_usd: bigint | null };
+type LoadedAlone<Loaded> = { loaded: Loaded; amount_usd: bigint | null; voters: Voters };
 type LoadedWithApproval<Loaded> = {
   /** For the commands that run at once. */
   inner: Loaded;
   /** For each command that becomes a proposal, by its id. */
   to_propose: ReadonlyMap<string, LoadedAlone<Loaded>>;
   account_keys: AccountKeys;
+  /** Who created the API keys that proposed something. */
+  key_creators: ReadonlyMap<string, string>;
 };
 type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 
@@ -107,24 +112,33 @@ async function loadWithApproval<Input, Loaded, Output>(
   tx: Transaction,
   commands: readonly Command<Input>[],
 ): Promise<LoadedWithApproval<Loaded>> {
-  const { limit_usd, alwaysNeeds, amountOf, keyring } = options;
+  const { limit_usd, alwaysNeeds, needsOperator, amountOf, keyring } = options;
   const inner = await use_case.load(tx, commands);
-  const checked = commands.filter(
-    (command) => limit_usd !== undefined || alwaysNeeds?.(inner, command),
-  );
+  const isNeeded = (command: Command<Input>) =>
+    alwaysNeeds?.(inner, command) || needsOperator?.(inner, command);
+  const checked = commands.filter((command) => limit_usd !== undefined || isNeeded(command));
   const toUsd: ToUsd = checked.length > 0 ? await options.usdValue(tx) : () => null;
   const to_propose = new Map<string, LoadedAlone<Loaded>>();
   for (const command of checked) {
     const amount = amountOf(inner, command);
     const amount_usd = amount && toUsd(amount);
     const is_within = limit_usd === undefined || (amount_usd !== null && amount_usd <= limit_usd);
-    if (is_within && !alwaysNeeds?.(inner, command)) continue;
-    to_propose.set(command.id, { loaded: await use_case.load(tx, [command]), amount_usd });
+    if (is_within && !isNeeded(command)) continue;
+    const voters = needsOperator?.(inner, command) ? "with_operator" : "members";
+    to_propose.set(command.id, { loaded: await use_case.load(tx, [command]), amount_usd, voters });
   }
-  const account_ids = commands
-    .filter(({ id }) => to_propose.has(id))
-    .map(({ account_id }) => account_id);
-  return { inner, to_propose, account_keys: await keyring.openAccounts(tx, account_ids) };
+  const proposing = commands.filter(({ id }) => to_propose.has(id));
+  const [account_keys, key_creators] = await Promise.all([
+    keyring.openAccounts(
+      tx,
+      proposing.map(({ account_id }) => account_id),
+    ),
+    findKeyCreators(
+      tx,
+      proposing.map(({ credential_id }) => credential_id),
+    ),
+  ]);
+  return { inner, to_propose, account_keys, key_creators };
 }
 
 type Verdicts<Output> = Map<string, Verdict<Outcome<Output>>>;
@@ -150,7 +164,7 @@ function decideAtOnce<Input, Loaded, Output>(
 function decideToPropose<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
-  { to_propose, account_keys }: LoadedWithApproval<Loaded>,
+  { to_propose, account_keys, key_creators }: LoadedWithApproval<Loaded>,
   commands: readonly Command<Input>[],
   now: Date,
 ): Verdicts<Output> {
@@ -158,17 +172,22 @@ function decideToPropose<Input, Loaded, Output>(
   for (const command of commands) {
     const alone = to_propose.get(command.id);
     if (!alone) continue;
-    const asked = { ...command, approval: "asked" as const };
+    const operator_approval = alone.voters === "with_operator";
+    const asked = { ...command, approval: "asked" as const, operator_approval };
     const verdict = use_case.decide(alone.loaded, [asked], now).get(command.id)!;
     if ("refusal" in verdict) {
       verdicts.set(command.id, verdict);
       continue;
     }
     const { subject } = verdict;
-    const proposer = proposerOf(command);
+    const proposal = proposalOf(use_case.name, options, alone, command, now);
     const proposed: NewProposal = {
-      proposal: proposalOf(use_case.name, options, alone, { command, proposer, now }),
-      proposer,
+      proposal: {
+        ...proposal,
+        proposed_by_person:
+          proposal.proposed_by_person ?? key_creators.get(command.credential_id) ?? null,
+      },
+      proposer: proposerOf(command),
       content: contentOf(options, alone.loaded, command),
       subject_id: subject?.subject_id ?? null,
       key: subject?.key ?? account_keys.get(command.account_id)!,
@@ -181,8 +200,9 @@ function decideToPropose<Input, Loaded, Output>(
 function proposalOf<Input, Loaded>(
   kind: string,
   options: ApprovalOptions<Input, Loaded>,
-  { loaded, amount_usd }: LoadedAlone<Loaded>,
-  { command, proposer, now }: { command: Command<Input>; proposer: Proposer | null; now: Date },
+  { loaded, amount_usd, voters }: LoadedAlone<Loaded>,
+  command: Command<Input>,
+  now: Date,
 ): Proposal {
   const proposed = {
     account_id: command.account_id,
@@ -190,9 +210,9 @@ function proposalOf<Input, Loaded>(
     record_id: options.recordIdOf(command),
     amount_usd,
     summary: options.summaryOf(loaded, command),
-    voters: "members" as const,
+    voters,
   };
-  return newProposal(proposed, actorOf(command), proposer, now);
+  return newProposal(proposed, actorOf(command), proposerOf(command), now);
 }
 
 /** The member who sent the command, if any: proposing counts as a confirmation. */

@@ -1,10 +1,13 @@
 import type { Command } from "commander";
+import { listApiKeys } from "../accounts/api-key-store.ts";
 import { recordAudit } from "../accounts/audit.ts";
 import { createApiKey } from "../accounts/create-api-key.ts";
 import { makeApiKey } from "../accounts/model.ts";
+import { hashEmail } from "../accounts/person-email.ts";
 import { revokeApiKey } from "../accounts/revoke-api-key.ts";
-import { findAccount, findOperator, listApiKeys } from "../accounts/store.ts";
+import { findAccount, findMember, findOperator, findPerson } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
+import type { Session } from "../platform/db/database.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -13,6 +16,7 @@ import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 type ReasonOption = { reason: string };
+type CreateOptions = ReasonOption & { account?: string; name: string; creator?: string };
 
 export function addKeyCommands(program: Command): void {
   const keys = program.command("keys").description("manage API keys and the encryption master key");
@@ -22,9 +26,13 @@ export function addKeyCommands(program: Command): void {
     .description("create an API key; it is shown only once")
     .option("--account <name or id>", "whose key it is (default: the first account)")
     .option("--name <name>", "a name that says what the key is for", "created on the command line")
+    .option(
+      "--creator <address>",
+      "e-mail of the member it is for: counts as the proposer of what the key requests",
+    )
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
-    .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
+    .action(async (options: JsonOption & CreateOptions) => {
       const { key, api_key } = await withCore((core) => create(core, options));
       print(options, { api_key: { ...api_key, key } }, [
         key,
@@ -89,10 +97,7 @@ const AFTER_ROTATION: Readonly<Record<Rotation["kept_in"], string>> = {
   "key service": "Old master keys in settings or the data directory are no longer needed.",
 };
 
-async function create(
-  { database, index_key, clock, config }: Core,
-  options: ReasonOption & { account?: string; name: string },
-) {
+async function create({ database, index_key, clock, config }: Core, options: CreateOptions) {
   const account = options.account
     ? await findAccount(database, options.account)
     : await findOperator(database);
@@ -101,11 +106,25 @@ async function create(
   }
   const key = makeApiKey(config.mode);
   const { name, reason } = options;
-  const input = { account_id: account.id, name, key, actor: "command line", reason } as const;
+  const created_by_person = await findCreator(database, index_key, account.id, options.creator);
+  const by = { actor: "command line", reason } as const;
+  const input = { account_id: account.id, name, key, created_by_person, ...by };
   const api_key = await database.transaction(async (tx) =>
     createApiKey(tx, index_key, input, clock.now()),
   );
   return { key, api_key };
+}
+
+async function findCreator(
+  database: Session,
+  index_key: Buffer,
+  account_id: string,
+  email: string | undefined,
+): Promise<string | null> {
+  if (email === undefined) return null;
+  const person = await findPerson(database, hashEmail(index_key, email));
+  if (person && (await findMember(database, account_id, person.id))) return person.id;
+  throw new StartupError(`${email} is not a member of the account; see sliproad members list.`);
 }
 
 async function rotate(core: Core, reason: string, progress: Progress): Promise<Rotation> {

@@ -13,6 +13,7 @@ import {
   listMembers,
 } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
+import { NEW_MEMBER_WAIT_MS } from "../approvals/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -163,7 +164,8 @@ async function create(core: Core, { email, role, account: wanted, reason }: Crea
   const account = await accountOf(core, wanted);
   const password = randomBytes(PASSWORD_BYTES).toString("base64url");
   const password_hash = await hashPassword(password);
-  const input = { account_id: account.id, email, password_hash, role, reason };
+  const vote_wait_ms = core.config.mode === "live" ? NEW_MEMBER_WAIT_MS : 0;
+  const input = { account_id: account.id, email, password_hash, role, vote_wait_ms, reason };
   return inWords(
     database.transaction(async (tx) => {
       const known = await findPerson(tx, hashEmail(index_key, email));

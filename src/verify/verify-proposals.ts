@@ -20,6 +20,7 @@ const ENDS: Record<ProposalStatus, string | null> = {
   confirmed: null,
   rejected: "proposal.reject",
   void: "proposal.void",
+  lapsed: "proposal.lapsed",
   done: "proposal.done",
   failed: "proposal.failed",
 };
@@ -87,7 +88,7 @@ function faultOf(row: Row, entries: readonly Entry[]): string | null {
       ["proposal.create", "proposal.confirm"].includes(action) && actor.startsWith("member:"),
   );
   const agreed = new Set(members.map(({ actor }) => actor)).size;
-  const is_agreed_upon = !["pending", "rejected", "void"].includes(row.status);
+  const is_agreed_upon = !["pending", "rejected", "void", "lapsed"].includes(row.status);
   return is_agreed_upon && agreed < CONFIRMATIONS_NEEDED
     ? `it was executed with the approval of ${agreed} members`
     : null;

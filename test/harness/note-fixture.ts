@@ -1,5 +1,5 @@
+import { findActiveKeys } from "../../src/accounts/api-key-store.ts";
 import { revokeApiKey } from "../../src/accounts/revoke-api-key.ts";
-import { findActiveKeys } from "../../src/accounts/store.ts";
 import type { Core } from "../../src/app/open-app.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
 import type { Idempotency, UseCase, Verdict } from "../../src/platform/commands/use-case.ts";

@@ -18,6 +18,8 @@ export type Command<Input> = {
   actor?: `member:${string}` | `proposal:${string}` | "command line";
   /** Two-person approval was requested or granted: permits what only an approval may permit. */
   approval?: "asked" | "given";
+  /** One of the two was, or has to be, a member of the operator's account. */
+  operator_approval?: boolean;
 };
 
 /** The person whose data an answer contains: the stored copy is encrypted with their key. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { findActiveKeys } from "../../../src/accounts/store.ts";
+import { findActiveKeys } from "../../../src/accounts/api-key-store.ts";
 import { type Core, openCore } from "../../../src/app/open-app.ts";
 import { type Answer, createExecutor } from "../../../src/platform/commands/executor.ts";
 import type { Idempotency } from "../../../src/platform/commands/use-case.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findActiveKeys } from "../../../src/accounts/store.ts";
+import { findActiveKeys } from "../../../src/accounts/api-key-store.ts";
 import { type Core, openCore } from "../../../src/app/open-app.ts";
 import { createExecutor, type ExecutorDeps } from "../../../src/platform/commands/executor.ts";
 import { addOpenApi } from "../../../src/platform/http/docs.ts";
