@@ -175,7 +175,7 @@ describe("a proposal made with a key", () => {
     await ben.confirm(id);
     expect(await waitForEnd(server, id)).toMatchObject({
       status: "failed",
-      outcome: "The user's balance is 249 usdc.",
+      outcome: "The user's balance on polygon is 249 usdc.",
     });
     expect(await user.owed()).toBe(249);
     expect(await user.refunds()).toHaveLength(1);
