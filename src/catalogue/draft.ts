@@ -2,7 +2,6 @@ import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { parseDate } from "./dates.ts";
-import { checkMetadata, type Metadata } from "./metadata.ts";
 import { hasControlCharacters, hasForbiddenCharacters, isBlank, isLongerThan } from "./text.ts";
 
 /**
@@ -132,12 +131,4 @@ export function checkPastDate<Name extends string>(
   } else {
     draft.values[name] = date;
   }
-}
-
-export function readMetadata<Name extends string>(draft: Draft<Name>): Metadata | null {
-  const { metadata } = draft.input;
-  if (isBlank(metadata) || !draft.found.isSound("metadata")) return null;
-  const problems = checkMetadata(metadata, `${draft.object}.metadata`);
-  draft.found.add(problems);
-  return problems.length === 0 ? { ...(metadata as Metadata) } : null;
 }

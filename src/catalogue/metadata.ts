@@ -7,9 +7,19 @@ const METADATA_KEYS_MAX = 50;
 const METADATA_KEY_LENGTH_MAX = 40;
 const METADATA_VALUE_LENGTH_MAX = 500;
 
-/** What is wrong with a caller's metadata; `field` is its path. Absent or null is valid. */
-export function checkMetadata(value: unknown, field: string): Problem[] {
-  if (value === undefined || value === null) return [];
+/** A caller's own keys and values; null when there are none, or they are invalid and reported. */
+export function readMetadata(
+  value: unknown,
+  field: string,
+  report: (field: string, code: ErrorCode, message: string) => void,
+): Metadata | null {
+  if (value === undefined || value === null) return null;
+  const problems = findProblems(value, field);
+  for (const { field: place, code, message } of problems) report(place, code, message);
+  return problems.length === 0 ? { ...(value as Metadata) } : null;
+}
+
+function findProblems(value: NonNullable<unknown>, field: string): Problem[] {
   if (typeof value !== "object" || Array.isArray(value)) {
     return [problem(field, "record_invalid", "Send metadata as a flat object of keys and values.")];
   }

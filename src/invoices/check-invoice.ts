@@ -1,5 +1,6 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { readMetadata } from "../catalogue/metadata.ts";
 import { lowerAscii, textOf, upperAscii } from "../catalogue/text.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -7,14 +8,7 @@ import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platf
 import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
 import type { InvoiceDocument, InvoiceItem, Miscellaneous, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
-import {
-  compactObject,
-  type Fields,
-  listOf,
-  objectOf,
-  readFields,
-  readInvoiceMetadata,
-} from "./read-fields.ts";
+import { compactObject, type Fields, listOf, objectOf, readFields } from "./read-fields.ts";
 import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
 
@@ -302,8 +296,8 @@ function readTags(fields: Fields, value: unknown): string[] | undefined {
 /** The caller's own keys, and `notifications.creation`, the only nested one. */
 function readMiscellaneous(fields: Fields, value: unknown): Miscellaneous | undefined {
   const { notifications = null, ...rest } = objectOf(value);
-  const metadata = readInvoiceMetadata(fields, "miscellaneous", value && rest);
-  if (notifications === null) return metadata;
+  const metadata = readMetadata(value && rest, "miscellaneous", fields.report);
+  if (notifications === null) return metadata ?? undefined;
   const { creation, ...others } = objectOf(notifications);
   if (typeof creation === "boolean" && Object.keys(others).length === 0) {
     return { ...metadata, notifications: { creation } };

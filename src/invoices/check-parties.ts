@@ -2,6 +2,7 @@ import { checkBic, checkIban } from "../catalogue/bank-identifiers.ts";
 import { CHAINS, type Chain, isToken, TOKENS } from "../catalogue/chains.ts";
 import { isCountry } from "../catalogue/countries.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { readMetadata } from "../catalogue/metadata.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import { isId } from "../platform/ids.ts";
@@ -12,13 +13,7 @@ import {
   type PaymentOption,
   VCARD_NAMES,
 } from "./document.ts";
-import {
-  compactObject,
-  type Fields,
-  listOf,
-  objectOf,
-  readInvoiceMetadata,
-} from "./read-fields.ts";
+import { compactObject, type Fields, listOf, objectOf } from "./read-fields.ts";
 
 const NAME_MAX = 200;
 const EMAIL_MAX = 254;
@@ -62,7 +57,8 @@ function readParty(
     taxRegistration: text("taxRegistration", SHORT_MAX),
     companyRegistration: text("companyRegistration", SHORT_MAX),
     address: Object.keys(address).length > 0 ? address : undefined,
-    miscellaneous: readInvoiceMetadata(fields, `${field}.miscellaneous`, input.miscellaneous),
+    miscellaneous:
+      readMetadata(input.miscellaneous, `${field}.miscellaneous`, fields.report) ?? undefined,
   }) as PartyInfo;
 }
 

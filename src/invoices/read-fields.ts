@@ -1,4 +1,3 @@
-import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { Problems } from "../platform/problems.ts";
@@ -64,16 +63,4 @@ export function compactObject<Value extends object>(value: Value): Value {
   return Object.fromEntries(
     Object.entries(value).filter(([, item]) => item !== undefined),
   ) as Value;
-}
-
-/** A caller's own keys and values; undefined when there are none, or they are invalid. */
-export function readInvoiceMetadata(
-  fields: Fields,
-  field: string,
-  value: unknown,
-): Metadata | undefined {
-  const problems = checkMetadata(value, field);
-  for (const problem of problems) fields.report(problem.field, problem.code, problem.message);
-  const is_given = value !== undefined && value !== null && problems.length === 0;
-  return is_given ? { ...(value as Metadata) } : undefined;
 }

@@ -1,5 +1,5 @@
 import { minorDigits } from "../catalogue/currencies.ts";
-import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
+import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { isRail, type Rail } from "../catalogue/rails.ts";
 import { hasControlCharacters, isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
 import type { Mode } from "../platform/config/config.ts";
@@ -48,18 +48,13 @@ export function checkItems(
     const { report } = problems.within(`offramps[${index}]`);
     const is_object = typeof item === "object" && item !== null && !Array.isArray(item);
     const input = (is_object ? item : {}) as Record<string, unknown>;
-    const metadata_problems = checkMetadata(input.metadata, `offramps[${index}].metadata`);
-    problems.add(metadata_problems);
     return {
       ...checkPayment(input, report),
       reference: checkReference(input.reference, report),
       submitted_url: checkUrl(input.supporting_document_attributes, rules, report),
       document_id: null,
       invoice_id: checkInvoiceId(input.invoice_id, report),
-      metadata:
-        metadata_problems.length > 0 || isBlank(input.metadata)
-          ? {}
-          : { ...(input.metadata as Metadata) },
+      metadata: readMetadata(input.metadata, "metadata", report) ?? {},
     };
   });
   return { items: checked, problems: problems.list };

@@ -1,5 +1,5 @@
 import { orProposal } from "../approvals/render.ts";
-import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
+import { readMetadata } from "../catalogue/metadata.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Mode } from "../platform/config/config.ts";
@@ -201,14 +201,13 @@ function checkEdit(
   already: readonly Problem[],
 ): { requested: OfframpEdit; problems: readonly Problem[] } {
   const problems = new Problems(already);
+  const { report } = problems.within("offramp");
   const requested: OfframpEdit = {};
   if (input?.reference !== undefined) {
-    requested.reference = checkReference(input.reference, problems.within("offramp").report);
+    requested.reference = checkReference(input.reference, report);
   }
   if (input?.metadata !== undefined) {
-    const found = checkMetadata(input.metadata, "offramp.metadata");
-    problems.add(found);
-    if (found.length === 0) requested.metadata = { ...((input.metadata ?? {}) as Metadata) };
+    requested.metadata = readMetadata(input.metadata, "metadata", report) ?? {};
   }
   return { requested, problems: problems.list };
 }

@@ -15,7 +15,6 @@ import {
   FIRST_FOUNDING_DATE,
   isGiven,
   readDraft,
-  readMetadata,
   report,
   reportTooLong,
   requireField,
@@ -26,7 +25,7 @@ import {
   normaliseField,
   USUAL_RULES,
 } from "../catalogue/field-rules.ts";
-import type { Metadata } from "../catalogue/metadata.ts";
+import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   ACCOUNT_TYPES,
@@ -103,7 +102,7 @@ export function checkPaymentDetail(
   const rules = requirement ? checkRequirement(draft, requirement, beneficiary_type) : [];
   checkOtherIdentifiers(draft, rules);
   if (requirement) checkBankCountries(draft, requirement.bank_countries);
-  const metadata = readMetadata(draft);
+  const metadata = readMetadata(draft.input.metadata, "metadata", draft.found.report);
   return { problems: draft.problems, fields: { ...draft.values, metadata } };
 }
 

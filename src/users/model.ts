@@ -8,11 +8,10 @@ import {
   FIRST_FOUNDING_DATE,
   isGiven,
   readDraft,
-  readMetadata,
   report,
   requireField,
 } from "../catalogue/draft.ts";
-import type { Metadata } from "../catalogue/metadata.ts";
+import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { BENEFICIARY_TYPES, type BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -115,7 +114,7 @@ export function checkUser(
   }
   if (type === "business")
     requireField(draft, "company_name", "Send company_name: the legal name.");
-  const metadata = readMetadata(draft) ?? {};
+  const metadata = readMetadata(draft.input.metadata, "metadata", draft.found.report) ?? {};
   const { beneficiary_type: _, ...identity } = draft.values;
   return {
     problems: draft.problems,
