@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
@@ -10,17 +11,9 @@ export function insertAccount(
   tx: Transaction,
   account: Pick<Account, "id" | "name" | "is_operator" | "webhooks_enabled_at" | "created_at">,
 ): void {
-  tx.write(
-    `insert into accounts (id, name, is_operator, webhooks_enabled_at, created_at)
-     values ($1, $2, $3, $4, $5)`,
-    [
-      account.id,
-      account.name,
-      account.is_operator,
-      account.webhooks_enabled_at,
-      account.created_at,
-    ],
-  );
+  const columns = `id uuid, name text, is_operator boolean, webhooks_enabled_at timestamptz,
+    created_at timestamptz`;
+  insertRows(tx, "accounts", columns, [account]);
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {

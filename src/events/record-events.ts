@@ -58,7 +58,6 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
       body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
       trace_id: findTrace(tx, row.account_id),
     })),
-    now,
   );
   noteUnsealed(
     tx,

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 
 export type EventRow = {
   account_id: string;
@@ -20,32 +21,14 @@ export type EventRow = {
 export function insertEvents(
   tx: Transaction,
   rows: readonly (EventRow & { body: Buffer; trace_id: string | null })[],
-  now: Date,
 ): void {
-  tx.write(
-    `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, change_id, role, app_id, counterpart_account_id, trace_id, created_at)
-     select *, $16 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
-       $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[], $11::uuid[], $12::text[],
-       $13::uuid[], $14::uuid[], $15::uuid[])`,
-    [
-      rows.map((row) => row.account_id),
-      rows.map((row) => row.id),
-      rows.map((row) => row.name),
-      rows.map((row) => row.record_id),
-      rows.map((row) => row.sequence),
-      rows.map((row) => row.from_status),
-      rows.map((row) => row.to_status),
-      rows.map((row) => row.facts),
-      rows.map((row) => row.subject_id),
-      rows.map((row) => row.body),
-      rows.map((row) => row.change_id),
-      rows.map((row) => row.role),
-      rows.map((row) => row.app_id),
-      rows.map((row) => row.counterpart_account_id),
-      rows.map((row) => row.trace_id),
-      now,
-    ],
+  insertRows(
+    tx,
+    "events",
+    `account_id uuid, id uuid, name text, record_id uuid, sequence int, from_status text,
+     to_status text, facts bytea, subject_id uuid, body bytea, change_id uuid, role text,
+     app_id uuid, counterpart_account_id uuid, trace_id uuid, created_at timestamptz`,
+    rows,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
 import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
@@ -214,25 +215,12 @@ export async function listNamedFiles(
 }
 
 export function insertKycFiles(tx: Transaction, files: readonly KycFile[]): void {
-  if (files.length === 0) return;
-  tx.write(
-    `insert into kyc_files (account_id, id, user_id, application_id, slot, file, visit_id, type,
-       size, hash, uploaded_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::uuid[],
-       $7::uuid[], $8::text[], $9::integer[], $10::bytea[], $11::timestamptz[])`,
-    [
-      files.map((file) => file.account_id),
-      files.map((file) => file.id),
-      files.map((file) => file.user_id),
-      files.map((file) => file.application_id),
-      files.map((file) => file.slot),
-      files.map((file) => file.file),
-      files.map((file) => file.visit_id),
-      files.map((file) => file.type),
-      files.map((file) => file.size),
-      files.map((file) => file.hash),
-      files.map((file) => file.uploaded_at),
-    ],
+  insertRows(
+    tx,
+    "kyc_files",
+    `account_id uuid, id uuid, user_id uuid, application_id uuid, slot text, file uuid,
+     visit_id uuid, type text, size integer, hash bytea, uploaded_at timestamptz`,
+    files,
   );
 }
 

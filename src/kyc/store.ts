@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 type EndReason = "replaced" | "expired";
@@ -45,16 +46,8 @@ export function insertTokens(
   tx: Transaction,
   tokens: readonly (FoundToken & { token_hash: Buffer })[],
 ): void {
-  tx.write(
-    `insert into kyc_tokens (token_hash, account_id, session_id, visit_id)
-     select * from unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::uuid[])`,
-    [
-      tokens.map((token) => token.token_hash),
-      tokens.map((token) => token.account_id),
-      tokens.map((token) => token.session_id),
-      tokens.map((token) => token.visit_id),
-    ],
-  );
+  const columns = "token_hash bytea, account_id uuid, session_id uuid, visit_id uuid";
+  insertRows(tx, "kyc_tokens", columns, tokens);
 }
 
 export async function findKycSession(
@@ -96,22 +89,12 @@ export function listOpenSessions(
 }
 
 export function insertKycSessions(tx: Transaction, sessions: readonly KycSession[]): void {
-  tx.write(
-    `insert into kyc_sessions (account_id, id, user_id, command_id, created_at, expires_at,
-       ended_at, end_reason, birth_date_hash)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[],
-       $6::timestamptz[], $7::timestamptz[], $8::text[], $9::bytea[])`,
-    [
-      sessions.map((row) => row.account_id),
-      sessions.map((row) => row.id),
-      sessions.map((row) => row.user_id),
-      sessions.map((row) => row.command_id),
-      sessions.map((row) => row.created_at),
-      sessions.map((row) => row.expires_at),
-      sessions.map((row) => row.ended_at),
-      sessions.map((row) => row.end_reason),
-      sessions.map((row) => row.birth_date_hash),
-    ],
+  insertRows(
+    tx,
+    "kyc_sessions",
+    `account_id uuid, id uuid, user_id uuid, command_id uuid, created_at timestamptz,
+     expires_at timestamptz, ended_at timestamptz, end_reason text, birth_date_hash bytea`,
+    sessions,
   );
 }
 
