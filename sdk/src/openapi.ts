@@ -971,7 +971,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the webhook secret
-         * @description Until the switch, `X-Webhook-Signature` is made with the old secret and `webhook- signature` carries both signatures. Then only the new secret signs.
+         * @description Until the switch, `X-Webhook-Signature` is made with the old secret and `webhook-signature` carries both signatures. Then only the new secret signs.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -3017,6 +3017,14 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Records per page. */
+        Limit: number;
+        /** @description Id of the last record of the previous page. */
+        StartingAfter: string;
+        /** @description ISO 8601: only records created after this time. */
+        CreatedAfter: string;
+        /** @description ISO 8601: only records created before this time. */
+        CreatedBefore: string;
         /** @description A request that repeats the key gets the first answer again. */
         IdempotencyKey: string;
         /** @description Id of the app. */
@@ -3067,13 +3075,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 /** @description The general KYC status. */
                 status?: components["schemas"]["KycStatus"];
             };
@@ -3555,13 +3563,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["PaymentDetailStatus"];
             };
             header?: never;
@@ -4438,13 +4446,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 /** @description Only quotes with this status. */
                 status?: components["schemas"]["QuoteStatus"];
             };
@@ -5050,13 +5058,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
                 /** @description Only offramps of this quote. */
@@ -5206,13 +5214,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
                 /** @description Only offramps of this quote. */
@@ -5998,13 +6006,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
             path: {
@@ -6066,13 +6074,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
             path: {
@@ -6198,13 +6206,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 /** @description Only refunds with this status. */
                 status?: components["schemas"]["RefundStatus"];
             };
@@ -6347,13 +6355,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["OnrampStatus"];
             };
             header?: never;
@@ -6594,13 +6602,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["DepositStatus"];
             };
             header?: never;
@@ -7016,7 +7024,7 @@ export interface operations {
                 take?: number;
                 skip?: number;
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description Whole words of number, names, e-mails, order, tags or transaction hash. */
                 search?: string;
                 /** @description May be repeated. */
@@ -7948,13 +7956,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
             path?: never;
@@ -8862,14 +8870,14 @@ export interface operations {
     listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description Events per page. */
-                limit?: number;
-                /** @description Id of the last event that you read. */
-                starting_after?: string;
-                /** @description ISO 8601: only events created after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only events created before this time. */
-                created_before?: string;
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
                 event?: components["schemas"]["EventName"];
             };
             header?: never;
@@ -8973,13 +8981,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["DeliveryStatus"];
             };
             header?: never;
@@ -9127,13 +9135,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Records per page. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Id of the last record of the previous page. */
-                starting_after?: string;
+                starting_after?: components["parameters"]["StartingAfter"];
                 /** @description ISO 8601: only records created after this time. */
-                created_after?: string;
+                created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
-                created_before?: string;
+                created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["ProposalStatus"];
             };
             header?: never;

@@ -20,6 +20,9 @@ export type Actor =
   | "first start"
   | "worker";
 
+/** Who acted and why, for the audit log. */
+export type By = { actor: Actor; reason: string };
+
 /** The actor of a command. */
 export function actorOf(command: { credential_id: string; actor?: Actor }): Actor {
   return command.actor ?? `api_key:${command.credential_id}`;

@@ -65,7 +65,7 @@ export async function openApp(
     public_url: publicUrl,
     log,
   };
-  const parts = { ...partners, catalogue, tokens, files, sender };
+  const parts = { ...partners, clock, catalogue, tokens, files, sender };
   const { modules, deliveries } = await openModules(module_core, parts);
   const handlers = modules.flatMap(({ tasks = [] }) => tasks);
   const worker: Worker = withDeliveries(deliveries, { database, clock, log, handlers });

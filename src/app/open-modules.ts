@@ -15,15 +15,19 @@ import type { FileStore } from "../partners/files/file-store.ts";
 import { createReviewerIdentity } from "../partners/identity/reviewers.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import { openPaymentDetailsModule } from "../payment-details/open.ts";
+import type { Clock, SandboxClock } from "../platform/clock.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { openPlatformModule } from "../platform/open.ts";
 import { openPricesModule } from "../prices/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
 import { openUsersModule } from "../users/open.ts";
+import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
 import { openDocuments, type Partners } from "./open-partners.ts";
 
 type Parts = Partners & {
+  /** The clock that the sandbox can move. */
+  clock: Clock & SandboxClock;
   catalogue: Catalogue;
   tokens: TokenPort;
   files: FileStore;
@@ -35,7 +39,7 @@ type Parts = Partners & {
  * routes, pages and background work in its `open.ts`.
  */
 export async function openModules(core: ModuleCore, parts: Parts) {
-  const { catalogue, chain, bank, files, sender, tokens } = parts;
+  const { catalogue, chain, bank, clock, files, sender, tokens } = parts;
   const { identity = createReviewerIdentity() } = parts;
   const documents = openDocuments(core.mode, sender);
   const webhooks = openWebhooksModule(core, { sender });
@@ -50,7 +54,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openPlatformModule(core),
     openAccountsModule(core, { existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),
-    openAppsModule(core),
+    openAppsModule(core, { sender, skipDeliveries }),
     webhooks,
     openUsersModule(core, { catalogue }),
     kyc,
@@ -60,7 +64,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals }),
-    openSandboxModule(core, { chain, bank, offramps, invoices }),
+    openSandboxModule(core, { clock, chain, bank, offramps, invoices }),
     openDocsModule(core),
   ];
   return { modules, deliveries: webhooks.deliveries };

@@ -1,22 +1,17 @@
+import type { Static } from "typebox";
 import { textOf } from "../catalogue/text.ts";
 import { RAMP_EVENTS, type RampEvent } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
+import type { Sound } from "../platform/http/sound.ts";
 import { Problems, quoted } from "../platform/problems.ts";
-import { APP_FLOWS, type AppFlow } from "./model.ts";
+import { APP_FLOWS, type AppFlow, REDIRECTS_MAX } from "./model.ts";
 import { findBadRedirect } from "./redirect-uris.ts";
+import type { CreateAppBody } from "./schemas.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "./webhook-secrets.ts";
 
-/** The fields of an application that a caller may send. */
-type AppInput = {
-  name?: string | null;
-  flow?: string | null;
-  redirect_uris?: readonly (string | undefined)[] | null;
-  webhook_url?: string | null;
-  webhook_secret?: string | null;
-  webhook_headers?: Readonly<Record<string, unknown>> | null;
-  events?: readonly (string | undefined)[] | null;
-  is_ordered?: boolean | null;
-};
+/** The fields of an application that a caller may send; a change may leave out the name. */
+type AppInput = Sound<Omit<Static<typeof CreateAppBody>["app"], "name">> & { name?: string | null };
 
 export type CheckedApp = {
   name?: string;
@@ -37,12 +32,8 @@ export type AppRules = {
 
 const NAME_MAX = 100;
 const URL_MAX = 2048;
-export const REDIRECTS_MAX = 20;
-/** More than there are, because a list may contain duplicates. */
-export const EVENTS_MAX = 20;
 const HEADERS_MAX = 20;
 const HEADER_VALUE_MAX = 1_000;
-const SECRET = /^[\x21-\x7e]{12,200}$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 /** Headers that the sender sets, or that control the connection. */
@@ -93,7 +84,7 @@ export function checkApp(
   }
   if (input.webhook_secret != null) {
     fields.webhook_secret = input.webhook_secret;
-    if (!SECRET.test(input.webhook_secret)) report("webhook_secret", SECRET_MESSAGE);
+    if (!isWebhookSecret(input.webhook_secret)) report("webhook_secret", SECRET_MESSAGE);
   }
   if (input.webhook_headers !== undefined) {
     fields.webhook_headers = checkHeaders(input.webhook_headers ?? {}, report);
@@ -107,12 +98,6 @@ export function checkApp(
   }
   if (input.is_ordered != null) fields.is_ordered = input.is_ordered;
   return { fields, problems: problems.list };
-}
-
-export const SECRET_MESSAGE = "Send 12 to 200 printable characters without spaces.";
-
-export function isWebhookSecret(text: string): boolean {
-  return SECRET.test(text);
 }
 
 function refuseWebhookUrl(text: string, { mode, refuseUrl }: AppRules): string | null {

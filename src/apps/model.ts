@@ -2,8 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { RampEvent } from "../events/model.ts";
 import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
 
+/** Wakes an application's sender; `webhooks/delivery` handles it. */
+export const DELIVER_TASK = "deliver-webhooks";
+
 export const APP_FLOWS = ["authorization_code", "client_credentials"] as const;
 export type AppFlow = (typeof APP_FLOWS)[number];
+
+export const REDIRECTS_MAX = 20;
+/** More than there are, because a list may contain duplicates. */
+export const EVENTS_MAX = 20;
 
 type WebhookState = "active" | "paused" | "disabled";
 
@@ -56,6 +63,21 @@ export type App = Health & {
   deleted_at: Date | null;
 };
 
+/** An application with the account setting that decides whether anything is sent to it. */
+export type Endpoint = App & { webhooks_enabled_at: Date | null };
+
+/** Why nothing is sent to this application; null when it is set up completely. */
+export function missingSetup(endpoint: Endpoint): string | null {
+  if (endpoint.webhooks_enabled_at === null) {
+    return "Webhooks are not enabled for this account; ask the operator to enable them.";
+  }
+  if (endpoint.webhook_url === null && endpoint.webhook_secret === null) {
+    return "Set a webhook URL and a webhook secret.";
+  }
+  if (endpoint.webhook_url === null) return "Set a webhook URL.";
+  return endpoint.webhook_secret === null ? "Set a webhook secret." : null;
+}
+
 /** A person's consent that an application acts for one of their accounts. */
 export type AppGrant = {
   /** The granting account. */
@@ -78,11 +100,6 @@ export function hashClientSecret(index_key: Buffer, app_id: string, secret: stri
   return keyedHash(index_key, "client secret", app_id, secret);
 }
 
-/** The Standard Webhooks format: the text after `whsec_` is the base64 of the key. */
-export function makeWebhookSecret(): string {
-  return `whsec_${randomBytes(SECRET_RANDOM_BYTES).toString("base64")}`;
-}
-
 export type SealedColumn = "webhook_secret" | "webhook_secret_next" | "webhook_headers";
 
 /** Seals a secret of an application with its account's key. */
@@ -102,6 +119,16 @@ export function openForApp(
   sealed: Buffer,
 ): string {
   return open(account_key, placeOf(app, column), sealed).toString();
+}
+
+/** Sealed custom headers; null when there are none. */
+export function sealHeaders(
+  account_key: Buffer,
+  app: { account_id: string; id: string },
+  headers: Readonly<Record<string, string>>,
+): Buffer | null {
+  if (Object.keys(headers).length === 0) return null;
+  return sealForApp(account_key, app, "webhook_headers", JSON.stringify(headers));
 }
 
 /** The names of an application's custom headers; their values are secrets. */

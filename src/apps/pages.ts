@@ -4,9 +4,10 @@ import { RAMP_EVENTS } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
-import type { AppForm } from "./check-new-app.ts";
+import type { AppForm } from "./app-form.ts";
 import type { Applications } from "./load-applications.ts";
 import type { App, AppFlow } from "./model.ts";
+import type { AppOutcome } from "./render.ts";
 
 export const APPS_PATH = "/dashboard/apps";
 
@@ -19,27 +20,21 @@ const FLOW_WORDS: Record<AppFlow, string> = {
   client_credentials: "Client credentials",
 };
 
-/** Secrets that are shown this one time and stored nowhere in clear. */
-export type Secrets = {
-  app_name: string;
-  client_id: string;
-  client_secret: string;
-  webhook_secret: string | null;
-};
-
 export function appsPage(options: {
   mode: Mode;
   session: MemberSession;
   applications: Applications;
-  form: AppForm;
-  problems: readonly string[];
-  secrets: Secrets | null;
+  /** What was submitted, when it was refused. */
+  form?: AppForm;
+  problems?: readonly string[];
+  /** An application whose new secrets are shown this one time. */
+  made?: AppOutcome;
 }): Html {
-  const { mode, session, applications, form, problems, secrets } = options;
+  const { mode, session, applications, form, problems = [], made } = options;
   const { apps, consents } = applications;
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Applications</h1></div>
-${secrets && secretsSection(secrets)}
+${made && secretsSection(made)}
 ${
   apps === null
     ? html`<section class="card"><h2>Applications of ${session.account_name}</h2>
@@ -50,15 +45,16 @@ ${consentsSection(session, consents)}`;
   return page({ title: "Applications", mode, session, body });
 }
 
-function secretsSection({ app_name, client_id, client_secret, webhook_secret }: Secrets): Html {
+function secretsSection({ endpoint, revealed }: AppOutcome): Html {
+  const { client_secret, webhook_secret } = revealed;
   return html`<section class="card notice" role="status" aria-labelledby="secrets-title">
 <h2 id="secrets-title">Store these now: they are not shown again</h2>
 <dl>
-<div><dt>Application</dt><dd>${app_name}</dd></div>
-<div><dt>Client ID</dt><dd><code>${client_id}</code></dd></div>
+<div><dt>Application</dt><dd>${endpoint.name}</dd></div>
+<div><dt>Client ID</dt><dd><code>${endpoint.id}</code></dd></div>
 <div><dt>Client secret</dt><dd><code>${client_secret}</code></dd></div>
 ${
-  webhook_secret !== null &&
+  webhook_secret !== undefined &&
   html`<div><dt>Webhook secret</dt><dd><code>${webhook_secret}</code></dd></div>`
 }
 </dl>
@@ -104,7 +100,12 @@ function usedCell(session: MemberSession, app: App): Html | string {
 <button type="submit" aria-label="Reset ${app.name} to not yet used">Reset</button></form>`;
 }
 
-function newSection(session: MemberSession, form: AppForm, problems: readonly string[]): Html {
+function newSection(
+  session: MemberSession,
+  form: AppForm | undefined,
+  problems: readonly string[],
+): Html {
+  const { flow: chosen = "authorization_code", events = [] } = form ?? {};
   return html`<section class="card" aria-labelledby="new-title">
 <h2 id="new-title">New application</h2>
 ${
@@ -115,29 +116,29 @@ ${
 }
 <form class="narrow" method="post" action="${APPS_PATH}">${csrfField(session.csrf)}
 <label for="name">Name, as shown to users</label>
-<input id="name" name="name" required maxlength="100" value="${form.name}">
+<input id="name" name="name" required maxlength="100" value="${form?.name}">
 <fieldset><legend>Flow</legend>
 ${(Object.keys(FLOW_NAMES) as AppFlow[]).map(
   (flow) =>
     html`<label class="check"><input type="radio" name="flow" value="${flow}"${
-      form.flow === flow && html` checked`
+      flow === chosen && html` checked`
     }> ${FLOW_NAMES[flow]}</label>`,
 )}</fieldset>
 <label for="redirect_uris">Redirect URLs, one per line</label>
 <textarea id="redirect_uris" name="redirect_uris" rows="3" spellcheck="false"
-  aria-describedby="redirect-hint">${form.redirect_uris}</textarea>
+  aria-describedby="redirect-hint">${form?.redirect_uris}</textarea>
 <p class="hint" id="redirect-hint">Only for the authorization code flow. https, or http on
 localhost.</p>
 <label for="webhook_url">Webhook URL (optional)</label>
 <input id="webhook_url" name="webhook_url" inputmode="url" spellcheck="false"
-  value="${form.webhook_url}">
+  value="${form?.webhook_url}">
 <label for="webhook_secret">Webhook secret (leave empty to generate one)</label>
 <input id="webhook_secret" name="webhook_secret" autocomplete="off" spellcheck="false">
 <fieldset><legend>Events in addition to invoice events</legend>
 ${RAMP_EVENTS.map(
   (event) =>
     html`<label class="check"><input type="checkbox" name="events" value="${event}"${
-      form.events.includes(event) && html` checked`
+      events.includes(event) && html` checked`
     }> <code>${event}</code></label>`,
 )}</fieldset>
 <button class="primary" type="submit">Create application</button>

@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import type { App, AppGrant, Health } from "./model.ts";
+import type { Page } from "../platform/http/list.ts";
+import type { App, AppGrant, Endpoint, Health } from "./model.ts";
 
 export function insertApp(tx: Transaction, app: App): void {
   tx.write(
@@ -88,7 +89,7 @@ export function updateAppGrantRevoked(
 export function listEndpoints(
   session: Session,
   keys: readonly { account_id: string; id: string }[],
-): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+): Promise<Endpoint[]> {
   return session.query(
     `select apps.*, accounts.webhooks_enabled_at
      from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
@@ -100,10 +101,7 @@ export function listEndpoints(
 }
 
 /** The applications of an account and those that its members authorised. */
-export function listEndpointsFor(
-  session: Session,
-  account_id: string,
-): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+export function listEndpointsFor(session: Session, account_id: string): Promise<Endpoint[]> {
   return session.query(
     `select apps.*, accounts.webhooks_enabled_at
      from apps join accounts on accounts.id = apps.account_id
@@ -264,5 +262,61 @@ export function listEndpointVersions(
      join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
      where apps.deleted_at is null`,
     [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** An account's applications, newest first. */
+export function listEndpointPage(
+  session: Session,
+  account_id: string,
+  page: Page,
+): Promise<Endpoint[]> {
+  return session.query<Endpoint>(
+    `select apps.*, accounts.webhooks_enabled_at
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.account_id = $1 and apps.deleted_at is null and apps.id < $2 and apps.id >= $3
+     order by apps.id desc limit $4`,
+    [account_id, page.below_id, page.from_id, page.limit + 1],
+  );
+}
+
+type FailingEndpoint = {
+  id: string;
+  name: string;
+  account_name: string;
+  webhook_state: string;
+  failing_since: Date | null;
+};
+
+/** The failing and disabled endpoints of all accounts, for the operator. */
+export function listFailingEndpoints(session: Session, limit: number): Promise<FailingEndpoint[]> {
+  return session.query<FailingEndpoint>(
+    `select apps.id, apps.name, accounts.name as account_name, apps.webhook_state,
+       apps.failing_since
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null and apps.webhook_url is not null
+       and (apps.failing_since is not null or apps.webhook_state = 'disabled')
+     order by apps.failing_since, apps.id limit $1`,
+    [limit],
+  );
+}
+
+/** Since when webhooks are enabled for these accounts. */
+export async function findEnabled(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<Map<string, Date | null>> {
+  const rows = await session.query<{ id: string; webhooks_enabled_at: Date | null }>(
+    "select id, webhooks_enabled_at from accounts where id = any($1::uuid[])",
+    [account_ids],
+  );
+  return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
+}
+
+/** Permanent; an account that is already enabled stays unchanged. */
+export function updateAccountEnabled(tx: Transaction, account_id: string, now: Date): void {
+  tx.write(
+    "update accounts set webhooks_enabled_at = $2 where id = $1 and webhooks_enabled_at is null",
+    [account_id, now],
   );
 }

@@ -7,9 +7,9 @@ import { setBillingEmail } from "../accounts/set-billing-email.ts";
 import { findAccount, listAccounts } from "../accounts/store.ts";
 import { updateAccount } from "../accounts/update-account.ts";
 import type { Core } from "../app/open-core.ts";
+import { updateAccountEnabled } from "../apps/store.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { updateAccountEnabled } from "../webhooks/store.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
-import { makeWebhookSecret } from "../apps/model.ts";
+import {
+  isWebhookSecret,
+  makeWebhookSecret,
+  SECRET_MESSAGE,
+  standardForm,
+} from "../apps/webhook-secrets.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { readSecret, signatureHeaders, standardForm } from "../webhooks/delivery/sign.ts";
+import { readSecret, signatureHeaders } from "../webhooks/delivery/sign.ts";
 import {
   type ApiClient,
   ApiError,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Counter } from "prom-client";
-import type { Clock, SandboxClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Executor } from "./commands/executor.ts";
 import type { Config, Mode } from "./config/config.ts";
 import type { Database } from "./db/database.ts";
@@ -15,7 +15,7 @@ export type ModuleCore = {
   config: Config;
   mode: Mode;
   database: Database;
-  clock: Clock & SandboxClock;
+  clock: Clock;
   keyring: Keyring;
   index_key: Buffer;
   /** The account of the installation's operator. */

@@ -1,24 +1,9 @@
-import type { App } from "../apps/model.ts";
+import { type App, type Endpoint, missingSetup } from "../apps/model.ts";
 import type { EventRow } from "../events/store.ts";
 import type { Problem } from "../platform/errors.ts";
 
-/** An application with the account setting that decides whether anything is sent to it. */
-export type Endpoint = App & { webhooks_enabled_at: Date | null };
-
 /** An account's consent to an application. */
 export type AudienceConsent = { account_id: string; app_id: string };
-
-/** Why nothing is sent to this application; null when it is set up completely. */
-export function missingSetup(endpoint: Endpoint): string | null {
-  if (endpoint.webhooks_enabled_at === null) {
-    return "Webhooks are not enabled for this account; ask the operator to enable them.";
-  }
-  if (endpoint.webhook_url === null && endpoint.webhook_secret === null) {
-    return "Set a webhook URL and a webhook secret.";
-  }
-  if (endpoint.webhook_url === null) return "Set a webhook URL.";
-  return endpoint.webhook_secret === null ? "Set a webhook secret." : null;
-}
 
 /** Why events cannot be sent to an application again; for a paused one they are kept. */
 export function resendProblem(endpoint: Endpoint): Problem | null {

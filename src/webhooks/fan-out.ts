@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { DELIVER_TASK, type Endpoint, missingSetup } from "../apps/model.ts";
 import { listConsents, listEndpointsFor } from "../apps/store.ts";
 import { FAN_OUT_TASK } from "../events/model.ts";
 import {
@@ -16,9 +17,8 @@ import { logHeads } from "../platform/sealing/tasks.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Endpoint, isNotified, missingSetup } from "./audience.ts";
+import { isNotified } from "./audience.ts";
 import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
-import { DELIVER_TASK } from "./model.ts";
 
 type FanOutDeps = {
   database: Database;

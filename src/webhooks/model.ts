@@ -1,4 +1,3 @@
-export const DELIVER_TASK = "deliver-webhooks";
 export const REPLAY_TASK = "replay-webhooks";
 export const TRIM_EVENTS_TASK = "trim-events";
 

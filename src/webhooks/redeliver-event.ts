@@ -1,11 +1,11 @@
+import { DELIVER_TASK, type Endpoint } from "../apps/model.ts";
 import type { EventRow } from "../events/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type AudienceConsent, type Endpoint, isNotified, resendProblem } from "./audience.ts";
+import { type AudienceConsent, isNotified, resendProblem } from "./audience.ts";
 import { type Delivery, insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
-import { DELIVER_TASK } from "./model.ts";
 import { updateEventAgain } from "./redelivery-store.ts";
 
 type Redelivery = {

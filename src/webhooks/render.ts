@@ -1,15 +1,8 @@
 import type { Static } from "typebox";
-import type { Revealed } from "../apps/change-app.ts";
 import { compileRender } from "../platform/http/render.ts";
-import { type Endpoint, missingSetup } from "./audience.ts";
-import { standardForm } from "./delivery/sign.ts";
 import type { Delivery } from "./delivery/store.ts";
 import type { DeliveryAttemptRow } from "./redelivery-store.ts";
 import {
-  AppAnswer,
-  AppListAnswer,
-  type AppRecord,
-  AppSecretAnswer,
   DeliveryListAnswer,
   type DeliveryRecord,
   RedeliverAnswer,
@@ -20,77 +13,11 @@ import {
 } from "./schemas.ts";
 import type { Replay } from "./store.ts";
 
-const writeApp = compileRender(AppAnswer);
-const writeAppSecret = compileRender(AppSecretAnswer);
-const writeApps = compileRender(AppListAnswer);
 const writeReplay = compileRender(ReplayAnswer);
 const writeEvent = compileRender(WebhookEventAnswer);
 const writeEvents = compileRender(WebhookEventListAnswer);
 const writeDeliveries = compileRender(DeliveryListAnswer);
 const writeRedelivered = compileRender(RedeliverAnswer);
-
-export function renderApp(endpoint: Endpoint, header_names: string[], revealed?: Revealed): string {
-  const app = toAppRecord(endpoint, header_names);
-  return revealed ? writeAppSecret({ app, ...toSecrets(revealed) }) : writeApp({ app });
-}
-
-/** A secret as given and in the form of Standard Webhooks libraries. */
-export function toSecrets({ client_secret, webhook_secret }: Revealed) {
-  return {
-    ...(client_secret ? { client_secret } : {}),
-    ...(webhook_secret
-      ? { webhook_secret, webhook_secret_standard: standardForm(webhook_secret) }
-      : {}),
-  };
-}
-
-export function renderApps(
-  endpoints: readonly Endpoint[],
-  headerNames: (endpoint: Endpoint) => string[],
-  has_more: boolean,
-): string {
-  const apps = endpoints.map((one) => toAppRecord(one, headerNames(one)));
-  return writeApps({ apps, has_more });
-}
-
-/** Applies a rotation whose time has come, which is stored only with the next change. */
-export function asOf(endpoint: Endpoint, now: Date): Endpoint {
-  const switch_at = endpoint.webhook_secret_switch_at;
-  return switch_at && switch_at <= now ? { ...endpoint, webhook_secret_switch_at: null } : endpoint;
-}
-
-export function toAppRecord(endpoint: Endpoint, header_names: string[]): Static<typeof AppRecord> {
-  const missing = missingSetup(endpoint);
-  const state =
-    endpoint.webhooks_enabled_at === null
-      ? "not_enabled"
-      : missing
-        ? "incomplete"
-        : endpoint.webhook_state;
-  return {
-    id: endpoint.id,
-    client_id: endpoint.id,
-    client_secret_last_four: endpoint.client_secret_last_four,
-    name: endpoint.name,
-    flow: endpoint.flow,
-    redirect_uris: endpoint.redirect_uris,
-    used_at: isoOf(endpoint.used_at),
-    webhook: {
-      url: endpoint.webhook_url,
-      state,
-      reason: missing ?? endpoint.webhook_state_reason,
-      has_secret: endpoint.webhook_secret !== null,
-      secret_switch_at: isoOf(endpoint.webhook_secret_switch_at),
-      headers: header_names,
-      events: endpoint.events,
-      is_ordered: endpoint.is_ordered,
-      failing_since: isoOf(endpoint.failing_since),
-      circuit_until: isoOf(endpoint.circuit_until),
-    },
-    created_at: endpoint.created_at.toISOString(),
-    updated_at: endpoint.updated_at.toISOString(),
-  };
-}
 
 export function renderReplay(replay: Replay): string {
   return writeReplay({
@@ -160,8 +87,8 @@ function toDeliveryRecord({ delivery, attempts }: ReadableDelivery): Static<type
     event: delivery.name,
     status: delivery.status,
     reason: delivery.reason,
-    next_attempt_at: isoOf(delivery.next_attempt_at),
-    delivered_at: isoOf(delivery.delivered_at),
+    next_attempt_at: delivery.next_attempt_at?.toISOString() ?? null,
+    delivered_at: delivery.delivered_at?.toISOString() ?? null,
     attempts: attempts.map(({ number, at, status, error, latency_ms, answer }) => ({
       number,
       at: at.toISOString(),
@@ -173,8 +100,4 @@ function toDeliveryRecord({ delivery, attempts }: ReadableDelivery): Static<type
     created_at: delivery.created_at.toISOString(),
     updated_at: delivery.updated_at.toISOString(),
   };
-}
-
-function isoOf(date: Date | null): string | null {
-  return date === null ? null : date.toISOString();
 }

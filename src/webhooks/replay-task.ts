@@ -1,13 +1,14 @@
+import { DELIVER_TASK, type Endpoint } from "../apps/model.ts";
 import { listConsentingAccounts, listConsents, listEndpoints } from "../apps/store.ts";
 import { listEventsBetween } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Endpoint, isNotified } from "./audience.ts";
+import { isNotified } from "./audience.ts";
 import { insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
-import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
+import { REPLAY_TASK } from "./model.ts";
 import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
 import { findReplay, type Replay, updateReplayDone } from "./store.ts";
 

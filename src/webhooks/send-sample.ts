@@ -1,11 +1,10 @@
-import type { App } from "../apps/model.ts";
+import { type App, missingSetup } from "../apps/model.ts";
 import { listEndpointsFor } from "../apps/store.ts";
 import { type EventName, INVOICE_EVENTS } from "../events/model.ts";
 import type { Database } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
-import { missingSetup } from "./audience.ts";
 import { handOver } from "./fan-out.ts";
 
 /**

@@ -3,7 +3,7 @@ import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { startSession } from "../../src/accounts/sign-in/sessions.ts";
-import { createApp } from "../../src/apps/create-app.ts";
+import { createOneApp } from "../../src/apps/create-apps.ts";
 import type { AppFlow } from "../../src/apps/model.ts";
 import type { Answer, TestServer } from "./server.ts";
 
@@ -28,27 +28,14 @@ export async function addApp(
   account_id: string,
   input: { flow?: AppFlow; name?: string; redirect_uris?: string[] } = {},
 ): Promise<Client> {
-  const { database, keyring, index_key, clock } = core;
   const {
     flow = "authorization_code",
     name = "Ledger Lamp",
     redirect_uris = [REDIRECT_URI],
   } = input;
-  return database.transaction(async (tx) => {
-    const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
-    const { app, client_secret } = createApp(
-      tx,
-      { index_key, account_key },
-      {
-        ...BY,
-        ...{ account_id, name, flow, redirect_uris },
-        ...{ webhook_url: null, webhook_secret: null, webhook_headers: null },
-        ...{ events: [], is_ordered: false },
-      },
-      clock.now(),
-    );
-    return { id: app.id, secret: client_secret };
-  });
+  const fields = { name, flow, redirect_uris, is_ordered: false };
+  const { endpoint, revealed } = await createOneApp(core, account_id, fields, BY);
+  return { id: endpoint.id, secret: revealed.client_secret! };
 }
 
 export async function addMember(

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { updateAccountEnabled } from "../../src/webhooks/store.ts";
+import { updateAccountEnabled } from "../../src/apps/store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {

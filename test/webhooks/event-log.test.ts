@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DELIVER_TASK } from "../../src/apps/model.ts";
+import { updateAccountEnabled } from "../../src/apps/store.ts";
 import { EVENT_LOG, recordEvents } from "../../src/events/record-events.ts";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
@@ -7,8 +9,6 @@ import { verifyChain } from "../../src/platform/sealing/verify-chain.ts";
 import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import { QUEUE_COLUMNS, QUEUED } from "../../src/webhooks/delivery/store.ts";
-import { DELIVER_TASK } from "../../src/webhooks/model.ts";
-import { updateAccountEnabled } from "../../src/webhooks/store.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";

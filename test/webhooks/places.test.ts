@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { DELIVER_TASK } from "../../src/apps/model.ts";
+import { updateAccountEnabled } from "../../src/apps/store.ts";
 import {
   createGuardedSender,
   type GuardedSender,
@@ -11,8 +13,6 @@ import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
 import { deliverTask } from "../../src/webhooks/delivery/deliver-task.ts";
 import type { DeliverDeps } from "../../src/webhooks/delivery/sender-model.ts";
-import { DELIVER_TASK } from "../../src/webhooks/model.ts";
-import { updateAccountEnabled } from "../../src/webhooks/store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { updateAccountEnabled } from "../../src/webhooks/store.ts";
+import { updateAccountEnabled } from "../../src/apps/store.ts";
 import { addMember, letIn, Person, post, REDIRECT_URI } from "../harness/oauth.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";

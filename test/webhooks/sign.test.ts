@@ -1,12 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { makeWebhookSecret } from "../../src/apps/model.ts";
-import {
-  readSecret,
-  secretsAt,
-  signatureHeaders,
-  standardForm,
-} from "../../src/webhooks/delivery/sign.ts";
+import { makeWebhookSecret, standardForm } from "../../src/apps/webhook-secrets.ts";
+import { readSecret, secretsAt, signatureHeaders } from "../../src/webhooks/delivery/sign.ts";
 
 const STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const PLAIN = "my-plain-secret";

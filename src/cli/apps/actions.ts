@@ -2,18 +2,19 @@ import type { Account } from "../../accounts/model.ts";
 import { findAccount, findOperator, listAccounts } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { openSender } from "../../app/open-partners.ts";
-import type { AppChange, Revealed } from "../../apps/change-app.ts";
+import type { AppChange } from "../../apps/change-app.ts";
 import { checkApp } from "../../apps/check-app.ts";
-import { createApp } from "../../apps/create-app.ts";
+import { createOneApp } from "../../apps/create-apps.ts";
 import { headerNamesOf } from "../../apps/model.ts";
+import { asOf, toAppRecord, toDocument } from "../../apps/render.ts";
 import { findAppByClientId, listEndpointsFor } from "../../apps/store.ts";
+import { changeOneApp } from "../../apps/update-apps.ts";
 import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
-import type { Endpoint } from "../../webhooks/audience.ts";
-import { withDefaults } from "../../webhooks/create-apps.ts";
-import { asOf, toAppRecord, toSecrets } from "../../webhooks/render.ts";
-import { changeOneApp } from "../../webhooks/update-apps.ts";
+import { skipDeliveries } from "../../webhooks/delivery/recorder.ts";
 import type { JsonOption } from "../output.ts";
+
+export { toDocument };
 
 export type CreateOptions = JsonOption & {
   name: string;
@@ -39,7 +40,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 };
 
 export async function create(core: Core, options: CreateOptions) {
-  const { database, keyring, clock, config, index_key } = core;
+  const { config } = core;
   const account = await accountOf(core, options.account);
   const { fields, problems } = checkApp(
     {
@@ -62,15 +63,7 @@ export async function create(core: Core, options: CreateOptions) {
     const field = problem.field.replace(/\[\d+\]$/, "");
     throw new StartupError(`${FLAGS[field] ?? field}: ${problem.message}`);
   }
-  const wanted = withDefaults(account.id, fields);
-  const by = { actor: "command line", reason: options.reason } as const;
-  const account_key = (await keyring.openAccounts(database, [account.id])).get(account.id)!;
-  const { app, client_secret } = await database.transaction(async (tx) =>
-    createApp(tx, { index_key, account_key }, { ...wanted, ...by }, clock.now()),
-  );
-  const endpoint: Endpoint = { ...app, webhooks_enabled_at: account.webhooks_enabled_at };
-  const { webhook_secret } = wanted;
-  return { endpoint, revealed: { client_secret, ...(webhook_secret ? { webhook_secret } : {}) } };
+  return createOneApp(core, account.id, fields, { actor: "command line", reason: options.reason });
 }
 
 export async function list(core: Core, wanted: string | undefined) {
@@ -97,13 +90,9 @@ export async function list(core: Core, wanted: string | undefined) {
 export async function apply(core: Core, id: string, change: AppChange, reason: string) {
   const by = { actor: "command line", reason } as const;
   const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;
-  const changed = found && (await changeOneApp(core, found, change, by));
+  const changed = found && (await changeOneApp({ ...core, skipDeliveries }, found, change, by));
   if (!changed) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
   return changed;
-}
-
-export function documentOf(endpoint: Endpoint, names: string[], revealed: Revealed) {
-  return { app: toAppRecord(endpoint, names), ...toSecrets(revealed) };
 }
 
 async function accountOf({ database }: Core, wanted: string | undefined): Promise<Account> {

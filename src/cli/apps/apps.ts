@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { AppChange } from "../../apps/change-app.ts";
-import { isWebhookSecret, SECRET_MESSAGE } from "../../apps/check-app.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "../../apps/webhook-secrets.ts";
 import { RAMP_EVENTS } from "../../events/model.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { StartupError } from "../../platform/startup-error.ts";
@@ -49,9 +49,10 @@ function addCreate(apps: Command): void {
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(async (options: CreateOptions) => {
-      const { create, documentOf } = await actions();
-      const { endpoint, revealed } = await withCore((core) => create(core, options));
-      const document = documentOf(endpoint, [], revealed);
+      const { create, toDocument } = await actions();
+      const created = await withCore((core) => create(core, options));
+      const { endpoint, revealed } = created;
+      const document = toDocument(created);
       const { reason } = document.app.webhook;
       print(options, document, [
         `client_id      ${endpoint.id}`,
@@ -115,10 +116,10 @@ function addRotate(apps: Command): void {
         const change: AppChange = options.client
           ? { kind: "rotate_client_secret" }
           : { kind: "rotate_webhook_secret", webhook_secret, grace_ms: hours * HOUR_MS };
-        const { apply, documentOf } = await actions();
+        const { apply, toDocument } = await actions();
         const changed = await withCore((core) => apply(core, id, change, options.reason));
         const { client_secret, webhook_secret: made } = changed.revealed;
-        const document = documentOf(changed.endpoint, changed.header_names, changed.revealed);
+        const document = toDocument(changed);
         const { secret_switch_at } = document.app.webhook;
         print(options, document, [
           client_secret ? `client_secret  ${client_secret}` : `webhook_secret ${made}`,
@@ -144,10 +145,9 @@ function addStates(apps: Command): void {
       .option(...REASON)
       .option("--json", "print one JSON document")
       .action(async (id: string, options: JsonOption & { reason: string }) => {
-        const { apply, documentOf } = await actions();
+        const { apply, toDocument } = await actions();
         const changed = await withCore((core) => apply(core, id, { kind }, options.reason));
-        const { endpoint, header_names } = changed;
-        print(options, documentOf(endpoint, header_names, {}), [`${done} ${endpoint.name}.`]);
+        print(options, toDocument(changed), [`${done} ${changed.endpoint.name}.`]);
       });
   }
 }

@@ -1,5 +1,6 @@
 import type { Core } from "../../app/open-core.ts";
 import { findPendingProposalCount } from "../../approvals/store.ts";
+import { listFailingEndpoints } from "../../apps/store.ts";
 import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
 import { findUnmatched } from "../../onramps/deposits/store.ts";
@@ -10,7 +11,6 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
-import { listFailingEndpoints } from "../../webhooks/store.ts";
 
 export type Finding = {
   check: string;

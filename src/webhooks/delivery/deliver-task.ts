@@ -1,7 +1,7 @@
+import { DELIVER_TASK } from "../../apps/model.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { DELIVER_TASK } from "../model.ts";
 import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
 import { EndpointPoll } from "./endpoint-poll.ts";

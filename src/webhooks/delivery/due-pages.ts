@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../apps/model.ts";
 import { openForApp, type SealedColumn } from "../../apps/model.ts";
 import { listEndpoints } from "../../apps/store.ts";
 import { bodyPlace } from "../../events/record-events.ts";
@@ -5,7 +6,6 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { DecryptionError, open as openSealed } from "../../platform/encryption/cipher.ts";
 import type { AccountKeys, Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
-import type { Endpoint } from "../audience.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";

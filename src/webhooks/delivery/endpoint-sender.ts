@@ -1,6 +1,6 @@
+import { missingSetup } from "../../apps/model.ts";
 import type { OutboundResult } from "../../partners/outbound-http/outbound-request.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { missingSetup } from "../audience.ts";
 import { Backlog } from "./backlog.ts";
 import type { LoadDue, OpenEndpoint, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";

@@ -1,9 +1,9 @@
 import { recordAudit } from "../../accounts/audit.ts";
+import { type Endpoint, missingSetup } from "../../apps/model.ts";
 import { listEndpoints, updateDisabled, updateHealth } from "../../apps/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { type Endpoint, missingSetup } from "../audience.ts";
 import { coalesce } from "./coalesce.ts";
 import { type DeliveryOutcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
@@ -124,7 +124,7 @@ function endTurns(
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
         // Added just before it was disabled or deleted.
         if (endpoint?.webhook_state === "disabled") skipPending(tx, endpoint, now);
-        if (!endpoint) skipDeleted(tx, { account_id: task.account_id, id: task.record_id }, now);
+        if (!endpoint) skipDeliveries(tx, { account_id: task.account_id, id: task.record_id }, now);
         finished.push(task);
         return true;
       }
@@ -155,6 +155,6 @@ function skipPending(tx: Transaction, app: AppKey, now: Date): void {
   updatePendingSkipped(tx, app, "The endpoint was disabled.", now);
 }
 
-export function skipDeleted(tx: Transaction, app: AppKey, now: Date): void {
+export function skipDeliveries(tx: Transaction, app: AppKey, now: Date): void {
   updatePendingSkipped(tx, app, "The application was deleted.", now);
 }

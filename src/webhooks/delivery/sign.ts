@@ -1,8 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { App } from "../../apps/model.ts";
-
-const PREFIX = "whsec_";
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+import { standardBytes } from "../../apps/webhook-secrets.ts";
 
 /** The current secrets: the interface's header uses the first, Standard Webhooks' header all. */
 type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
@@ -35,17 +33,6 @@ export function readSecret(text: string): SigningSecret {
     own_key: createSecretKey(Buffer.from(text)),
     standard_key: createSecretKey(standardBytes(text)),
   };
-}
-
-/** The secret in the form that Standard Webhooks libraries accept. */
-export function standardForm(text: string): string {
-  return `${PREFIX}${standardBytes(text).toString("base64")}`;
-}
-
-function standardBytes(text: string): Buffer {
-  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : "";
-  const is_standard = encoded !== "" && BASE64.test(encoded);
-  return Buffer.from(is_standard ? encoded : text, is_standard ? "base64" : "utf8");
 }
 
 /**

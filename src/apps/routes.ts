@@ -1,46 +1,28 @@
-import { recordAudit } from "../accounts/audit.ts";
-import type { AppChange } from "../apps/change-app.ts";
-import { type AppRules, checkApp, isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
-import { headerNamesOf } from "../apps/model.ts";
-import { listEndpoints } from "../apps/store.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Database } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { cutPage, readPage, readTime, TIME_MESSAGE } from "../platform/http/list.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { resendProblem } from "./audience.ts";
+import type { AppChange } from "./change-app.ts";
+import { type AppRules, checkApp } from "./check-app.ts";
 import { createApps } from "./create-apps.ts";
-import { REPLAY_TASK } from "./model.ts";
-import { asOf, renderApp, renderApps, renderReplay } from "./render.ts";
+import { headerNamesOf } from "./model.ts";
+import { asOf, renderApp, renderApps } from "./render.ts";
 import {
   AppAnswer,
   AppListAnswer,
   AppListQuery,
   AppSecretAnswer,
   CreateAppBody,
-  ReplayAnswer,
-  ReplayBody,
   RotateBody,
   UpdateAppBody,
 } from "./schemas.ts";
-import { insertReplay, listEndpointPage } from "./store.ts";
-import { updateApps } from "./update-apps.ts";
+import { listEndpointPage, listEndpoints } from "./store.ts";
+import { type SkipDeliveries, updateApps } from "./update-apps.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "./webhook-secrets.ts";
 
-type AppRouteDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  index_key: Buffer;
-  clock: Clock;
-  app_rules: AppRules;
-  wake: () => void;
-};
+type AppRouteDeps = ModuleCore & { app_rules: AppRules; skipDeliveries: SkipDeliveries };
 
 const TAG = "Applications";
 const GRACE_HOURS = 24;
@@ -54,7 +36,6 @@ export function addAppRoutes(addRoute: AddRoute, deps: AppRouteDeps): void {
   addCreate(addRoute, deps);
   addReads(addRoute, deps);
   addChanges(addRoute, deps);
-  addReplay(addRoute, deps);
 }
 
 function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
@@ -72,13 +53,8 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     answer: AppSecretAnswer,
     errors: ["value_too_long"],
     handle: ({ body, problems, command }) => {
-      const { fields, problems: found } = checkApp(
-        body.app ?? {},
-        deps.app_rules,
-        "app.",
-        problems,
-      );
-      return submit(command({ fields, problems: found }));
+      const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
+      return submit(command(checked));
     },
   });
 }
@@ -129,7 +105,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
 }
 
 function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
-  const submit = deps.executor.register(updateApps(deps.keyring, deps.index_key));
+  const submit = deps.executor.register(updateApps(deps));
   addRoute({
     method: "PATCH",
     path: "/apps/:app_id",
@@ -156,8 +132,8 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     operation: "rotateWebhookSecret",
     summary: "Rotate the webhook secret",
     description:
-      "Until the switch, `X-Webhook-Signature` is made with the old secret and `webhook- " +
-      "signature` carries both signatures. Then only the new secret signs.",
+      "Until the switch, `X-Webhook-Signature` is made with the old secret and " +
+      "`webhook-signature` carries both signatures. Then only the new secret signs.",
     tag: TAG,
     body: RotateBody,
     body_example: { grace_hours: 24 },
@@ -228,60 +204,3 @@ const SIMPLE_CHANGES = [
     description: "Its tokens and consents end immediately, and it receives no more events.",
   },
 ] as const;
-
-function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
-  const { database, clock, wake } = deps;
-  addRoute({
-    method: "POST",
-    path: "/apps/:app_id/replay",
-    operation: "replayApp",
-    stores_nothing: true,
-    summary: "Replay events",
-    description:
-      "Sends the events of a period to the application again, all of them or only those that " +
-      "failed.",
-    tag: TAG,
-    body: ReplayBody,
-    body_example: { from: "2026-11-15T00:00:00Z", only_failed: true },
-    answer: ReplayAnswer,
-    errors: ["invalid_transition"],
-    handle: async ({ caller, params, body, problems }) => {
-      const { account_id, credential_id } = caller;
-      const now = clock.now();
-      const found = new Problems(problems);
-      const readField = (field: "from" | "to", fallback: Date) => {
-        const given = body[field];
-        const time = given == null ? fallback : readTime(given.trim());
-        if (!time) {
-          const is_blank = field === "from" && given?.trim() === "";
-          found.report(field, is_blank ? "parameter_missing" : "record_invalid", TIME_MESSAGE);
-        }
-        return time ?? fallback;
-      };
-      const since = readField("from", now);
-      const until = readField("to", now);
-      if (since > until && found.isSound("to")) found.invalid("from", FROM_MESSAGE);
-      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
-      if (!endpoint) throw Refusal.of([...found.list, notFound("app_id")]);
-      const refused = resendProblem(endpoint);
-      if (refused) found.add([refused]);
-      found.throwIfAny();
-      const app_id = endpoint.id;
-      const only_failed = body.only_failed ?? false;
-      const range = { since, until, only_failed, deliveries: null, created_at: now };
-      const replay = { account_id, id: newId(now), app_id, ...range };
-      await database.transaction(async (tx) => {
-        insertReplay(tx, replay);
-        enqueueTasks(tx, [taskNow(REPLAY_TASK, replay, now)]);
-        const actor = `api_key:${credential_id}` as const;
-        const reason = "through the API";
-        const record = `app:${app_id}`;
-        recordAudit(tx, { account_id, actor, action: "app.replay", record, reason }, now);
-      });
-      wake();
-      return renderReplay(replay);
-    },
-  });
-}
-
-const FROM_MESSAGE = "Send a time before `to` (default: now).";

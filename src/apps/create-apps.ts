@@ -1,0 +1,125 @@
+import { recordAudit } from "../accounts/audit.ts";
+import type { By } from "../accounts/model.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
+import type { CheckedApp } from "./check-app.ts";
+import { loadOwners, type Owner, type Owners } from "./load-owners.ts";
+import {
+  type App,
+  hashClientSecret,
+  headerNamesOf,
+  makeClientSecret,
+  sealForApp,
+  sealHeaders,
+  WELL,
+} from "./model.ts";
+import { type AppOutcome, renderOutcome } from "./render.ts";
+import { insertApp } from "./store.ts";
+import { makeWebhookSecret } from "./webhook-secrets.ts";
+
+type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
+
+/** Creates applications; the response is the only place where their secrets appear. */
+export function createApps(
+  keyring: Keyring,
+  index_key: Buffer,
+): UseCase<AppRequest, Owners, AppOutcome> {
+  const decideOne = (
+    owners: Owners,
+    command: Command<AppRequest>,
+    now: Date,
+  ): Verdict<AppOutcome> => {
+    const { fields, problems } = command.input;
+    if (problems.length > 0) return { refusal: Refusal.of(problems) };
+    const output = newApp(owners.get(command.account_id)!, index_key, fields, now);
+    return { output, subject: null };
+  };
+  return {
+    name: "create-apps",
+    rows: () => 1,
+    load: (tx, commands) => {
+      const account_ids = commands.map((command) => command.account_id);
+      return loadOwners(tx, keyring, account_ids);
+    },
+    decide: (owners, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(owners, command, now)])),
+    record: (tx, _owners, accepted, now) => {
+      for (const { command, output } of accepted) {
+        const actor = `api_key:${command.credential_id}` as const;
+        recordNewApp(tx, output.endpoint, { actor, reason: "through the API" }, now);
+      }
+    },
+    render: renderOutcome,
+  };
+}
+
+/** Creates one application, for a member or the command line. */
+export function createOneApp(
+  {
+    database,
+    keyring,
+    index_key,
+    clock,
+  }: Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock">,
+  account_id: string,
+  fields: CheckedApp,
+  by: By,
+): Promise<AppOutcome> {
+  return database.transaction(async (tx) => {
+    const owners = await loadOwners(tx, keyring, [account_id]);
+    const now = clock.now();
+    const created = newApp(owners.get(account_id)!, index_key, fields, now);
+    recordNewApp(tx, created.endpoint, by, now);
+    return created;
+  });
+}
+
+/** Only a hash of the client secret is stored. An endpoint gets a secret if none was given. */
+function newApp(owner: Owner, index_key: Buffer, fields: CheckedApp, now: Date): AppOutcome {
+  const { account_id, account_key, webhooks_enabled_at } = owner;
+  const id = newId(now);
+  const client_secret = makeClientSecret();
+  const webhook_url = fields.webhook_url ?? null;
+  const webhook_secret =
+    fields.webhook_secret ?? (webhook_url === null ? null : makeWebhookSecret());
+  const key = { account_id, id };
+  const endpoint = {
+    ...key,
+    name: fields.name ?? "",
+    flow: fields.flow ?? ("authorization_code" as const),
+    client_secret_hash: hashClientSecret(index_key, id, client_secret),
+    client_secret_last_four: client_secret.slice(-4),
+    redirect_uris: fields.redirect_uris ?? [],
+    used_at: null,
+    webhook_url,
+    webhook_secret:
+      webhook_secret === null
+        ? null
+        : sealForApp(account_key, key, "webhook_secret", webhook_secret),
+    webhook_secret_next: null,
+    webhook_secret_switch_at: null,
+    webhook_headers: sealHeaders(account_key, key, fields.webhook_headers ?? {}),
+    events: fields.events ?? [],
+    is_ordered: fields.is_ordered ?? true,
+    webhook_state: "active" as const,
+    webhook_state_reason: null,
+    webhook_version: 0,
+    ...WELL,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+    webhooks_enabled_at,
+  };
+  const revealed = { client_secret, ...(webhook_secret ? { webhook_secret } : {}) };
+  return { endpoint, header_names: headerNamesOf(account_key, endpoint), revealed };
+}
+
+function recordNewApp(tx: Transaction, app: App, by: By, now: Date): void {
+  const { account_id, id } = app;
+  insertApp(tx, app);
+  recordAudit(tx, { account_id, ...by, action: "app.create", record: `app:${id}` }, now);
+}

@@ -1,0 +1,72 @@
+import { recordAudit } from "../accounts/audit.ts";
+import { listEndpoints } from "../apps/store.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
+import { Problems } from "../platform/problems.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { resendProblem } from "./audience.ts";
+import { REPLAY_TASK } from "./model.ts";
+import { renderReplay } from "./render.ts";
+import { ReplayAnswer, ReplayBody } from "./schemas.ts";
+import { insertReplay } from "./store.ts";
+
+/** Sends the events of a period to an application again. */
+export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
+  const { database, clock, wake } = deps;
+  addRoute({
+    method: "POST",
+    path: "/apps/:app_id/replay",
+    operation: "replayApp",
+    stores_nothing: true,
+    summary: "Replay events",
+    description:
+      "Sends the events of a period to the application again, all of them or only those that " +
+      "failed.",
+    tag: "Applications",
+    body: ReplayBody,
+    body_example: { from: "2026-11-15T00:00:00Z", only_failed: true },
+    answer: ReplayAnswer,
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const { account_id, credential_id } = caller;
+      const now = clock.now();
+      const found = new Problems(problems);
+      const readField = (field: "from" | "to", fallback: Date) => {
+        const given = body[field];
+        const time = given == null ? fallback : readTime(given.trim());
+        if (!time) {
+          const is_blank = field === "from" && given?.trim() === "";
+          found.report(field, is_blank ? "parameter_missing" : "record_invalid", TIME_MESSAGE);
+        }
+        return time ?? fallback;
+      };
+      const since = readField("from", now);
+      const until = readField("to", now);
+      if (since > until && found.isSound("to")) found.invalid("from", FROM_MESSAGE);
+      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
+      if (!endpoint) throw Refusal.of([...found.list, notFound("app_id")]);
+      const refused = resendProblem(endpoint);
+      if (refused) found.add([refused]);
+      found.throwIfAny();
+      const app_id = endpoint.id;
+      const only_failed = body.only_failed ?? false;
+      const range = { since, until, only_failed, deliveries: null, created_at: now };
+      const replay = { account_id, id: newId(now), app_id, ...range };
+      await database.transaction(async (tx) => {
+        insertReplay(tx, replay);
+        enqueueTasks(tx, [taskNow(REPLAY_TASK, replay, now)]);
+        const actor = `api_key:${credential_id}` as const;
+        const reason = "through the API";
+        const record = `app:${app_id}`;
+        recordAudit(tx, { account_id, actor, action: "app.replay", record, reason }, now);
+      });
+      wake();
+      return renderReplay(replay);
+    },
+  });
+}
+
+const FROM_MESSAGE = "Send a time before `to` (default: now).";
