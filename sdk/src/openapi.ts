@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * List the deliveries of an event
-         * @description One delivery per application, each with its latest attempts and the receiver's responses. Newest first.
+         * @description One delivery per application, each with its latest attempts and the receiver's responses. Newest first. A page shows at most 100 attempts, so a short one shows more of each.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1191,7 +1191,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver an event
-         * @description Sends the event again to the applications of the account that receive it, or to one of them.
+         * @description Sends the event again to the applications of the account that receive it, or to one of them. Answers its newest 25 deliveries; `GET …/deliveries` lists all.
          */
         post: operations["redeliverWebhookEvent"];
         delete?: never;
@@ -1835,7 +1835,7 @@ export interface components {
             next_attempt_at: string | null;
             /** Format: date-time */
             delivered_at: string | null;
-            /** @description The latest 20 attempts. */
+            /** @description The latest attempts, up to 20; fewer where many deliveries are listed. */
             attempts: {
                 number: number;
                 /** Format: date-time */
@@ -9108,11 +9108,14 @@ export interface operations {
                      *           "created_at": "2026-11-16T09:30:00.000Z",
                      *           "updated_at": "2026-11-16T09:30:00.000Z"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "has_more": false
                      *     }
                      */
                     "application/json": {
                         deliveries: components["schemas"]["WebhookDelivery"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
                     };
                 };
             };

@@ -53,11 +53,11 @@ async function replayOne(event_id: string, options: RangeOptions): Promise<void>
   print(options, answer, lines.length > 0 ? lines : ["No application receives this event."]);
 }
 
-type Deliveries = { deliveries: { app_id: string; status: string }[] };
+type Deliveries = { deliveries: { app_id: string; status: string }[]; has_more: boolean };
 
 function readDeliveries(answer: Deliveries) {
   const lines = answer.deliveries.map(({ app_id, status }) => `${app_id}  ${status}`);
-  return { answer, lines };
+  return { answer, lines: answer.has_more ? [...lines, "and more"] : lines };
 }
 
 async function replayRange(app_id: string, from: string, options: RangeOptions): Promise<void> {

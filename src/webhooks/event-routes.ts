@@ -25,12 +25,10 @@ import {
   renderDeliveries,
   renderEvent,
   renderEvents,
-  renderRedelivered,
 } from "./render.ts";
 import {
   DeliveryListAnswer,
   DeliveryListQuery,
-  RedeliverAnswer,
   RedeliverBody,
   WebhookEventAnswer,
   WebhookEventListAnswer,
@@ -47,6 +45,8 @@ type EventRouteDeps = {
 const TAG = "Webhook events";
 const LIMIT_DEFAULT = 25;
 const ATTEMPTS_SHOWN = 20;
+/** Each attempt may show 16 kB, up to six times as long when escaped. */
+const ATTEMPTS_OF_ANSWER_MAX = 100;
 
 export function addEventRoutes(addRoute: AddRoute, deps: EventRouteDeps): void {
   addList(addRoute, deps);
@@ -141,7 +141,7 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
     summary: "List the deliveries of an event",
     description:
       "One delivery per application, each with its latest attempts and the receiver's responses. " +
-      "Newest first.",
+      "Newest first. A page shows at most 100 attempts, so a short one shows more of each.",
     tag: TAG,
     query: DeliveryListQuery,
     answer: DeliveryListAnswer,
@@ -151,8 +151,7 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
       const { page, problems: page_problems } = readPage(query);
       const all = [...problems, ...page_problems];
       const { deliveries } = await find(deps, caller.account_id, event_id, all);
-      const { rows, has_more } = cutPage(choose(deliveries, page, query.status), page);
-      return renderDeliveries(await withAttempts(deps, caller.account_id, rows), has_more);
+      return showPage(deps, caller.account_id, choose(deliveries, page, query.status), page);
     },
   });
 }
@@ -175,11 +174,11 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
     summary: "Redeliver an event",
     description:
       "Sends the event again to the applications of the account that receive it, or to one of " +
-      "them.",
+      "them. Answers its newest 25 deliveries; `GET …/deliveries` lists all.",
     tag: TAG,
     body: RedeliverBody,
     body_example: {},
-    answer: RedeliverAnswer,
+    answer: DeliveryListAnswer,
     errors: ["record_not_found", "invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
@@ -214,9 +213,20 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
       );
       wake();
       const again = await listDeliveriesOfEvent(database, account_id, event_id);
-      return renderRedelivered(await withAttempts(deps, account_id, again));
+      const { page } = readPage({});
+      return showPage(deps, account_id, choose(again, page, undefined), page);
     },
   });
+}
+
+async function showPage(
+  deps: EventRouteDeps,
+  account_id: string,
+  deliveries: Delivery[],
+  page: Page,
+): Promise<string> {
+  const { rows, has_more } = cutPage(deliveries, page);
+  return renderDeliveries(await withAttempts(deps, account_id, rows), has_more);
 }
 
 async function find(
@@ -285,8 +295,9 @@ async function withAttempts(
   deliveries: readonly Delivery[],
 ): Promise<ReadableDelivery[]> {
   const ids = deliveries.map((delivery) => delivery.id);
+  const shown = Math.min(ATTEMPTS_SHOWN, Math.floor(ATTEMPTS_OF_ANSWER_MAX / ids.length));
   const [attempts, keys] = await Promise.all([
-    listAttempts(database, account_id, ids, ATTEMPTS_SHOWN),
+    listAttempts(database, account_id, ids, shown),
     keyring.openAccounts(database, [account_id]),
   ]);
   const readable = attempts.map((attempt) => {

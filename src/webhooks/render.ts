@@ -5,7 +5,6 @@ import type { DeliveryAttemptRow } from "./redelivery-store.ts";
 import {
   DeliveryListAnswer,
   type DeliveryRecord,
-  RedeliverAnswer,
   ReplayAnswer,
   WebhookEventAnswer,
   WebhookEventListAnswer,
@@ -17,7 +16,6 @@ const writeReplay = compileRender(ReplayAnswer);
 const writeEvent = compileRender(WebhookEventAnswer);
 const writeEvents = compileRender(WebhookEventListAnswer);
 const writeDeliveries = compileRender(DeliveryListAnswer);
-const writeRedelivered = compileRender(RedeliverAnswer);
 
 export function renderReplay(replay: Replay): string {
   return writeReplay({
@@ -73,10 +71,6 @@ export function renderDeliveries(
   has_more: boolean,
 ): string {
   return writeDeliveries({ deliveries: deliveries.map(toDeliveryRecord), has_more });
-}
-
-export function renderRedelivered(deliveries: readonly ReadableDelivery[]): string {
-  return writeRedelivered({ deliveries: deliveries.map(toDeliveryRecord) });
 }
 
 function toDeliveryRecord({ delivery, attempts }: ReadableDelivery): Static<typeof DeliveryRecord> {

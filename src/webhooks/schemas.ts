@@ -66,7 +66,7 @@ export const DeliveryRecord = Type.Object(
         latency_ms: Type.Integer(),
         answer: nullable(Type.String(), "The first 16 kB of the response."),
       }),
-      { description: "The latest 20 attempts." },
+      { description: "The latest attempts, up to 20; fewer where many deliveries are listed." },
     ),
     created_at: TIME,
     updated_at: TIME,
@@ -77,7 +77,6 @@ export const DeliveryListQuery = listQuery({
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
 });
 export const DeliveryListAnswer = listAnswer("deliveries", DeliveryRecord);
-export const RedeliverAnswer = Type.Object({ deliveries: Type.Array(DeliveryRecord) });
 export const RedeliverBody = closedObject({
   app_id: optional(Type.String(), "Send it only to this application."),
 });
