@@ -176,6 +176,7 @@ async function load(client: pg.PoolClient, { account_id, input }: Command<NewOff
     quotes: AccountMap.of(quotes, (quote) => quote),
     details: AccountMap.of(toPaymentDetails(details, keys), (detail) => detail),
     invoices: new AccountMap<never>(),
+    named: new AccountMap<never>(),
     documents: new AccountMap<never>(),
     prices: await prices.find(session, version_ids),
     keys,

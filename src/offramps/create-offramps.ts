@@ -1,5 +1,6 @@
 import { actorOf } from "../accounts/model.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -18,7 +19,7 @@ import {
   lockUploadedDocuments,
   type UploadedDocument,
 } from "./documents/uploaded-document-store.ts";
-import { invoiceProblems, reserveInvoices } from "./invoice-problems.ts";
+import { invoiceProblems, namedPayeeProblem, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { additionProblems, type Quote } from "./quotes/model.ts";
 import { totalProblems, withTotals } from "./quotes/quote-totals.ts";
@@ -39,6 +40,7 @@ type Loaded = {
   quotes: AccountMap<Quote>;
   details: AccountMap<PaymentDetail>;
   invoices: AccountMap<Payable>;
+  named: AccountMap<NamedAccount[]>;
   documents: AccountMap<UploadedDocument>;
   prices: ReadonlyMap<string, Prices>;
   keys: SubjectKeys;
@@ -113,12 +115,13 @@ async function load(
       input.items.flatMap(({ [name]: id }) => (id ? [{ account_id, id }] : [])),
     );
   const document_keys = keysOf("document_id");
-  const [quotes, invoices, rows, keys, documents] = await Promise.all([
+  const [quotes, invoices, named, rows, keys, documents] = await Promise.all([
     lockQuotes(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
     ),
     loadPayables(tx, keysOf("invoice_id")),
+    listNamedAccounts(tx, keyring, keysOf("invoice_id")),
     findPaymentDetails(tx, keysOf("payment_detail_id")),
     keyring.openSubjects(
       tx,
@@ -131,6 +134,7 @@ async function load(
     quotes: AccountMap.of(quotes, (quote) => quote),
     details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail),
     invoices,
+    named,
     documents: AccountMap.of(documents, (document) => document),
     prices: await price_versions.find(tx, version_ids),
     keys,
@@ -163,7 +167,12 @@ function decideOne(
       report(name, "record_not_found", notFound("").message);
     }
     const priced = checkItemTerms(deps.catalogue, item, own, { prices, quote, report });
-    if (priced) offramps.push(newOfframp(quote, item, priced, document, now));
+    if (!priced || !own) return;
+    offramps.push(newOfframp(quote, item, priced, document, now));
+    const payment = { account_id, invoice_id: item.invoice_id };
+    const payee = { fields: own.fields, rail: priced.rails };
+    const misdirected = namedPayeeProblem(deps.catalogue, loaded.named, payment, payee);
+    if (misdirected) report("payment_detail_id", "record_invalid", misdirected);
   });
   problems.add(invoiceProblems(loaded.invoices, account_id, input.items));
   problems.add(additionProblems(quote, now));

@@ -1,3 +1,6 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Rail } from "../catalogue/rails.ts";
+import { type NamedAccount, payeeProblem } from "../invoices/payments/named-accounts.ts";
 import {
   type Payable,
   paymentEndProblems,
@@ -5,6 +8,7 @@ import {
   reservePayments,
 } from "../invoices/payments/payments.ts";
 import type { InvoiceKey } from "../invoices/store.ts";
+import type { PaymentDetailFields } from "../payment-details/model.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -56,6 +60,20 @@ export function reserveInvoices(tx: Transaction, payments: readonly InvoicePayme
       id ? [{ account_id, id, offramp_id }] : [],
     ),
   );
+}
+
+/**
+ * Why the bank account of this offramp is none that its invoice names; null when it is one. An
+ * invoice that the account does not see is reported by the other checks.
+ */
+export function namedPayeeProblem(
+  catalogue: Catalogue,
+  named: AccountMap<NamedAccount[]>,
+  { account_id, invoice_id }: Pick<InvoicePayment, "account_id" | "invoice_id">,
+  payee: { fields: PaymentDetailFields; rail: Rail },
+): string | null {
+  const accounts = invoice_id === null ? undefined : named.get(account_id, invoice_id);
+  return accounts ? payeeProblem(catalogue, accounts, payee) : null;
 }
 
 /** At execution: an invoice canceled, rejected or paid since must not be paid. */

@@ -1,5 +1,6 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
+import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -10,7 +11,12 @@ import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
-import { endedInvoiceProblems, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
+import {
+  endedInvoiceProblems,
+  invoiceKeys,
+  namedPayeeProblem,
+  reserveInvoices,
+} from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { advanceOfframp } from "./record-changes.ts";
@@ -22,6 +28,7 @@ type Extra = {
   details: AccountMap<PaymentDetail>;
   kycs: AccountMap<Kyc>;
   invoices: AccountMap<Payable>;
+  named: AccountMap<NamedAccount[]>;
 };
 
 const FIELD = "offramp.payment_detail_id";
@@ -59,13 +66,14 @@ export function rerouteOfframps(
         keyring.openSubjects(tx, subjects),
       ]);
       const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
-      return { kycs, details, invoices: new AccountMap() };
+      return { kycs, details, invoices: new AccountMap(), named: new AccountMap() };
     },
     loadMore: async (tx, extra, offramps) => ({
       ...extra,
       invoices: await loadPayables(tx, invoiceKeys(offramps)),
+      named: await listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
     }),
-    decide: (entry, { account_id, input }, { details, kycs, invoices }, now) => {
+    decide: (entry, { account_id, input }, { details, kycs, invoices, named }, now) => {
       const { offramp } = entry;
       const id = input.requested.payment_detail_id;
       const detail = id === null ? undefined : details.get(account_id, id);
@@ -77,6 +85,11 @@ export function rerouteOfframps(
       }
       problems.push(...endedInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
+      const payee = { fields: detail.fields, rail: offramp.rails };
+      const misdirected = namedPayeeProblem(catalogue, named, offramp, payee);
+      if (misdirected !== null) {
+        return { problems: [{ field: FIELD, code: "record_invalid", message: misdirected }] };
+      }
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
       const facts = { kyc, detail_status: detail.status, quote_hold: null, invoice_end: null };

@@ -65,9 +65,10 @@ export async function addPaymentDetail(
   server: TestServer,
   user_id: string,
   account: keyof typeof ACCOUNTS,
+  more: Record<string, string> = {},
 ): Promise<string> {
   const created = await server.call("POST", `/users/${user_id}/payment_details`, {
-    payment_detail: { ...HOLDER, ...ACCOUNTS[account] },
+    payment_detail: { ...HOLDER, ...ACCOUNTS[account], ...more },
   });
   if (created.status !== 200) throw new Error(created.text);
   return created.body.payment_detail.id;

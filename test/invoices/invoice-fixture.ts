@@ -29,14 +29,29 @@ export async function setEmail(server: TestServer, account_id: string, email: st
 export const create = (server: TestServer, more: Json = {}, key?: string): Promise<Answer> =>
   server.call("POST", "/invoices", newInvoice(more), key ? { key } : {});
 
-/** A payable invoice from one account to another, visible to both. */
+/** The bank account of the ramp fixtures, as an invoice names it. */
+export const BANK_OPTION = {
+  type: "bank-account",
+  value: { currencies: ["EUR"], paymentInformation: { iban: "DE89 3704 0044 0532 0130 00" } },
+};
+
+/**
+ * A payable invoice from one account to another, visible to both, that can be paid to the bank
+ * account of the ramp fixtures.
+ */
 export async function sendInvoice(
   server: TestServer,
   seller: { key: string },
   buyer: { email: string },
   more: Json = {},
 ) {
-  const body = { buyerInfo: { email: buyer.email }, convert: true, ...more };
+  const { paymentOptions } = newInvoice();
+  const body = {
+    buyerInfo: { email: buyer.email },
+    convert: true,
+    paymentOptions: [...paymentOptions, BANK_OPTION],
+    ...more,
+  };
   const invoice = good(await create(server, body, seller.key));
   await settle(server);
   return invoice;

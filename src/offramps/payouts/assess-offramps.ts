@@ -1,8 +1,10 @@
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { payoutInstructed } from "../../ledger/postings.ts";
-import type { PaymentDetailStatus } from "../../payment-details/model.ts";
-import { lockPaymentDetails } from "../../payment-details/store.ts";
+import type { PaymentDetail, PaymentDetailStatus } from "../../payment-details/model.ts";
+import { lockPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -10,7 +12,7 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
 import { closedGate, type GatePolicy } from "../gates.ts";
-import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
+import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
 import type { Quote } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
@@ -21,13 +23,17 @@ import { SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";
 
-export type OfframpAssessDeps = { keyring: Keyring; renderer: OfframpRenderer; policy: GatePolicy };
+export type OfframpAssessDeps = GateDeps & { renderer: OfframpRenderer; policy: GatePolicy };
+
+type GateDeps = { keyring: Keyring; catalogue: Catalogue };
 
 type GateLookup = {
   kycs: AccountMap<Kyc>;
   detail_statuses: AccountMap<PaymentDetailStatus>;
   holds: AccountMap<Quote["hold"]>;
   invoices: AccountMap<Payable>;
+  /** Why an offramp does not pay an account that its invoice names, by offramp. */
+  misdirected: AccountMap<string>;
 };
 
 /**
@@ -41,7 +47,7 @@ export async function assessOfframps(
   keys: readonly { account_id: string; id: string }[],
   now: Date,
 ): Promise<Set<string>> {
-  const entries = await lockForGates(tx, deps.keyring, keys);
+  const entries = await lockForGates(tx, deps, keys);
   const waiting = new Set<string>();
   const changes: ChangedOfframp[] = [];
   const instructed: Offramp[] = [];
@@ -90,7 +96,7 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
 /** Locks users, payment details and offramps, in this order, and reads what the gates depend on. */
 export async function lockForGates(
   tx: Transaction,
-  keyring: Keyring,
+  deps: GateDeps,
   keys: readonly { account_id: string; id: string }[],
 ): Promise<{ offramps: KeyedOfframp[]; gates: GateLookup }> {
   // Read without a lock first, only to learn which users and payment details to lock.
@@ -107,7 +113,7 @@ export async function lockForGates(
     lockPaymentDetails(tx, details),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
-    keyring.openSubjects(tx, subjects),
+    deps.keyring.openSubjects(tx, subjects),
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);
@@ -118,20 +124,48 @@ export async function lockForGates(
   const holds = new AccountMap<Quote["hold"]>();
   for (const quote of quote_rows) holds.set(quote.account_id, quote.id, quote.hold);
   const invoices = await findPayables(tx, invoiceKeys(rows));
-  const gates = { kycs, detail_statuses, holds, invoices };
+  const paying = rows.filter((row) => row.invoice_id !== null);
+  const opened = paying.length > 0 ? toPaymentDetails(detail_rows, subject_keys) : [];
+  const misdirected = await findMisdirected(tx, deps, paying, opened);
+  const gates = { kycs, detail_statuses, holds, invoices, misdirected };
   return { offramps: toOfframps(rows, subject_keys), gates };
+}
+
+async function findMisdirected(
+  tx: Transaction,
+  { keyring, catalogue }: GateDeps,
+  paying: readonly Pick<
+    Offramp,
+    "account_id" | "id" | "invoice_id" | "payment_detail_id" | "rails"
+  >[],
+  opened: readonly PaymentDetail[],
+): Promise<AccountMap<string>> {
+  const details = AccountMap.of(opened, (detail) => detail);
+  const named = await listNamedAccounts(tx, keyring, invoiceKeys(paying));
+  const misdirected = new AccountMap<string>();
+  for (const offramp of paying) {
+    const detail = details.get(offramp.account_id, offramp.payment_detail_id);
+    const problem = detail
+      ? namedPayeeProblem(catalogue, named, offramp, { fields: detail.fields, rail: offramp.rails })
+      : "The user's data was erased.";
+    if (problem) misdirected.set(offramp.account_id, offramp.id, problem);
+  }
+  return misdirected;
 }
 
 export function findClosedGate(
   policy: GatePolicy,
   offramp: Offramp,
-  { kycs, detail_statuses, holds, invoices }: GateLookup,
+  { kycs, detail_statuses, holds, invoices, misdirected }: GateLookup,
 ): string | null {
   const { account_id } = offramp;
   return closedGate(policy, offramp, {
     kyc: kycs.get(account_id, offramp.user_id),
     detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
     quote_hold: holds.get(account_id, offramp.quote_id) ?? null,
-    invoice_end: endedInvoiceProblems(invoices, offramp)[0]?.message ?? null,
+    invoice_end:
+      endedInvoiceProblems(invoices, offramp)[0]?.message ??
+      misdirected.get(account_id, offramp.id) ??
+      null,
   });
 }

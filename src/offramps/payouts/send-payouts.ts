@@ -58,7 +58,7 @@ type Marked = { instructions: Instruction[]; held: Set<string> };
 async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Promise<Marked> {
   const tasks = await set.lock(tx);
   const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
-  const { offramps, gates } = await lockForGates(tx, deps.keyring, keys);
+  const { offramps, gates } = await lockForGates(tx, deps, keys);
   const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
   const payouts = new Map(
     (

@@ -4,7 +4,7 @@ import { enqueueTasks, taskNow } from "../../../src/platform/tasks/tasks.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { findFault, good, settle } from "../../offramps/story.ts";
-import { create, eventsOf, namesOf, show } from "../invoice-fixture.ts";
+import { BANK_OPTION, create, eventsOf, namesOf, show } from "../invoice-fixture.ts";
 
 /** Its worker is stopped, so that tasks wait until another process takes them. */
 let server: TestServer;
@@ -17,7 +17,8 @@ beforeAll(async () => {
   const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
   const quote_id = await addQuote(server, user_id);
   await server.app.worker.stop();
-  const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: "eva@example.com" } };
+  const sellerInfo = { email: "eva@example.com" };
+  const salary = { meta: { format: "svc_salary" }, sellerInfo, paymentOptions: [BANK_OPTION] };
   invoice_id = good(await create(server, { ...salary, convert: true })).id;
   const item = { payment_detail_id, destination_amount: 1000, destination_currency: "eur" };
   const { offramps } = good(

@@ -5,6 +5,7 @@ import { type Answer, startTestServer, type TestServer } from "../../harness/ser
 import { findFault, good, settle } from "../../offramps/story.ts";
 import {
   addBilledAccount,
+  BANK_OPTION,
   type BilledAccount,
   change,
   create,
@@ -191,7 +192,8 @@ describe("an offramp with an invoice_id", () => {
   });
 
   it("pays a salary of the account itself", async () => {
-    const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: "eva@example.com" } };
+    const sellerInfo = { email: "eva@example.com" };
+    const salary = { meta: { format: "svc_salary" }, sellerInfo, paymentOptions: [BANK_OPTION] };
     const invoice = good(await create(server, { ...salary, convert: true }));
     await payOut(invoice.id);
     const [last] = (await eventsOf(server, server.account_id, invoice.id)).slice(-1);

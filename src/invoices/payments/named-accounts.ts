@@ -1,0 +1,137 @@
+import { type Catalogue, requirementOf } from "../../catalogue/catalogue.ts";
+import { normaliseField } from "../../catalogue/field-rules.ts";
+import { ACCOUNT_IDENTIFIERS, type FieldName } from "../../catalogue/payment-detail-fields.ts";
+import type { Rail } from "../../catalogue/rails.ts";
+import type { PaymentDetailFields } from "../../payment-details/model.ts";
+import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
+import { AccountMap } from "../../platform/account-map.ts";
+import type { Session } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { findViews } from "../counterparty/view-store.ts";
+import type { PaymentInformation } from "../document.ts";
+import { findInvoices, type InvoiceKey, openInvoices } from "../store.ts";
+
+/** A bank account that an invoice names, in the stored form of its identifiers. */
+export type NamedAccount = {
+  /** What identifies the account: `iban`, `account_number` or `rib_number`. */
+  accounts: ReadonlySet<string>;
+  bics: ReadonlySet<string>;
+  /** What else identifies the bank or its branch. */
+  bank_codes: ReadonlySet<string>;
+};
+
+/** The bank itself or a branch; a rail pays by those that its requirements name. */
+const BANK_CODES = [
+  ...(["routing_number", "sort_code", "bsb_number", "bank_code"] as const),
+  ...(["branch_code", "ncc", "ifsc"] as const),
+];
+
+/**
+ * The bank accounts that invoices name among their payment options: written out, or as a payment
+ * detail of the invoice's owner. `account_id` is the payer's.
+ */
+export async function listNamedAccounts(
+  session: Session,
+  keyring: Keyring,
+  keys: readonly InvoiceKey[],
+): Promise<AccountMap<NamedAccount[]>> {
+  const named = new AccountMap<NamedAccount[]>();
+  if (keys.length === 0) return named;
+  const views = await findViews(session, keys);
+  const owned = views.map(({ owner_account_id, id }) => ({ account_id: owner_account_id, id }));
+  const entries = await openInvoices(session, keyring, await findInvoices(session, owned));
+  const by_owner = AccountMap.of(entries, ({ invoice }) => invoice);
+  const details = await findOwnDetails(session, keyring, [...entries]);
+  for (const { account_id, id, owner_account_id } of views) {
+    const invoice = by_owner.get(owner_account_id, id)?.invoice;
+    const options = invoice?.document.paymentOptions ?? [];
+    const accounts = options
+      .filter(({ type }) => type === "bank-account")
+      .map(({ value: { paymentInformation: written } }) =>
+        toNamedAccount(written, details.get(owner_account_id, written.paymentDetailId ?? "")),
+      );
+    named.set(account_id, id, accounts);
+  }
+  return named;
+}
+
+async function findOwnDetails(
+  session: Session,
+  keyring: Keyring,
+  entries: Awaited<ReturnType<typeof openInvoices>>,
+): Promise<AccountMap<PaymentDetailFields>> {
+  const keys = entries.flatMap(({ invoice }) =>
+    invoice.document.paymentOptions.flatMap(({ value }) => {
+      const id = value.paymentInformation.paymentDetailId;
+      return id ? [{ account_id: invoice.account_id, id }] : [];
+    }),
+  );
+  const found = new AccountMap<PaymentDetailFields>();
+  if (keys.length === 0) return found;
+  const rows = await findPaymentDetails(session, keys);
+  const subjects = rows.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const details = toPaymentDetails(rows, await keyring.openSubjects(session, subjects));
+  for (const { account_id, id, fields } of details) found.set(account_id, id, fields);
+  return found;
+}
+
+function toNamedAccount(
+  written: PaymentInformation,
+  detail: PaymentDetailFields | undefined,
+): NamedAccount {
+  const valuesOf = (names: readonly FieldName[], ...texts: (string | undefined)[]) => {
+    const values = names.map((name) => detail?.[name]);
+    return new Set([...values, ...texts].flatMap((text) => (text ? [normalised(text)] : [])));
+  };
+  return {
+    accounts: valuesOf(ACCOUNT_IDENTIFIERS, written.iban, written.accountNumber),
+    bics: valuesOf(["swift_bic"], written.swiftBic),
+    bank_codes: valuesOf(BANK_CODES, written.routingNumber, written.sortCode),
+  };
+}
+
+/**
+ * Why a payment to this account does not pay the invoice; null when it does: one of the accounts
+ * that the invoice names has every identifier by which the rail pays.
+ */
+export function payeeProblem(
+  catalogue: Catalogue,
+  named: readonly NamedAccount[],
+  payee: { fields: PaymentDetailFields; rail: Rail },
+): string | null {
+  if (named.every(({ accounts }) => accounts.size === 0)) {
+    return (
+      "The invoice names no bank account, so no offramp can pay it. The seller can add one with " +
+      "the change changePaymentOptions."
+    );
+  }
+  if (named.some((account) => isNamed(catalogue, account, payee))) return null;
+  return (
+    "The invoice does not name this bank account. Use a payment detail with the identifiers of " +
+    "one of its paymentOptions; the seller can correct them with changePaymentOptions."
+  );
+}
+
+function isNamed(
+  catalogue: Catalogue,
+  account: NamedAccount,
+  { fields, rail }: { fields: PaymentDetailFields; rail: Rail },
+): boolean {
+  const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
+  const names = new Set(requirement?.alternatives.flat().map(({ name }) => name));
+  const has = (values: ReadonlySet<string>, name: FieldName) =>
+    !names.has(name) || !fields[name] || values.has(normalised(fields[name]));
+  const is_account_named = ACCOUNT_IDENTIFIERS.some((name) => names.has(name) && fields[name]);
+  return (
+    is_account_named &&
+    ACCOUNT_IDENTIFIERS.every((name) => has(account.accounts, name)) &&
+    has(account.bics, "swift_bic") &&
+    BANK_CODES.every((name) => has(account.bank_codes, name))
+  );
+}
+
+/** Without spaces and hyphens, in upper case; a BIC of the head office without its `XXX`. */
+function normalised(text: string): string {
+  const compact = normaliseField("iban", text).replaceAll("-", "");
+  return /^[A-Z]{6}[A-Z0-9]{2}XXX$/.test(compact) ? compact.slice(0, 8) : compact;
+}
