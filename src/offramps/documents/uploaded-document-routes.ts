@@ -12,7 +12,7 @@ import { notFound, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
-import { isId, newId } from "../../platform/ids.ts";
+import { FIRST_ID, isId, newId } from "../../platform/ids.ts";
 import { findUser } from "../../users/store.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.ts";
 import { dropLater, uploadDocuments } from "./upload-documents.ts";
@@ -126,14 +126,33 @@ function documentUrl(public_url: string, user_id: string, id: string): string {
   return `${public_url}/users/${user_id}/documents/${id}`;
 }
 
-/** The id of this user's document that a URL refers to; null for any other URL. */
+/**
+ * The id of this user's document that a URL refers to, in any spelling of it; null for a URL of
+ * another service. Other URLs of this service are no documents: they have an id without a record.
+ */
 export function readDocumentId(
   public_url: string,
   user_id: string,
   submitted_url: string,
 ): string | null {
-  const start = documentUrl(public_url, user_id, "");
-  if (!submitted_url.startsWith(start)) return null;
-  const id = submitted_url.slice(start.length);
-  return isId(id) ? id.toLowerCase() : null;
+  const url = URL.parse(submitted_url);
+  const own = new URL(documentUrl(public_url, user_id, ""));
+  if (!url || serviceOf(url) !== serviceOf(own)) return null;
+  const path = decoded(url.pathname).toLowerCase();
+  const start = decoded(own.pathname).toLowerCase();
+  const id = path.startsWith(start) ? path.slice(start.length) : "";
+  return isId(id) ? id : FIRST_ID;
+}
+
+/** Host and port; http and https on their usual ports are the same service. */
+function serviceOf({ hostname, port }: URL): string {
+  return `${hostname.replace(/\.$/, "")}:${["80", "443"].includes(port) ? "" : port}`;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

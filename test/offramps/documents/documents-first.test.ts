@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addApprovedUser } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { findFault, good } from "../story.ts";
-import { type DocumentFixture, openDocumentFixture, PDF, PNG, sha256 } from "./document-fixture.ts";
+import {
+  type DocumentFixture,
+  openDocumentFixture,
+  PDF,
+  PNG,
+  sha256,
+  type TestOfframp,
+} from "./document-fixture.ts";
 
 const DAY_MINUTES = 24 * 60;
 
@@ -28,6 +35,19 @@ const uploadFirst = async (user_id: string, key = server.key) => {
 };
 const download = (url: string, key = server.key) =>
   fetch(`${server.url}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${key}` } });
+const NOT_FOUND = {
+  status: 404,
+  errors: [{ field: "offramps[0].supporting_document_attributes.submitted_url" }],
+};
+
+async function createWith(offramp: TestOfframp, submitted_url: string) {
+  const { payment_detail_id } = await fixture.show(offramp);
+  const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps`;
+  const terms = { payment_detail_id, destination_amount: 10, destination_currency: "eur" };
+  const item = { ...terms, supporting_document_attributes: { submitted_url } };
+  return server.call("POST", path, { offramps: [item] });
+}
+
 const userOf = async () => (await fixture.addOfframp()).user_id;
 
 describe("a document uploaded before its offramps", () => {
@@ -66,22 +86,39 @@ describe("a document uploaded before its offramps", () => {
     expect((await download(submitted_url, key)).status).toBe(404);
     const offramp = await fixture.addOfframp();
     const foreign = submitted_url.replace(other_user, offramp.user_id);
-    const { payment_detail_id } = await fixture.show(offramp);
-    const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps`;
-    const refused = await server.call("POST", path, {
-      offramps: [
-        {
-          payment_detail_id,
-          destination_amount: 10,
-          destination_currency: "eur",
-          supporting_document_attributes: { submitted_url: foreign },
-        },
-      ],
-    });
-    expect(refused.body).toMatchObject({
-      status: 404,
-      errors: [{ field: "offramps[0].supporting_document_attributes.submitted_url" }],
-    });
+    expect((await createWith(offramp, foreign)).body).toMatchObject(NOT_FOUND);
+  });
+
+  it("is recognized in every spelling of its URL", async () => {
+    const offramp = await fixture.addOfframp();
+    const { document } = (await uploadFirst(offramp.user_id)).body;
+    const { origin, pathname } = new URL(document.submitted_url);
+    const [, users = "", ...rest] = pathname.split("/");
+    for (const url of [
+      `${origin.toUpperCase()}${pathname}`,
+      `${origin}${pathname.toUpperCase()}`,
+      `${origin}/%75%73%65%72%73/${rest.join("/")}`,
+      `${origin}/x/../${users}/%2e/${rest.join("/")}`,
+      `${origin}${pathname}?a=b#c`,
+      `${origin.replace("127.0.0.1", "127.1")}${pathname}`,
+      `${origin.replace("127.0.0.1", "0x7f000001.")}${pathname}`,
+      origin.replace("http://", "\thttp:\\\\") + pathname,
+    ]) {
+      const { status, body } = await createWith(offramp, url);
+      expect([url, status]).toEqual([url, 200]);
+      const [{ id }] = body.offramps;
+      expect((await fixture.download({ ...offramp, id })).content.equals(PDF)).toBe(true);
+    }
+  });
+
+  it("cannot be another page or file of this service", async () => {
+    const offramp = await fixture.addOfframp();
+    const { document } = (await uploadFirst(await addApprovedUser(server))).body;
+    const { origin } = new URL(document.submitted_url);
+    const paths = ["", "/healthz", `/offramps/${offramp.id}/supporting-documents`, "/%zz"];
+    for (const url of [document.submitted_url, ...paths.map((path) => `${origin}${path}`)]) {
+      expect((await createWith(offramp, url)).body).toMatchObject(NOT_FOUND);
+    }
   });
 
   it("is deleted after seven days when no offramp refers to it, and kept while one does", async () => {

@@ -7,13 +7,20 @@ import {
   readDocument,
   type Schema,
 } from "../../harness/api-document.ts";
-import { createRecords, type RecordIds } from "../../harness/records.ts";
+import { createRecords, newInvoice, type RecordIds } from "../../harness/records.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
-/** Ids of other systems: transactions of a chain. */
-const FOREIGN_IDS = ["tx_id"];
+/** Ids of other systems: transactions of a chain, the buyer's orders. */
+const FOREIGN_IDS = ["tx_id", "purchaseOrderId"];
 /** Ids of any account: the operator settles deposits and the onramps that they pay. */
 const OF_ALL_ACCOUNTS = ["onramp_id"];
+
+/** Where the documented example has no place for the id. */
+const PAYMENT_OPTIONS = [{ type: "bank-account", value: { paymentInformation: {} } }];
+const BODIES: Record<string, object> = {
+  createInvoice: { ...newInvoice(), paymentOptions: PAYMENT_OPTIONS },
+  changeInvoice: { type: "changePaymentOptions", input: { paymentOptions: PAYMENT_OPTIONS } },
+};
 
 type BodyId = { operation: Operation; path: string[]; field: string };
 
@@ -38,7 +45,7 @@ function findIds(operation: Operation, schema: Schema, path: string[]): BodyId[]
   if (schema.items) found.push(...findIds(operation, schema.items, [...path, "0"]));
   for (const [name, inner] of Object.entries<Schema>(schema.properties ?? {})) {
     const at = [...path, name];
-    if (/_id$/.test(name) && !FOREIGN_IDS.includes(name)) {
+    if (/(_id|Id)$/.test(name) && !FOREIGN_IDS.includes(name)) {
       found.push({ operation, path: at, field: fieldOf(at) });
     } else found.push(...findIds(operation, inner, at));
   }
@@ -52,12 +59,17 @@ function fieldOf(path: readonly string[]): string {
   }, "");
 }
 
+/** `paymentDetailId` of an invoice is `payment_detail_id` elsewhere. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** Sends the documented example, with this id at one path. */
 async function send({ operation, path }: BodyId, id: unknown) {
-  const body = structuredClone(exampleBody(operation, own) ?? {});
-  const last = path.at(-1)!;
+  const example = BODIES[operation.name] ?? exampleBody(operation, own) ?? {};
+  const body = structuredClone(example) as Schema;
   const holder = path.slice(0, -1).reduce<Schema>((inner, part) => inner[part], body);
-  holder[last] = id;
+  holder[path.at(-1)!] = id;
   return server.call(operation.method, fillPath(operation, own), body);
 }
 
@@ -66,7 +78,7 @@ describe("an id in a body", () => {
     const names = ids.map(({ operation, field }) => `${operation.name} ${field}`);
     expect(names.length).toBeGreaterThan(4);
     for (const [at, one] of ids.entries()) {
-      const last = one.path.at(-1) as keyof RecordIds;
+      const last = snakeCase(one.path.at(-1)!) as keyof RecordIds;
       const foreign = OF_ALL_ACCOUNTS.includes(last) ? [] : [other[last]];
       for (const id of [randomUUID(), own.user_id, ...foreign]) {
         const answer = await send(one, id);
