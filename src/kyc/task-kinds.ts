@@ -1,4 +1,4 @@
-import { MINUTE_MS } from "../platform/durations.ts";
+import { MINUTE_MS, SECOND_MS } from "../platform/durations.ts";
 import { newId } from "../platform/ids.ts";
 import type { NewTask } from "../platform/tasks/tasks.ts";
 import type { UserKey } from "../users/store.ts";
@@ -12,14 +12,17 @@ export const RETENTION_TASK = "delete-old-kyc-data";
 /** Longer than any upload may take: a younger version may belong to an upload in progress. */
 export const FILES_SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
-/** Deletes from the file store what no record of the user refers to. */
+/**
+ * Deletes from the file store what no record of the user refers to. Due a moment after a file that
+ * is stored now is old enough: written before an upload, it also finds what a crash leaves behind.
+ */
 export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {
   return {
     account_id,
     id: newId(now),
     kind: SWEEP_FILES_TASK,
     record_id: user_id,
-    due_at: new Date(now.getTime() + FILES_SWEPT_AFTER_MS),
+    due_at: new Date(now.getTime() + FILES_SWEPT_AFTER_MS + SECOND_MS),
     created_at: now,
   };
 }

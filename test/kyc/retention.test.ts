@@ -57,6 +57,23 @@ describe("files on disk", () => {
     expect(shown.status).toBe(200);
   });
 
+  it("of an upload whose row was never written are deleted after a few minutes", async () => {
+    const user_id = await addUser(server);
+    const page = new PageVisitor(server);
+    await page.open(await openLink(server, user_id));
+    const { database } = server.core;
+    // What a crash after the file was stored leaves behind.
+    await database.query(`create function crash() returns trigger language plpgsql
+      as $$ begin raise exception 'the process ended here'; end $$`);
+    await database.query(`create trigger crash before insert on kyc_files
+      for each row execute function crash()`);
+    expect((await page.upload("selfie", png())).status).toBe(500);
+    await database.query("drop function crash cascade");
+    expect(await filesOf(user_id)).toBe(1);
+    await advance(6 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(0);
+  });
+
   it("of a refused upload are not kept", async () => {
     const user_id = await addUser(server);
     const page = new PageVisitor(server);

@@ -32,17 +32,19 @@ export async function attachFile(
   slot: Slot,
   request: FastifyRequest,
 ): Promise<void> {
-  const { files, database, keyring, clock } = deps;
+  const { files, database, keyring } = deps;
   const { key, visit } = visitor;
   const { account_id, user_id } = key;
   const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
   const subject_key = keys.get(account_id, user_id);
   if (!subject_key) throw gone();
-  // Before anything is stored; checked again later, under the lock.
-  await changeAsVisitor(deps, visitor, async (_tx, { user }) => {
+  // Before anything is stored; checked again later, under the lock. The sweep deletes the file that
+  // is replaced, and this one if its row is never written.
+  const file = await changeAsVisitor(deps, visitor, async (tx, { user }, now) => {
     if (!SLOTS_OF[user.beneficiary_type].includes(slot)) throw new Refusal("record_not_found");
+    enqueueTasks(tx, [sweepFiles(key, now)]);
+    return newId(now);
   });
-  const file = newId(clock.now());
   const stored = await storeUpload(deps, visitor, slot, file, subject_key, request);
   try {
     const content = await openKycFile(files, key, file, subject_key);
@@ -57,10 +59,9 @@ export async function attachFile(
       deleteDraftFile(tx, key, slot);
       insertKycFiles(tx, [row]);
       recordBegun(tx, locked, now);
-      enqueueTasks(tx, [sweepFiles(key, now)]);
     });
   } catch (error) {
-    // After any other error something may have been written: the sweep deletes it.
+    // After any other error the row may have been written; if not, the sweep deletes the file.
     if (error instanceof Refusal) await files.delete(kycFileKey(key, file)).catch(() => {});
     throw error;
   }
