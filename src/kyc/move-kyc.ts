@@ -3,9 +3,9 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
-import { reassessUser } from "../users/reassess-user.ts";
 import { renderKycEvent } from "../users/render.ts";
 import { lockUsers, toUsers, type UserKey, updateIdentity, updateKyc } from "../users/store.ts";
+import { REASSESS_USER_TASK, USER_CHANGED_TASK, userTask } from "../users/task-kinds.ts";
 import {
   deleteKycDraft,
   findLastApplication,
@@ -135,6 +135,11 @@ export function recordKycs(
   if (events.length === 0) return user;
   updateKyc(tx, user, subject_key);
   recordEvents(tx, events, now);
-  enqueueTasks(tx, [reassessUser({ account_id, user_id: id }, now)]);
+  const key = { account_id, user_id: id };
+  const kinds = [REASSESS_USER_TASK, USER_CHANGED_TASK];
+  enqueueTasks(
+    tx,
+    kinds.map((kind) => userTask(kind, key, now)),
+  );
   return user;
 }

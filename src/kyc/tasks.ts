@@ -7,7 +7,7 @@ import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
-import { USER_ERASED_TASK } from "../users/user-erased.ts";
+import { USER_CHANGED_TASK, USER_ERASED_TASK } from "../users/task-kinds.ts";
 import {
   deleteApplicationData,
   deleteKycDataOf,
@@ -20,6 +20,7 @@ import { type ApplicationAssessDeps, assessApplication } from "./assess-applicat
 import { kycFileKey } from "./kyc-file.ts";
 import { EDITABLE } from "./model.ts";
 import { lockKycUser } from "./move-kyc.ts";
+import { voidStaleDecision } from "./review/proposed-decision.ts";
 import {
   deleteKycSession,
   deleteKycSessionsOf,
@@ -73,6 +74,11 @@ export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
       handle: each((set, task) => expireSession(deps, set, task)),
     },
     { kind: SWEEP_FILES_TASK, set_max: 50, handle: each((set, task) => sweep(deps, set, task)) },
+    {
+      kind: USER_CHANGED_TASK,
+      set_max: 50,
+      handle: each((set, task) => checkProposal(deps, set, task)),
+    },
     { kind: USER_ERASED_TASK, set_max: 10, handle: each((set, task) => forget(deps, set, task)) },
     {
       kind: READ_IDENTITY_TASK,
@@ -122,6 +128,16 @@ async function sweep(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void>
   const young = firstIdAt(new Date(set.now.getTime() - FILES_SWEPT_AFTER_MS));
   await deleteFiles(deps, key, (file) => file < young);
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
+}
+
+/** A proposed decision on the user may have become void. */
+async function checkProposal(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
+  const key = { account_id: task.account_id, user_id: task.record_id };
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length > 0) await voidStaleDecision(tx, deps.keyring, key, set.now);
+    set.finish(tx, tasks);
+  });
 }
 
 /** The key is already destroyed; this deletes what it sealed. */

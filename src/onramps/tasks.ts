@@ -2,7 +2,7 @@ import { reassessOfframps } from "../offramps/reassess-offramps.ts";
 import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
+import { REASSESS_USER_TASK } from "../users/task-kinds.ts";
 import { deliverOnramps, type OnrampDeliveryDeps } from "./deliver-onramps.ts";
 import { depositProposalTasks } from "./deposits/approved-settlements.ts";
 import { type DepositMoveDeps, moveDeposits } from "./deposits/move-deposits.ts";

@@ -2,7 +2,7 @@ import { recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { reassessUser } from "../users/reassess-user.ts";
+import { REASSESS_USER_TASK, userTask } from "../users/task-kinds.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 import { renderPaymentDetailEvent } from "./render.ts";
 import { updateStatuses } from "./store.ts";
@@ -38,7 +38,7 @@ export function recordDetailChanges(
   updateStatuses(tx, [...last.values()]);
   enqueueTasks(
     tx,
-    [...last.values()].map((detail) => reassessUser(detail, now)),
+    [...last.values()].map((detail) => userTask(REASSESS_USER_TASK, detail, now)),
   );
   recordEvents(
     tx,

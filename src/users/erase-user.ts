@@ -6,7 +6,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { updateAnswersErased } from "../webhooks/redelivery-store.ts";
 import { lockUsers, type UserKey, updateErased } from "./store.ts";
-import { userErased } from "./user-erased.ts";
+import { USER_ERASED_TASK, userTask } from "./task-kinds.ts";
 
 /**
  * Destroys the person's key: whatever any module sealed with it can never be read again, and stored
@@ -32,7 +32,7 @@ export function eraseUser(
     updateErased(tx, key, now);
     updateAnswersErased(tx, account_id, user_id);
     keyring.eraseSubject(tx, { account_id, subject_id: user_id });
-    enqueueTasks(tx, [userErased(key, now)]);
+    enqueueTasks(tx, [userTask(USER_ERASED_TASK, key, now)]);
     recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);
     return "erased";
   });

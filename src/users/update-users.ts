@@ -4,6 +4,7 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { emailTaken } from "./create-users.ts";
 import { checkUserChange, isIdentityEditable, type User } from "./model.ts";
 import { renderUser } from "./render.ts";
@@ -15,6 +16,7 @@ import {
   toUsers,
   updateIdentities,
 } from "./store.ts";
+import { USER_CHANGED_TASK, userTask } from "./task-kinds.ts";
 
 type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
 
@@ -69,10 +71,17 @@ export function updateUsers(
     },
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
-    record: (tx, _loaded, accepted) => {
+    record: (tx, _loaded, accepted, now) => {
       // Of several changes of one user only the last is written: it contains the earlier ones.
       const last = new Map(accepted.map(({ output }) => [output.user.id, output]));
       updateIdentities(tx, [...last.values()]);
+      const reviewed = [...last.values()].filter(({ user }) => isReviewed(user));
+      enqueueTasks(
+        tx,
+        reviewed.map(({ user: { account_id, id } }) =>
+          userTask(USER_CHANGED_TASK, { account_id, user_id: id }, now),
+        ),
+      );
     },
     render: ({ user }) => renderUser(user),
   };
@@ -85,6 +94,11 @@ function emailsOf(index_key: Buffer, commands: readonly Command<UserChange>[]) {
     const normalised = lowerAscii(email.trim());
     return [{ account_id, email_index: hashUserEmail(index_key, account_id, normalised) }];
   });
+}
+
+/** Whether reviewers may have proposed a decision on the user: not before the first submission. */
+function isReviewed({ kyc }: User): boolean {
+  return !["not_started", "initiated"].includes(kyc.general.status);
 }
 
 function changesIdentity(change: unknown): boolean {

@@ -10,9 +10,10 @@ import { findUser, openUsers, type UserKey } from "../../users/store.ts";
 import { findKycFile, type KycApplication, type KycFile } from "../application-store.ts";
 import { recordValues, type Values } from "../fields.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
-import { findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
+import { CHANGED, findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
 import type { ReviewDeps } from "./review-kyc.ts";
 import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
+import { findLastProposal } from "./review-store.ts";
 import { digestSeen, readPapers } from "./seen.ts";
 
 export type LoadedReview = {
@@ -23,8 +24,8 @@ export type LoadedReview = {
   values: Partial<Values>;
   files: KycFile[];
   proposed: ProposedDecision | null;
-  /** A proposal that no longer counts: something changed after it was created. */
-  void_proposed: ProposedDecision | null;
+  /** The last proposal, if something changed after it was created: it no longer counts. */
+  void_summary: string | null;
   notes: ReviewNote[];
   /** Sent with the decision, which applies only to the data shown here. */
   seen: string;
@@ -44,6 +45,9 @@ export function loadReview(
     const seen = digestSeen({ user, subject_key }, { application, files });
     const found = await findProposedDecision(tx, deps.keyring, key);
     const stands = found?.seen === seen;
+    const may_be_void = account.kyc_two_person_approval && !stands;
+    const last = may_be_void ? await findLastProposal(tx, key) : null;
+    const is_void = last?.status === "pending" || last?.outcome === CHANGED;
     const submitted = application?.submitted?.values ?? {};
     recordRead(tx, deps, member, key, "kyc.read", { application_id: application?.id ?? null });
     return {
@@ -53,7 +57,7 @@ export function loadReview(
       values: { ...recordValues(user.beneficiary_type, user.identity), ...submitted },
       files,
       proposed: stands ? found : null,
-      void_proposed: stands ? null : found,
+      void_summary: last && is_void ? last.summary : null,
       notes: await listReviewNotes(tx, key, subject_key),
       seen,
       decisions: decisionsFor(user.kyc, deps.swift_clearance),

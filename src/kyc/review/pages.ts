@@ -184,7 +184,7 @@ function fileFigure(user: { account_id: string; id: string }, file: KycFile): Ht
 }
 
 function decisionSection(session: MemberSession, review: LoadedReview, comment: string): Html {
-  const { proposed, void_proposed, decisions } = review;
+  const { proposed, void_summary, decisions } = review;
   if (decisions.length === 0) return html``;
   const votes = proposed?.proposal.votes ?? [];
   const is_own = votes.some(({ voter }) => voter.person_id === session.person_id);
@@ -199,7 +199,7 @@ ${
   html`<p>You ${is_proposer ? "proposed" : "confirmed"}:
 <strong>${labelOfDecision(proposed.decision)}</strong>. Another member must confirm it.</p>`
 }
-${void_proposed && voidLine(void_proposed.decision)}
+${void_summary && voidLine(void_summary)}
 ${proposed && !is_own && proposalLine(proposed.decision, proposed.comment)}
 ${possible.length > 0 && decisionForm(session, review, possible, comment)}
 </section>`;
@@ -225,11 +225,9 @@ about swift, only reviewers can read it.</p>
 </form>`;
 }
 
-function voidLine(decision: Decision): Html {
-  return html`<p class="alert" role="alert">The proposal <strong>${labelOfDecision(
-    decision,
-  )}</strong> is void because the user's data or status has changed since. Your decision becomes a
-new proposal.</p>`;
+function voidLine(summary: string): Html {
+  return html`<p class="alert" role="alert"><strong>${summary}</strong> This proposal is void because
+the user's data or status has changed since. Your decision becomes a new proposal.</p>`;
 }
 
 function notesSection({ notes }: LoadedReview): Html {

@@ -1,9 +1,17 @@
+import { endProposal } from "../../approvals/end-proposal.ts";
 import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
-import { findContents, findPendingProposal, type SealedProposal } from "../../approvals/store.ts";
+import {
+  findContents,
+  findPendingProposal,
+  lockProposal,
+  type SealedProposal,
+} from "../../approvals/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { UserKey } from "../../users/store.ts";
+import { lockKycUser } from "../move-kyc.ts";
 import { type Decision, summaryOfDecision } from "./decisions.ts";
+import { digestSeen, readPapers } from "./seen.ts";
 
 /** The proposal kind of decisions on a user's identity. */
 export const DECIDE_KYC = "decide-kyc";
@@ -29,6 +37,36 @@ export async function findProposedDecision(
   if (!proposal) return null;
   const content = (await findContents(session, keyring, [proposal])).get(proposal.id);
   return content ? { ...(content.input as Input), proposal } : null;
+}
+
+/** Writers to these proposals lock the user first, or check it again. */
+export async function lockProposedDecision(
+  tx: Session,
+  keyring: Keyring,
+  key: UserKey,
+): Promise<ProposedDecision | null> {
+  const found = await findProposedDecision(tx, keyring, key);
+  const proposal = found && (await lockProposal(tx, key.account_id, found.proposal.id));
+  return proposal?.status === "pending" ? { ...found!, proposal } : null;
+}
+
+/** The outcome of a proposal that became void because of a change. */
+export const CHANGED = "The user's data or state has changed.";
+
+/** A proposal applies to what its author saw: once that has changed, nobody can confirm it. */
+export async function voidStaleDecision(
+  tx: Transaction,
+  keyring: Keyring,
+  key: UserKey,
+  now: Date,
+): Promise<void> {
+  const locked = await lockKycUser(tx, keyring, key);
+  const proposed = locked && (await lockProposedDecision(tx, keyring, key));
+  if (!proposed) return;
+  const papers = await readPapers(tx, key, locked.subject_key);
+  if (proposed.seen === digestSeen(locked, papers)) return;
+  const end = { status: "void", outcome: CHANGED, actor: "worker" } as const;
+  endProposal(tx, proposed.proposal, end, now);
 }
 
 /** `reviewer` counts as the first of the two confirmations. */

@@ -4,7 +4,7 @@ import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import { endProposal } from "../../approvals/end-proposal.ts";
 import { recordVote } from "../../approvals/record-vote.ts";
-import { lockProposal, type SealedProposal } from "../../approvals/store.ts";
+import type { SealedProposal } from "../../approvals/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -34,7 +34,8 @@ import {
   SWIFT_DECISIONS,
 } from "./decisions.ts";
 import {
-  findProposedDecision,
+  CHANGED,
+  lockProposedDecision,
   type ProposedDecision,
   recordProposedDecision,
 } from "./proposed-decision.ts";
@@ -80,22 +81,15 @@ export function reviewKyc(
     const now = deps.clock.now();
     const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
     assertNothingBars(by, locked, papers, review.decision);
-    const proposed = await lockProposedDecision(by);
+    const proposed = await lockProposedDecision(tx, deps.keyring, key);
     if (!account.kyc_two_person_approval || !needsTwo(review.decision)) {
       if (proposed) makeVoid(by, proposed.proposal, "It was decided otherwise.");
       return decide(by, locked, review.decision, review.comment, review.comment);
     }
     if (proposed?.seen === seen) return vote(by, locked, review, proposed);
-    if (proposed) makeVoid(by, proposed.proposal, "The user's data or state has changed.");
+    if (proposed) makeVoid(by, proposed.proposal, CHANGED);
     return propose(by, review);
   });
-}
-
-/** Writers to these proposals lock the user first, or check it again. */
-async function lockProposedDecision({ tx, keyring, key }: Act): Promise<ProposedDecision | null> {
-  const found = await findProposedDecision(tx, keyring, key);
-  const proposal = found && (await lockProposal(tx, key.account_id, found.proposal.id));
-  return proposal?.status === "pending" ? { ...found!, proposal } : null;
 }
 
 /** The same decision confirms the proposal, any other rejects it. */

@@ -1,6 +1,7 @@
 import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { KycStatus } from "../../users/model.ts";
+import type { UserKey } from "../../users/store.ts";
 import { DECIDE_KYC } from "./proposed-decision.ts";
 
 /** A row of the queue, without personal data. */
@@ -48,4 +49,17 @@ export function listReviews(
       DECIDE_KYC,
     ],
   );
+}
+
+/** The newest proposal on a user, whatever became of it. */
+export async function findLastProposal(
+  session: Session,
+  { account_id, user_id }: UserKey,
+): Promise<{ summary: string; status: string; outcome: string | null } | undefined> {
+  const [row] = await session.query<{ summary: string; status: string; outcome: string | null }>(
+    `select summary, status, outcome from proposals
+     where account_id = $1 and record_id = $2 and kind = $3 order by id desc limit 1`,
+    [account_id, user_id, DECIDE_KYC],
+  );
+  return row;
 }

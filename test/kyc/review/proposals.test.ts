@@ -86,6 +86,17 @@ describe("a KYC decision that needs two people", () => {
     ]);
   });
 
+  it("becomes void after a change, without waiting for the next decision", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve");
+    const user = { metadata: { order: "7" } };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    await waitFor(async () => (await proposalsOn(user_id))[0].status === "void");
+    const [ended] = await proposalsOn(user_id);
+    expect(ended.outcome).toBe("The user's data or state has changed.");
+    expect((await ben.visitor.get(path)).body).toContain("is void because");
+  });
+
   it("becomes void when one member alone suspends", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve");

@@ -1,0 +1,14 @@
+import { type NewTask, taskNow } from "../platform/tasks/tasks.ts";
+import type { UserKey } from "./store.ts";
+
+// What later modules do once a user has changed; each kind is handled by one of them.
+/** Something that the user's payouts and onramps depend on has changed. */
+export const REASSESS_USER_TASK = "reassess-user";
+/** The user's data or KYC status has changed: proposals about it may be out of date. */
+export const USER_CHANGED_TASK = "user-changed";
+/** Personal data outside the database must be deleted. */
+export const USER_ERASED_TASK = "user-erased";
+
+export function userTask(kind: string, { account_id, user_id }: UserKey, now: Date): NewTask {
+  return taskNow(kind, { account_id, id: user_id }, now);
+}
