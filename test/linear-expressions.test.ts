@@ -19,7 +19,6 @@ const GROWTH_MAX = 3;
 const NOTICED_MS = 4;
 /** Read only from what belongs to the operator or to this repository. */
 const OWN_TEXT: Record<string, string> = {
-  "src/docs/markdown-blocks.ts": "the guides of this repository",
   "src/platform/config/config.ts": "settings of the operator",
 };
 

@@ -1,5 +1,5 @@
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { type Html, html, raw } from "../platform/http/html.ts";
-import { type MarkdownBlock, parseBlocks } from "./markdown-blocks.ts";
 
 /** A part of a page with its own anchor, as the search indexes it. */
 type Section = { anchor: string; heading: string; text: string };
@@ -19,103 +19,108 @@ type Context = {
 };
 
 /**
- * The text as HTML. Our own parser: two small files save the running service a dependency, and our
- * documents need only a subset of Markdown. It is safe for any input: all text is escaped, and a
- * link leads to one of our pages or to http(s), or is dropped.
+ * The text as HTML. The library reads the Markdown; rendering is ours, so that any input is safe:
+ * all text is escaped, and a link leads to one of our pages or to http(s), or is dropped.
  */
 export function renderMarkdown(
   text: string,
   resolve: ResolveLink,
   { has_row_anchors = true } = {},
 ): Rendered {
-  const blocks = parseBlocks(text);
-  const first = blocks.find((block) => block.kind === "heading");
-  const title = first ? plainText(first.text) : "Untitled";
-  const opening = blocks.find((block) => block.kind === "paragraph");
+  const tokens = lexer(text);
+  const first = tokens.find((token) => token.type === "heading");
+  const title = first ? plainText(first) : "Untitled";
+  const opening = tokens.find((token) => token.type === "paragraph");
   const context: Context = {
     resolve,
     anchors: new Set(),
     has_row_anchors,
     sections: [{ anchor: "", heading: title, text: "" }],
   };
-  const body = html`${blocks.map((block) => renderTop(context, block))}`;
+  const body = html`${tokens.map((token) => renderTop(context, token))}`;
   return {
     title,
-    summary: opening ? opensWith(plainText(opening.text)) : "",
+    summary: opening ? opensWith(plainText(opening)) : "",
     body,
     sections: context.sections,
   };
 }
 
 /** A heading opens a section; everything else belongs to the open one. */
-function renderTop(context: Context, block: MarkdownBlock): Html {
-  if (block.kind === "heading") return renderHeading(context, block);
+function renderTop(context: Context, token: Token): Html {
+  if (token.type === "heading") return renderHeading(context, token as Tokens.Heading);
   const section = context.sections.at(-1)!;
-  const rendered = renderBlock(context, block);
-  section.text = `${section.text} ${plainBlock(block)}`.trim();
+  const rendered = renderBlock(context, token);
+  section.text = `${section.text} ${plainText(token)}`.trim();
   return rendered;
 }
 
-function renderHeading(
-  context: Context,
-  { level, text }: MarkdownBlock & { kind: "heading" },
-): Html {
-  const shown = renderInline(context, text);
-  if (level === 1) return html`<h1>${shown}</h1>\n`;
-  const heading = plainText(text);
+function renderHeading(context: Context, token: Tokens.Heading): Html {
+  const shown = renderInline(context, token.tokens);
+  if (token.depth === 1) return html`<h1>${shown}</h1>\n`;
+  const heading = plainText(token);
   const anchor = uniqueAnchor(context, slugOf(heading));
   context.sections.push({ anchor, heading, text: "" });
-  const [open, close] = [raw(`<h${level} `), raw(`</h${level}>`)];
+  const [open, close] = [raw(`<h${token.depth} `), raw(`</h${token.depth}>`)];
   return html`${open}id="${anchor}"><a class="anchor" href="#${anchor}">${shown}</a>${close}\n`;
 }
 
-function renderBlock(context: Context, block: MarkdownBlock): Html {
-  switch (block.kind) {
+function renderBlock(context: Context, block: Token): Html {
+  const token = block as MarkedToken;
+  switch (token.type) {
     case "heading":
-      return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
+      return html`<p><strong>${renderInline(context, token.tokens)}</strong></p>\n`;
     case "code":
       // It scrolls on its own, so it must be reachable by keyboard.
-      return html`<pre tabindex="0" data-language="${block.language}">${code(block.text)}</pre>\n`;
+      return html`<pre tabindex="0" data-language="${token.lang}">${code(token.text)}</pre>\n`;
     case "list":
-      return renderList(context, block);
+      return renderList(context, token);
     case "table":
-      return renderTable(context, block);
+      return renderTable(context, token);
+    case "space":
+    case "def":
+      return html``;
     case "paragraph":
-      return html`<p>${renderInline(context, block.text)}</p>\n`;
+    case "text":
+      return html`<p>${renderInline(context, token.tokens ?? [])}</p>\n`;
+    default:
+      return isComment(token) ? html`` : html`<p>${token.raw.trim()}</p>\n`;
   }
+}
+
+function isComment({ raw }: Token): boolean {
+  return raw.trimStart().startsWith("<!--");
 }
 
 function code(text: string): Html {
   return html`<code>${text}</code>`;
 }
 
-function renderList(
-  context: Context,
-  { is_ordered, items }: MarkdownBlock & { kind: "list" },
-): Html {
-  const rows = items.map((blocks) => {
+function renderList(context: Context, { ordered, items }: Tokens.List): Html {
+  const rows = items.map((item) => {
+    const blocks = item.tokens.filter(({ type }) => type !== "space");
     const [only] = blocks;
-    const is_short = blocks.length === 1 && only?.kind === "paragraph";
+    const is_short = blocks.length === 1 && (only?.type === "text" || only?.type === "paragraph");
     const content = is_short
-      ? renderInline(context, only.text)
+      ? renderInline(context, (only as Tokens.Text).tokens ?? [])
       : blocks.map((block) => renderBlock(context, block));
     return html`<li>${content}</li>\n`;
   });
-  return is_ordered ? html`<ol>${rows}</ol>\n` : html`<ul>${rows}</ul>\n`;
+  return ordered ? html`<ol>${rows}</ol>\n` : html`<ul>${rows}</ul>\n`;
 }
 
 /** As on our other pages: on a narrow screen every row becomes a small card with labels. */
-function renderTable(context: Context, { head, rows }: MarkdownBlock & { kind: "table" }): Html {
-  const labels = head.map(plainText);
-  const heads = head.map(
-    (cell) => html`<th role="columnheader" scope="col">${renderInline(context, cell)}</th>`,
+function renderTable(context: Context, { header, rows }: Tokens.Table): Html {
+  const labels = header.map(plainText);
+  const heads = header.map(
+    (cell) => html`<th role="columnheader" scope="col">${renderInline(context, cell.tokens)}</th>`,
   );
   const bodies = rows.map((cells) => {
     const anchor = rowAnchor(context, cells);
     const opening = anchor === null ? raw('<tr role="row">') : html`<tr role="row" id="${anchor}">`;
-    const rendered = labels.map((label, at) => {
-      const cell = renderInline(context, cells[at] ?? "");
-      return html`<td role="cell" data-label="${label}"><span>${cell}</span></td>`;
+    const rendered = cells.map(({ tokens }, at) => {
+      const cell = renderInline(context, tokens);
+      return html`<td role="cell" data-label="${labels[at]}"><span>${cell}</span></td>`;
     });
     return html`${opening}${rendered}</tr>\n`;
   });
@@ -127,8 +132,8 @@ function renderTable(context: Context, { head, rows }: MarkdownBlock & { kind: "
 }
 
 /** A row about one name in code, such as an error or a setting, can be linked to and searched. */
-function rowAnchor(context: Context, [name = "", ...cells]: readonly string[]): string | null {
-  const code = /^`([\w.-]+)`$/.exec(name)?.[1];
+function rowAnchor(context: Context, [name, ...cells]: Tokens.TableCell[]): string | null {
+  const code = /^`([\w.-]+)`$/.exec(name?.text ?? "")?.[1];
   // A name with several rows, such as the fields of each currency, is anchored at the first.
   if (code === undefined || context.anchors.has(code) || !context.has_row_anchors) return null;
   context.anchors.add(code);
@@ -141,41 +146,33 @@ function rowAnchor(context: Context, [name = "", ...cells]: readonly string[]): 
   return code;
 }
 
-const INLINE = new RegExp(
-  [
-    "(?<ticks>`+)(?<code>.+?)\\k<ticks>",
-    "!\\[(?<alt>[^\\]]*)\\]\\((?<source>[^)\\s]+)\\)",
-    "\\[(?<label>(?:`[^`]*`|[^\\[\\]])+)\\]\\((?<href>[^)\\s]+)\\)",
-    "\\*\\*(?<strong>.+?)\\*\\*",
-    "\\*(?<emphasis>[^\\s*](?:[^*]*[^\\s*])?)\\*",
-    "\\\\(?<escaped>[!-/:-@[-`{-~])",
-  ].join("|"),
-  "gs",
-);
+function renderInline(context: Context, tokens: readonly Token[]): Html {
+  return html`${tokens.map((token) => renderPart(context, token))}`;
+}
 
-function renderInline(context: Context, text: string): Html {
-  const parts: (Html | string)[] = [];
-  let end = 0;
-  for (const match of text.matchAll(INLINE)) {
-    parts.push(text.slice(end, match.index), renderMatch(context, match.groups!));
-    end = match.index + match[0].length;
+function renderPart(context: Context, part: Token): Html {
+  const token = part as MarkedToken;
+  switch (token.type) {
+    case "codespan":
+      return code(token.text);
+    case "image":
+      return renderImage(context, token.text, token.href);
+    case "link":
+      return renderLink(context, token);
+    case "strong":
+      return html`<strong>${renderInline(context, token.tokens)}</strong>`;
+    case "em":
+      return html`<em>${renderInline(context, token.tokens)}</em>`;
+    case "text":
+    case "escape":
+      return html`${token.text}`;
+    default:
+      return isComment(token) ? html`` : html`${token.raw}`;
   }
-  return html`${[...parts, text.slice(end)]}`;
 }
 
-function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
-  const { alt, source, label, href, strong, emphasis, escaped } = found;
-  // Blanks only separate code that itself begins or ends with a backquote.
-  if (found.code !== undefined) return code(found.code.trim());
-  if (source !== undefined) return renderImage(context, alt ?? "", source);
-  if (href !== undefined) return renderLink(context, label ?? "", href);
-  if (strong !== undefined) return html`<strong>${renderInline(context, strong)}</strong>`;
-  if (emphasis !== undefined) return html`<em>${renderInline(context, emphasis)}</em>`;
-  return html`${escaped}`;
-}
-
-function renderLink(context: Context, label: string, href: string): Html {
-  const shown = renderInline(context, label);
+function renderLink(context: Context, { tokens, href }: Tokens.Link): Html {
+  const shown = renderInline(context, tokens);
   const target = safeHref(context, href);
   return target === null ? shown : html`<a href="${target}">${shown}</a>`;
 }
@@ -188,35 +185,22 @@ function renderImage(context: Context, alt: string, source: string): Html {
 function safeHref(context: Context, href: string): string | null {
   if (/^(https?:\/\/|#)/i.test(href)) return href;
   // Any other scheme, or a host without one, is not linked.
-  if (/^[a-z][a-z\d+.-]*:|^[/\\]{2}/i.test(href)) return null;
+  if (/^[a-z][a-z\d+.-]*:|^\/\/|^\\/i.test(href)) return null;
   return context.resolve(href);
 }
 
 /** The words alone, for titles and for the search. */
-export function plainText(text: string): string {
-  return text
-    .replace(INLINE, (...match) => {
-      const found = match.at(-1) as Record<string, string | undefined>;
-      const inner = found.label ?? found.strong ?? found.emphasis;
-      return inner === undefined
-        ? (found.code ?? found.alt ?? found.escaped ?? "")
-        : plainText(inner);
-    })
+function plainText(token: object): string {
+  return wordsOf(token as Tokens.Generic)
     .replace(/\s+/g, " ")
     .trim();
 }
 
-function plainBlock(block: MarkdownBlock): string {
-  switch (block.kind) {
-    case "code":
-      return block.text.replace(/\s+/g, " ");
-    case "list":
-      return block.items.map((blocks) => blocks.map(plainBlock).join(" ")).join(" ");
-    case "table":
-      return block.rows.map((cells) => cells.map(plainText).join(" ")).join(" ");
-    default:
-      return plainText(block.text);
-  }
+function wordsOf({ type, tokens, items, rows, text, raw = "" }: Tokens.Generic): string {
+  const inner: Tokens.Generic[] | undefined = rows?.flat() ?? items;
+  if (inner) return inner.map(wordsOf).join(" ");
+  if (type === "html") return isComment({ type, raw }) ? "" : raw;
+  return tokens ? tokens.map(wordsOf).join(type === "list_item" ? " " : "") : (text ?? "");
 }
 
 /** The first sentence, or more if that is too short. */

@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { lexer, type Token, type Tokens } from "marked";
 import { expect } from "vitest";
-import { type MarkdownBlock, parseBlocks } from "../../src/docs/markdown-blocks.ts";
 import { openShell, type Reader, type Shell } from "./documentation.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -25,17 +25,21 @@ const REFUSED = /error_code|not found|Error:|^sliproad: /m;
 
 /** All blocks of a text, including those in lists. */
 export function listBlocks(markdown: string): GuideBlock[] {
-  return blocksIn(parseBlocks(markdown));
+  return blocksIn(lexer(markdown));
 }
 
-function blocksIn(blocks: readonly MarkdownBlock[]): GuideBlock[] {
+function blocksIn(all: readonly Token[]): GuideBlock[] {
+  const blocks = all.filter(({ type }) => type !== "space");
   return blocks.flatMap((block, at) => {
-    if (block.kind === "list") return block.items.flatMap(blocksIn);
-    if (block.kind !== "code") return [];
+    if (block.type === "list") {
+      return (block as Tokens.List).items.flatMap((item) => blocksIn(item.tokens));
+    }
+    if (block.type !== "code") return [];
     const before = blocks[at - 1];
-    const text = before?.kind === "paragraph" ? before.text : "";
+    const text = before?.type === "paragraph" || before?.type === "text" ? before.raw.trim() : "";
     const name = /`([\w.-]+\.(?:mjs|ts|json))`[^`]*:$/.exec(text)?.[1] ?? null;
-    return [{ language: block.language, code: block.text, name }];
+    const { lang = "", text: code } = block as Tokens.Code;
+    return [{ language: lang, code, name }];
   });
 }
 
