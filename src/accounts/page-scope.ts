@@ -1,18 +1,17 @@
 import cookie from "@fastify/cookie";
 import formbody from "@fastify/formbody";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "../platform/clock.ts";
-import type { Mode } from "../platform/config/config.ts";
-import { type Database, DatabaseUnavailableError } from "../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
 import { logFailure } from "../platform/http/log-failure.ts";
 import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { readCookie } from "../platform/pages/cookies.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
-import type { Role } from "./model.ts";
 import { errorPage } from "./pages.ts";
+import { may, type PermissionName } from "./roles.ts";
 import {
   findSession,
   formCsrfOf,
@@ -21,13 +20,7 @@ import {
   type MemberSession,
 } from "./sign-in/sessions.ts";
 
-export type PageDeps = {
-  database: Database;
-  index_key: Buffer;
-  public_url: () => string;
-  mode: Mode;
-  clock: Clock;
-};
+export type PageDeps = Pick<ModuleCore, "database" | "index_key" | "public_url" | "mode" | "clock">;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -81,12 +74,12 @@ export function addPageScope(
   });
 }
 
-/** For the `onRequest` of a page: requires a session, with one of these roles if any are given. */
-export function requireSession(...roles: Role[]) {
+/** For the `onRequest` of a page: requires a session, of a role that has this permission. */
+export function requireSession(permission: PermissionName = "see_account") {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { member } = request;
     if (!member) return reply.redirect(signInPath(request), 303);
-    if (roles.length === 0 || roles.includes(member.role)) return;
+    if (may(member.role, permission)) return;
     throw new Refusal(
       "insufficient_scope",
       "Your role does not have access to this page. Ask an admin if you need it.",

@@ -61,13 +61,10 @@ export const PERMISSIONS = {
 
 export type PermissionName = keyof typeof PERMISSIONS;
 
-export function rolesThatMay(permission: PermissionName): readonly Role[] {
-  return PERMISSIONS[permission].roles;
-}
-
 /** A former member has no role and no permissions. */
 export function may(role: Role | undefined, permission: PermissionName): boolean {
-  return role !== undefined && rolesThatMay(permission).includes(role);
+  const { roles }: Permission = PERMISSIONS[permission];
+  return role !== undefined && roles.includes(role);
 }
 
 /** The operator's members review the users of all accounts; an account's own, where delegated. */

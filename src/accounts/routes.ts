@@ -14,8 +14,6 @@ import { signOut } from "./sign-in/sign-out.ts";
 import { switchAccount } from "./sign-in/switch-account.ts";
 
 const HOME = "/dashboard";
-/** Pages are not part of the documented API. */
-const HIDDEN = { hide: true };
 
 /** Sign-in, sign-out and the dashboard; other modules add their pages with `addPageScope`. */
 export function addAccountPages(app: FastifyInstance, deps: PageDeps & DashboardDeps): void {
@@ -24,16 +22,16 @@ export function addAccountPages(app: FastifyInstance, deps: PageDeps & Dashboard
   addPageScope(app, deps, (scope) => {
     addSignIn(scope, deps, sign_in_deps);
     addDashboard(scope, deps);
-    scope.get("/", { schema: HIDDEN }, (_request, reply) => reply.redirect(HOME, 303));
+    scope.get("/", (_request, reply) => reply.redirect(HOME, 303));
     // Unknown paths: a page for browsers, the usual JSON error for programs.
-    scope.get("/*", { schema: HIDDEN }, () => {
+    scope.get("/*", () => {
       throw new Refusal("route_not_found");
     });
   });
 }
 
 function addStylesheet(app: FastifyInstance): void {
-  app.get(STYLESHEET_PATH, { schema: HIDDEN }, (request, reply) => {
+  app.get(STYLESHEET_PATH, (request, reply) => {
     const is_this_version = request.url.endsWith(`?${STYLESHEET_HASH}`);
     return reply
       .header("Cache-Control", is_this_version ? "public, max-age=31536000, immutable" : "no-cache")
@@ -44,7 +42,7 @@ function addStylesheet(app: FastifyInstance): void {
 }
 
 function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInDeps): void {
-  scope.get("/sign-in", { schema: HIDDEN }, (request, reply) => {
+  scope.get("/sign-in", (request, reply) => {
     const query = request.query as Record<string, unknown>;
     const next = localPath(query.next, HOME);
     // `again` means another person may sign in, or the person must re-enter the password.
@@ -52,7 +50,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
     return showSignIn(deps, request, reply, { next, email: "", refusal: null });
   });
 
-  const public_form = { schema: HIDDEN, config: { is_public_form: true } };
+  const public_form = { config: { is_public_form: true } };
   scope.post("/sign-in", public_form, async (request, reply) => {
     const email = readField(request, "email");
     const next = localPath(readField(request, "next"), HOME);
@@ -71,7 +69,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
     return reply.redirect(next, 303);
   });
 
-  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
+  const signed_in = { onRequest: requireSession() };
   scope.post("/sign-out", signed_in, async (request, reply) => {
     await signOut(deps, request.member!);
     clearCookie(reply, deps.public_url(), "session");
@@ -80,7 +78,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
 }
 
 function addDashboard(scope: FastifyInstance, deps: PageDeps & DashboardDeps): void {
-  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
+  const signed_in = { onRequest: requireSession() };
   scope.get(HOME, signed_in, async (request, reply) => {
     const session = request.member!;
     const dashboard = await loadDashboard(deps, session);

@@ -32,8 +32,6 @@ type ProposalPageDeps = PageDeps & {
 };
 
 const TAG = "Proposals";
-/** Pages are not part of the documented API. */
-const HIDDEN = { hide: true };
 
 /** An account's own proposals, over the API. */
 export function addProposalRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
@@ -79,7 +77,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
 
 /** The pages where members view proposals and vote. */
 export function addProposalPages(app: FastifyInstance, deps: ProposalPageDeps): void {
-  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
+  const signed_in = { onRequest: requireSession() };
   addPageScope(app, deps, (scope) => {
     scope.get(PROPOSALS_PATH, signed_in, (request, reply) => show(deps, request, reply, null));
     for (const verdict of ["confirm", "reject"] as const) {

@@ -6,7 +6,6 @@ import {
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
-import { rolesThatMay } from "../accounts/roles.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -26,13 +25,11 @@ type AppPageDeps = PageDeps & {
   skipDeliveries: SkipDeliveries;
 };
 
-const HIDDEN = { hide: true };
-
 /** Settings › Developer › Apps, and the applications that a person has authorised. */
 export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
-  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
-  const makes_apps = { schema: HIDDEN, onRequest: requireSession(...rolesThatMay("manage_apps")) };
-  const admins = { schema: HIDDEN, onRequest: requireSession(...rolesThatMay("reset_app_used")) };
+  const signed_in = { onRequest: requireSession() };
+  const makes_apps = { onRequest: requireSession("manage_apps") };
+  const admins = { onRequest: requireSession("reset_app_used") };
   addPageScope(app, deps, (scope) => {
     scope.get(APPS_PATH, signed_in, (request, reply) => show(deps, request, reply));
 

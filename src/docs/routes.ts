@@ -14,8 +14,6 @@ import {
   PICTURES_PATH,
 } from "./load-pages.ts";
 
-/** Pages are not part of the documented API. */
-const HIDDEN = { hide: true };
 const OWN_SCRIPTS = "script-src 'self'; connect-src 'self'";
 /** The same for all users: a browser may cache them, and revalidate. */
 const DOCS_HEADERS = {
@@ -32,7 +30,7 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
   const open = once(() => withIndex(loadPages(app.swagger(), deps.public_url())));
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
-  app.get("/docs/search.json", { schema: HIDDEN }, (request, reply) => {
+  app.get("/docs/search.json", (request, reply) => {
     const { index, etag } = open();
     reply.headers({ ETag: etag, "Cache-Control": "no-cache" });
     if (request.headers["if-none-match"] === etag) return reply.code(304).send();
@@ -43,15 +41,15 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
     scope.addHook("onRequest", async (_request, reply) => {
       reply.headers(DOCS_HEADERS);
     });
-    scope.get("/docs", { schema: HIDDEN }, (request, reply) => {
+    scope.get("/docs", (request, reply) => {
       const { pages, sections } = open();
       const question = readQuestion(request);
       const results = searchSections(sections, question);
       return sendPage(reply, startPage(pages, { question, results }));
     });
-    scope.get("/docs/", { schema: HIDDEN }, (_request, reply) => reply.redirect("/docs", 301));
+    scope.get("/docs/", (_request, reply) => reply.redirect("/docs", 301));
     const show = (path: string, url: string) =>
-      scope.get(path, { schema: HIDDEN }, (_request, reply) => {
+      scope.get(path, (_request, reply) => {
         const { pages } = open();
         return sendPage(reply, documentPage(pages.find((page) => page.url === url)!, pages));
       });

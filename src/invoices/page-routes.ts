@@ -18,8 +18,6 @@ import { findInvoices, openInvoices } from "./store.ts";
 
 const NOT_OFFERED = "This action is not available, or no longer. Choose one of the actions below.";
 const PATH = "/invoices/view/:token";
-/** Pages are not part of the documented API. */
-const HIDDEN = { hide: true };
 /** The URL contains a secret: it must not be sent to any site that the page links to. */
 const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" };
 
@@ -33,12 +31,12 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
   };
   addPageScope(app, deps, (scope) => {
     // Mail clients send HEAD before they open a link.
-    scope.get(PATH, { schema: HIDDEN, exposeHeadRoute: true }, async (request, reply) => {
+    scope.get(PATH, { exposeHeadRoute: true }, async (request, reply) => {
       const printed = await findLinked(request);
       return show(deps, request, reply, printed, null);
     });
 
-    scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
+    scope.get(`${PATH}/pdf`, async (request, reply) => {
       const printed = await findLinked(request, true);
       const file = await deps.pdf_renderer.print(printed, printed.invoice.account_id);
       return reply
@@ -49,7 +47,6 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
     });
 
     const public_form = {
-      schema: HIDDEN,
       config: { is_public_form: true },
       // Before the form is read: only a valid link may submit one.
       onRequest: async (request: FastifyRequest) => void (await findLinked(request)),

@@ -1,16 +1,8 @@
 import Type from "typebox";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { createKycSessions } from "./create-kyc-sessions.ts";
-
-type KycDeps = {
-  executor: Executor;
-  keyring: Keyring;
-  index_key: Buffer;
-  public_url: () => string;
-};
 
 const KycAnswer = Type.Object({
   kyc: Type.Object(
@@ -23,7 +15,7 @@ const KycAnswer = Type.Object({
 });
 const writeKyc = compileRender(KycAnswer);
 
-export function addKycRoutes(addRoute: AddRoute, deps: KycDeps): void {
+export function addKycRoutes(addRoute: AddRoute, deps: ModuleCore): void {
   const { executor, keyring, index_key, public_url } = deps;
   const submit = executor.register(
     createKycSessions(keyring, index_key, (user_id, token) =>

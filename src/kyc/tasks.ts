@@ -4,6 +4,7 @@ import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
@@ -52,16 +53,10 @@ const USERS_FORGOTTEN_MAX = 1_000;
 
 /** The background tasks of KYC. */
 export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
+  const { database } = deps;
   const each = (work: (set: TaskSet, task: Task) => Promise<void>) => async (set: TaskSet) => {
     for (const task of set.tasks) await work(set, task);
   };
-  const recurring =
-    (every_ms: number, work: (now: Date) => Promise<void>) => async (set: TaskSet) => {
-      await work(set.now);
-      await deps.database.transaction(async (tx) => {
-        set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + every_ms));
-      });
-    };
   return [
     {
       kind: ASSESS_APPLICATION_TASK,
@@ -80,16 +75,12 @@ export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
       handle: each((set, task) => checkProposal(deps, set, task)),
     },
     { kind: USER_ERASED_TASK, set_max: 10, handle: each((set, task) => forget(deps, set, task)) },
-    {
-      kind: READ_IDENTITY_TASK,
-      set_max: 1,
-      handle: recurring(RESULTS_READ_EVERY_MS, (now) => readIdentityResults(deps, now)),
-    },
-    {
-      kind: RETENTION_TASK,
-      set_max: 1,
-      handle: recurring(RETENTION_EVERY_MS, (now) => deleteOldData(deps, now)),
-    },
+    recurringTask(database, READ_IDENTITY_TASK, RESULTS_READ_EVERY_MS, ({ now }) =>
+      readIdentityResults(deps, now),
+    ),
+    recurringTask(database, RETENTION_TASK, RETENTION_EVERY_MS, ({ now }) =>
+      deleteOldData(deps, now),
+    ),
   ];
 }
 

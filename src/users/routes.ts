@@ -1,11 +1,8 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { createUsers } from "./create-users.ts";
 import { checkUser } from "./model.ts";
 import { renderUser, renderUsers } from "./render.ts";
@@ -19,14 +16,10 @@ import {
 import { findUser, listUsers, openUsers } from "./store.ts";
 import { updateUsers } from "./update-users.ts";
 
-type UserDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  index_key: Buffer;
-  catalogue: Catalogue;
-  clock: Clock;
-};
+type UserDeps = { catalogue: Catalogue } & Pick<
+  ModuleCore,
+  "database" | "executor" | "keyring" | "index_key" | "clock"
+>;
 
 const TAG = "Users";
 

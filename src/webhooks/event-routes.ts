@@ -7,14 +7,12 @@ import {
   type StoredEvent,
 } from "../events/order-store.ts";
 import { bodyPlace } from "../events/record-events.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, type ListQuery, type Page, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { openAnswer } from "./delivery/sealed-answer.ts";
 import type { Delivery } from "./delivery/store.ts";
 import { chooseReceivers, redeliverEvent } from "./redeliver-event.ts";
@@ -35,27 +33,20 @@ import {
   WebhookEventListQuery,
 } from "./schemas.ts";
 
-type EventRouteDeps = {
-  database: Database;
-  keyring: Keyring;
-  clock: Clock;
-  wake: () => void;
-};
-
 const TAG = "Webhook events";
 const LIMIT_DEFAULT = 25;
 const ATTEMPTS_SHOWN = 20;
 /** Each attempt may show 16 kB, up to six times as long when escaped. */
 const ATTEMPTS_OF_ANSWER_MAX = 100;
 
-export function addEventRoutes(addRoute: AddRoute, deps: EventRouteDeps): void {
+export function addEventRoutes(addRoute: AddRoute, deps: ModuleCore): void {
   addList(addRoute, deps);
   addShow(addRoute, deps);
   addDeliveries(addRoute, deps);
   addRedeliver(addRoute, deps);
 }
 
-function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
+function addList(addRoute: AddRoute, deps: ModuleCore): void {
   const { database } = deps;
   addRoute({
     method: "GET",
@@ -95,7 +86,7 @@ function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
 }
 
 async function readCursor(
-  { database }: EventRouteDeps,
+  { database }: ModuleCore,
   account_id: string,
   cursor: unknown,
   problems: Problem[],
@@ -114,7 +105,7 @@ async function readCursor(
   return position ?? 0n;
 }
 
-function addShow(addRoute: AddRoute, deps: EventRouteDeps): void {
+function addShow(addRoute: AddRoute, deps: ModuleCore): void {
   addRoute({
     method: "GET",
     path: "/webhook_events/:webhook_event_id",
@@ -133,7 +124,7 @@ function addShow(addRoute: AddRoute, deps: EventRouteDeps): void {
   });
 }
 
-function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
+function addDeliveries(addRoute: AddRoute, deps: ModuleCore): void {
   addRoute({
     method: "GET",
     path: "/webhook_events/:webhook_event_id/deliveries",
@@ -164,7 +155,7 @@ function choose(deliveries: readonly Delivery[], page: Page, status: string | un
     .sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
+function addRedeliver(addRoute: AddRoute, deps: ModuleCore): void {
   const { database, clock, wake } = deps;
   addRoute({
     method: "POST",
@@ -220,7 +211,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
 }
 
 async function showPage(
-  deps: EventRouteDeps,
+  deps: ModuleCore,
   account_id: string,
   deliveries: Delivery[],
   page: Page,
@@ -230,7 +221,7 @@ async function showPage(
 }
 
 async function find(
-  deps: EventRouteDeps,
+  deps: ModuleCore,
   account_id: string,
   id: string,
   problems: readonly Problem[],
@@ -250,7 +241,7 @@ type Found = { event: StoredEvent | undefined; deliveries: Delivery[] };
  * An event of this account, or one sent to an application of this account, as long as the event's
  * account consents.
  */
-async function look({ database }: EventRouteDeps, account_id: string, id: string): Promise<Found> {
+async function look({ database }: ModuleCore, account_id: string, id: string): Promise<Found> {
   const [own, all] = await Promise.all([
     findEvent(database, account_id, id),
     listDeliveriesOfEvent(database, account_id, id),
@@ -264,7 +255,7 @@ async function look({ database }: EventRouteDeps, account_id: string, id: string
 }
 
 async function openEvents(
-  { database, keyring }: EventRouteDeps,
+  { database, keyring }: ModuleCore,
   events: readonly StoredEvent[],
 ): Promise<ReadableEvent[]> {
   const [account_keys, subject_keys] = await Promise.all([
@@ -290,7 +281,7 @@ async function openEvents(
 }
 
 async function withAttempts(
-  { database, keyring }: EventRouteDeps,
+  { database, keyring }: ModuleCore,
   account_id: string,
   deliveries: readonly Delivery[],
 ): Promise<ReadableDelivery[]> {

@@ -3,6 +3,7 @@ import { updateBodiesTrimmed } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
 import { deleteOldDeliveries } from "./redelivery-store.ts";
@@ -20,16 +21,9 @@ const DAYS_MIN = 7;
 
 /** Deletes data past its retention: bodies of events, deliveries with their attempts. */
 export function trimEventsTask(retention: Retention): TaskHandler {
-  return {
-    kind: TRIM_EVENTS_TASK,
-    set_max: 1,
-    handle: async (set) => {
-      await trimEvents(retention, set.now);
-      await retention.database.transaction(async (tx) => {
-        set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + EVERY_MS));
-      });
-    },
-  };
+  return recurringTask(retention.database, TRIM_EVENTS_TASK, EVERY_MS, ({ now }) =>
+    trimEvents(retention, now),
+  );
 }
 
 /**

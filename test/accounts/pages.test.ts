@@ -16,7 +16,7 @@ beforeAll(async () => {
     public_url: "http://127.0.0.1:4000",
     extend: (app, deps) =>
       addPageScope(app, deps, (scope) => {
-        scope.get("/admins", { onRequest: requireSession("admin") }, (_request, reply) =>
+        scope.get("/admins", { onRequest: requireSession("manage_consents") }, (_request, reply) =>
           sendPage(reply, html`<p>for admins</p>`),
         );
         scope.get("/broken", () => {

@@ -3,8 +3,7 @@ import {
   type Attempts,
   createAttempts,
 } from "../../platform/attempts/attempts.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { RateLimit } from "../../platform/http/rate-limit.ts";
@@ -22,12 +21,7 @@ import {
 import { verifyPassword } from "./passwords.ts";
 import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
 
-export type SignInDeps = {
-  database: Database;
-  index_key: Buffer;
-  clock: Clock;
-  limits: SignInLimits;
-};
+export type SignInDeps = AttemptDeps & { limits: SignInLimits };
 
 type SignInLimits = {
   by_address: Attempts;

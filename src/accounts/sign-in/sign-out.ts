@@ -1,11 +1,10 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { deleteSession } from "../store.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
 
 /** Ends this session; the person's sessions in other browsers continue. */
 export function signOut(
-  deps: { database: Database; index_key: Buffer; clock: Clock },
+  deps: Pick<ModuleCore, "database" | "index_key" | "clock">,
   session: MemberSession,
 ): Promise<void> {
   return deps.database.transaction(async (tx) => {

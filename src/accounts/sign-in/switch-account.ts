@@ -1,7 +1,6 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { findMember, updateSessionAccount } from "../store.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
 
@@ -9,7 +8,7 @@ import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
  * Moves the session to another account of the same person; recorded in that account's audit log.
  */
 export function switchAccount(
-  deps: { database: Database; index_key: Buffer; clock: Clock },
+  deps: Pick<ModuleCore, "database" | "index_key" | "clock">,
   session: MemberSession,
   account_id: string,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { findAppByClientId } from "../store.ts";
 import {
@@ -19,10 +18,7 @@ import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
 
-type AdapterDeps = {
-  database: Database;
-  index_key: Buffer;
-  clock: Clock;
+type AdapterDeps = Pick<ModuleCore, "database" | "index_key" | "clock"> & {
   /** The error for a code used twice at the same time. */
   alreadyUsed: () => Error;
 };

@@ -21,7 +21,7 @@ export function addConsentPages(
   deps: OauthDeps,
   openProvider: () => Promise<Provider>,
 ): void {
-  const options = { schema: { hide: true }, onRequest: requireSession() };
+  const options = { onRequest: requireSession() };
   const path = `${CONSENT_PATH}/:uid`;
 
   scope.get(path, options, async (request, reply) => {

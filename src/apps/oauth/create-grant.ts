@@ -1,16 +1,17 @@
 import type { Provider } from "oidc-provider";
 import { recordAudit } from "../../accounts/audit.ts";
 import { findMember } from "../../accounts/store.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Session, Transaction } from "../../platform/db/database.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { App } from "../model.ts";
 import { insertAppGrant } from "../store.ts";
 import { findGrantId } from "./artifacts-store.ts";
 import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 
+type GrantDeps = Pick<ModuleCore, "database" | "clock">;
 type NewGrant = {
   app: App;
   person_id: string;
@@ -25,7 +26,7 @@ type NewGrant = {
  * that row alone would send events to an application that has no token.
  */
 export async function createGrant(
-  deps: { database: Database; clock: Clock },
+  deps: GrantDeps,
   provider: Provider,
   input: NewGrant,
 ): Promise<string> {
@@ -51,7 +52,7 @@ async function checkMember(
 }
 
 async function saveGrant(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock }: GrantDeps,
   provider: Provider,
   input: NewGrant,
 ): Promise<string> {

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { LruMap } from "../../platform/lru-map.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { findAppByClientId, updateAppUsed } from "../store.ts";
 
 const APPS_CACHED_MAX = 10_000;
@@ -14,7 +13,7 @@ const CACHED_MS = 1_000;
  */
 export function addNoteUse(
   app: FastifyInstance,
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock }: Pick<ModuleCore, "database" | "clock">,
 ): void {
   const known = new LruMap<string, number>(APPS_CACHED_MAX);
   app.addHook("onSend", async (request, reply) => {

@@ -1,12 +1,12 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
+import type { PageDeps } from "../../accounts/page-scope.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sign-in/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Mode } from "../../platform/config/config.ts";
-import { type Database, DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";
 import { createArtifactsAdapter } from "./artifacts-adapter.ts";
@@ -28,14 +28,7 @@ import {
 import { cookieKey } from "./sealed-artifacts.ts";
 import { openSigningKeys } from "./signing-keys.ts";
 
-export type OauthDeps = {
-  database: Database;
-  index_key: Buffer;
-  clock: Clock;
-  public_url: () => string;
-  mode: Mode;
-  log: { error(detail: object, message: string): void };
-};
+export type OauthDeps = PageDeps & Pick<ModuleCore, "log">;
 
 /** The signed-in member of each request passed to the library. */
 export type MembersByRequest = WeakMap<IncomingMessage, MemberSession>;

@@ -1,15 +1,14 @@
 import { may } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { lockConsent } from "./consents-store.ts";
 import { type Consent, endConsent } from "./revoke-grant.ts";
 
 /** A person revokes their own consents; an admin also those of other members. */
 export async function revokeConsent(
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock }: Pick<ModuleCore, "database" | "clock">,
   session: MemberSession,
   consent: Consent,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Actor } from "../../accounts/model.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { updateAppGrantRevoked } from "../store.ts";
 import { deleteGrantsOf, findArtifact } from "./artifacts-store.ts";
@@ -14,7 +14,7 @@ export type Consent = { account_id: string; app_id: string; person_id: string };
  * code or refresh token was used twice.
  */
 export async function revokeGrant(
-  deps: { database: Database; index_key: Buffer; clock: Clock },
+  deps: Pick<ModuleCore, "database" | "index_key" | "clock">,
   grant_id: string,
 ): Promise<void> {
   const { database, index_key, clock } = deps;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
-import { addPageScope, type PageDeps } from "../../accounts/page-scope.ts";
+import { addPageScope } from "../../accounts/page-scope.ts";
 import { createAttempts } from "../../platform/attempts/attempts.ts";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
@@ -17,7 +17,6 @@ import { createProvider, type MembersByRequest, type OauthDeps, ROUTES } from ".
 import { replayRequest } from "./replay-request.ts";
 import { checkTokenForm, formOfJson, OauthError } from "./token-request.ts";
 
-const HIDDEN = { schema: { hide: true } };
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const WINDOW_MS = MINUTE_MS;
 /** Authorization requests per IP address; each one stores a row. */
@@ -41,11 +40,7 @@ type Opened = { provider: Provider; callback: ReturnType<Provider["callback"]> }
 type OpenProvider = () => Promise<Opened>;
 
 /** The OAuth endpoints, their pages, and `/me`. */
-export function addOauth(
-  app: FastifyInstance,
-  addRoute: AddRoute,
-  deps: OauthDeps & PageDeps,
-): void {
+export function addOauth(app: FastifyInstance, addRoute: AddRoute, deps: OauthDeps): void {
   addNoteUse(app, deps);
   addMeRoutes(addRoute, deps);
   const members: MembersByRequest = new WeakMap();
@@ -59,14 +54,14 @@ export function addOauth(
 
 function addAuthorization(
   app: FastifyInstance,
-  deps: OauthDeps & PageDeps,
+  deps: OauthDeps,
   openProvider: OpenProvider,
   members: MembersByRequest,
 ): void {
   const limiter = createRateLimiter(REQUESTS_MAX, WINDOW_MS)!;
   addPageScope(app, deps, (scope) => {
     for (const path of [ROUTES.authorization, `${ROUTES.authorization}/:uid`]) {
-      scope.get(path, HIDDEN, async (request, reply) => {
+      scope.get(path, async (request, reply) => {
         const limit = limiter.take(callerNetwork(request.ip));
         if (!limit.allowed) throw tooMany(limit);
         const { callback } = await openProvider();
@@ -110,10 +105,10 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
       await serve(request, reply);
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];
-    for (const path of posts) scope.post(path, HIDDEN, serveClient);
-    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, ...HIDDEN, handler: serve });
+    for (const path of posts) scope.post(path, serveClient);
+    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, handler: serve });
     for (const path of [ROUTES.jwks, ...DISCOVERY]) {
-      scope.route({ method: ["GET", "OPTIONS"], url: path, ...HIDDEN, handler: serve });
+      scope.route({ method: ["GET", "OPTIONS"], url: path, handler: serve });
     }
   });
 }

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import cookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
-import type { Mode } from "../../platform/config/config.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
@@ -12,6 +11,7 @@ import { createRateLimiter } from "../../platform/http/rate-limit.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
 import { addStaticFiles, readStaticFiles } from "../../platform/http/static-files.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { listKycFiles } from "../application-store.ts";
 import { SLOTS, type Slot } from "../fields.ts";
 import { openKycFile } from "../kyc-file.ts";
@@ -24,13 +24,7 @@ import { submitApplication } from "./submit-application.ts";
 import { createTokenAttempts, type TokenAttempts } from "./token-attempts.ts";
 import { assertOpen, findLinkSession, findVisitor, startVisit, type Visitor } from "./visitor.ts";
 
-type KycPageDeps = FileDeps & {
-  public_url: () => string;
-  mode: Mode;
-  /** Makes a worker of this process look for tasks at once. */
-  wake: () => void;
-};
-
+type KycPageDeps = FileDeps & ModuleCore;
 type Deps = KycPageDeps & { attempts: TokenAttempts };
 
 declare module "fastify" {
@@ -46,8 +40,6 @@ const UPLOADS_WINDOW_MS = 10 * MINUTE_MS;
 
 const BUILT_PAGE = join(import.meta.dirname, "../../../dashboard/dist/kyc");
 const MULTIPART = "multipart/form-data";
-/** Pages are not part of the documented API. */
-const HIDDEN = { schema: { hide: true } as object };
 const SHELL_HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
@@ -108,7 +100,7 @@ function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): 
       request.log.debug({ status: error.status }, "a link was refused");
       return sendHtml(reply, linkProblemPage(deps.mode, error.status, error.message), error.status);
     });
-    scope.get("/kyc/:token", HIDDEN, async (request, reply) => {
+    scope.get("/kyc/:token", async (request, reply) => {
       reply.headers(SHELL_HEADERS);
       await openLink(deps, request);
       if (shell) return reply.type("text/html; charset=utf-8").send(shell);
@@ -120,7 +112,7 @@ function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): 
 function addSession(app: FastifyInstance, deps: Deps): void {
   // The link is checked before any body is read; this route needs no body.
   const onRequest = async (request: FastifyRequest) => void (await openLink(deps, request));
-  app.post("/kyc/:token/session", { ...HIDDEN, onRequest }, async (request, reply) => {
+  app.post("/kyc/:token/session", { onRequest }, async (request, reply) => {
     const session = await openLink(deps, request);
     // A reloaded page keeps its visit, so that its typed values stay visible.
     const known = await findVisitor(deps, session.id, readCookie(deps, request, session.id));
@@ -136,25 +128,23 @@ function addSession(app: FastifyInstance, deps: Deps): void {
 }
 
 function addState(app: FastifyInstance, deps: Deps): void {
-  app.get("/kyc/session", HIDDEN, async (request, reply) =>
-    sendState(deps, reply, visitorOf(request)),
-  );
+  app.get("/kyc/session", async (request, reply) => sendState(deps, reply, visitorOf(request)));
 }
 
 function addChanges(app: FastifyInstance, deps: Deps): void {
-  app.post("/kyc/session/confirm", HIDDEN, async (request, reply) => {
+  app.post("/kyc/session/confirm", async (request, reply) => {
     const visitor = visitorOf(request);
     await confirmBirthDate(deps, visitor, readObject(request.body, null).date_of_birth);
     return sendState(deps, reply, await requireVisitor(deps, request));
   });
 
-  app.patch("/kyc/session/identity", HIDDEN, async (request, reply) => {
+  app.patch("/kyc/session/identity", async (request, reply) => {
     const visitor = visitorOf(request);
     await saveIdentity(deps, visitor, readObject(request.body, "identity"));
     return sendState(deps, reply, visitor);
   });
 
-  app.post("/kyc/session/submit", HIDDEN, async (request, reply) => {
+  app.post("/kyc/session/submit", async (request, reply) => {
     const visitor = visitorOf(request);
     await submitApplication(deps, visitor);
     deps.wake();
@@ -163,7 +153,7 @@ function addChanges(app: FastifyInstance, deps: Deps): void {
 }
 
 function addFiles(app: FastifyInstance, deps: Deps): void {
-  app.get("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+  app.get("/kyc/session/files/:slot", async (request, reply) => {
     const visitor = visitorOf(request);
     const slot = readSlot(request);
     const found = (await listKycFiles(deps.database, visitor.key, null)).find(
@@ -184,7 +174,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
       .send(await openKycFile(deps.files, key, found.file, subject_key));
   });
 
-  app.delete("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+  app.delete("/kyc/session/files/:slot", async (request, reply) => {
     const visitor = visitorOf(request);
     await deleteFile(deps, visitor, readSlot(request));
     return sendState(deps, reply, visitor);
@@ -195,7 +185,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     scope.removeAllContentTypeParsers();
     // Not parsed here, like every upload: a failing parser would end the connection.
     scope.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
-    scope.put("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+    scope.put("/kyc/session/files/:slot", async (request, reply) => {
       const visitor = visitorOf(request);
       const limit = uploads?.take(visitor.session.id);
       if (limit && !limit.allowed) {

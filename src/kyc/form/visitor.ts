@@ -1,8 +1,7 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Session, Transaction } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { User } from "../../users/model.ts";
 import type { UserKey } from "../../users/store.ts";
 import { EDITABLE, VISITS_MAX } from "../model.ts";
@@ -20,12 +19,7 @@ import {
 } from "../store.ts";
 import { hashKycToken, isKycToken, makeKycToken } from "../tokens.ts";
 
-export type VisitorDeps = {
-  database: Database;
-  keyring: Keyring;
-  index_key: Buffer;
-  clock: Clock;
-};
+export type VisitorDeps = Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock">;
 
 /** The holder of a link, in one browser. */
 export type Visitor = { key: UserKey; session: KycSession; visit: KycVisit };

@@ -226,8 +226,9 @@ about swift, only reviewers can read it.</p>
 }
 
 function voidLine(summary: string): Html {
-  return html`<p class="alert" role="alert"><strong>${summary}</strong> This proposal is void because
-the user's data or status has changed since. Your decision becomes a new proposal.</p>`;
+  return html`<p class="alert" role="alert"><strong>${summary}</strong>
+This proposal is void because the user's data or status has changed since. Your decision becomes a
+new proposal.</p>`;
 }
 
 function notesSection({ notes }: LoadedReview): Html {

@@ -6,7 +6,6 @@ import {
   requireSession,
   sendPage,
 } from "../../accounts/page-scope.ts";
-import { rolesThatMay } from "../../accounts/roles.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -34,8 +33,7 @@ const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
 /** The pages where reviewers decide on the identity of users. */
 export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void {
   const reviewer = {
-    schema: { hide: true } as object,
-    onRequest: requireSession(...rolesThatMay("review_kyc")),
+    onRequest: requireSession("review_kyc"),
   };
   addPageScope(app, deps, (scope) => {
     scope.get(QUEUE_PATH, reviewer, async (request, reply) => {

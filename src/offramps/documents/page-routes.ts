@@ -6,7 +6,6 @@ import {
   requireSession,
   sendPage,
 } from "../../accounts/page-scope.ts";
-import { rolesThatMay } from "../../accounts/roles.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
@@ -41,8 +40,7 @@ const NOTICES: Readonly<Record<string, string>> = {
 /** The pages on which members review rejected documents and approve one with a reason. */
 export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): void {
   const reviewer = {
-    schema: { hide: true } as object,
-    onRequest: requireSession(...rolesThatMay("review_documents")),
+    onRequest: requireSession("review_documents"),
   };
   addPageScope(app, deps, (scope) => {
     scope.get(DOCUMENTS_PATH, reviewer, (request, reply) => {

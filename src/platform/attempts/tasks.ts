@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
+import { recurringTask } from "../tasks/recurring-task.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import { attemptTime } from "./attempts.ts";
 import { deleteAttempts } from "./store.ts";
@@ -13,19 +14,11 @@ const DELETED_AT_ONCE_MAX = 5_000;
 
 /** Deletes the counts of windows that are over. */
 export function trimAttemptsTask(database: Database, clock: Clock): TaskHandler {
-  return {
-    kind: TRIM_ATTEMPTS_TASK,
-    set_max: 1,
-    handle: async (set) => {
-      const before = new Date(attemptTime.now(clock).getTime() - KEPT_MS);
-      let deleted: number;
-      do {
-        deleted = await deleteAttempts(database, before, DELETED_AT_ONCE_MAX);
-      } while (deleted === DELETED_AT_ONCE_MAX && set.isHeld());
-      await database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
-      });
-    },
-  };
+  return recurringTask(database, TRIM_ATTEMPTS_TASK, EVERY_MS, async (set) => {
+    const before = new Date(attemptTime.now(clock).getTime() - KEPT_MS);
+    let deleted: number;
+    do {
+      deleted = await deleteAttempts(database, before, DELETED_AT_ONCE_MAX);
+    } while (deleted === DELETED_AT_ONCE_MAX && set.isHeld());
+  });
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../durations.ts";
 import { realTime } from "../tasks/real-time.ts";
+import { recurringTask } from "../tasks/recurring-task.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import { deleteUnkeyedCommands } from "./store.ts";
 
@@ -13,19 +14,11 @@ const DELETED_AT_ONCE_MAX = 5_000;
 
 /** Deletes the rows of commands without an Idempotency-Key once they are not needed any more. */
 export function trimCommandsTask(database: Database, clock: Clock): TaskHandler {
-  return {
-    kind: TRIM_COMMANDS_TASK,
-    set_max: 1,
-    handle: async (set) => {
-      const accounts = await database.query<{ id: string }>("select id from accounts");
-      const before = new Date(realTime(clock).getTime() - KEPT_MS);
-      for (const { id } of accounts) await trimAccount(database, id, before);
-      await database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
-      });
-    },
-  };
+  return recurringTask(database, TRIM_COMMANDS_TASK, EVERY_MS, async () => {
+    const accounts = await database.query<{ id: string }>("select id from accounts");
+    const before = new Date(realTime(clock).getTime() - KEPT_MS);
+    for (const { id } of accounts) await trimAccount(database, id, before);
+  });
 }
 
 async function trimAccount(database: Database, account_id: string, before: Date): Promise<void> {

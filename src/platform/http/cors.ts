@@ -26,7 +26,5 @@ const PREFLIGHT_HEADERS = {
 export function addPreflight(app: FastifyInstance, url: string): void {
   // One route for all methods of a path.
   if (app.hasRoute({ method: "OPTIONS", url })) return;
-  app.options(url, { schema: { hide: true } }, (_request, reply) =>
-    reply.code(204).headers(PREFLIGHT_HEADERS).send(),
-  );
+  app.options(url, (_request, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send());
 }

@@ -58,16 +58,25 @@ export async function addOpenApi(
         securitySchemes: { api_key: API_KEY, oauth: OAUTH },
       },
     },
+    // The API's routes have an operation; pages and other routes are not described.
+    transform: ({ schema, url }) => ({
+      schema: isOperation(schema) ? schema : { hide: true },
+      url,
+    }),
     transformObject: (described) =>
       "openapiObject" in described ? finish(described.openapiObject) : described.swaggerObject,
     refResolver: { buildLocalReference: (json) => String(json.$id) },
   });
 }
 
+function isOperation(schema: object | undefined): boolean {
+  return schema !== undefined && "operationId" in schema;
+}
+
 /** The document at /openapi.json; the same for every caller, so it is serialized once. */
 export function addOpenApiRoute(app: FastifyInstance): void {
   let text: string | undefined;
-  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
+  app.get("/openapi.json", async (_request, reply) => {
     text ??= JSON.stringify(app.swagger());
     return reply.type("application/json; charset=utf-8").send(text);
   });

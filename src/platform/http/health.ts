@@ -38,9 +38,9 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
     metrics.observeRequest({ method, route, status }, reply.elapsedTime / 1000);
   });
 
-  app.get("/healthz", { schema: { hide: true } }, async () => ({ status: "ok" }));
+  app.get("/healthz", async () => ({ status: "ok" }));
 
-  app.get("/readyz", { schema: { hide: true } }, async (request, reply) => {
+  app.get("/readyz", async (request, reply) => {
     const problems = await checkReadiness().catch((error: unknown) => {
       // The database's message is only logged: the caller here is not authenticated.
       request.log.error({ err: error }, "not ready");
@@ -50,7 +50,7 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
     return reply.code(503).send({ status: "not_ready", problems });
   });
 
-  app.get("/metrics", { schema: { hide: true } }, async (request, reply) => {
+  app.get("/metrics", async (request, reply) => {
     if (!mayReadMetrics(request, deps)) {
       throw new Refusal(
         "unauthorized",

@@ -55,7 +55,7 @@ export function addStaticFiles(
   prefix: string,
   files: StaticFiles | null,
 ): void {
-  app.get(`${prefix}/:name`, { schema: { hide: true } as object }, (request, reply) => {
+  app.get(`${prefix}/:name`, (request, reply) => {
     const { name } = request.params as { name: string };
     const file = files?.get(name);
     if (!file) throw new Refusal("route_not_found");

@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Database } from "../db/database.ts";
+import { recurringTask } from "../tasks/recurring-task.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
 import { type Block, sealAll } from "./seal.ts";
@@ -9,17 +10,9 @@ const EVERY_MS = 2_000;
 
 /** Seals the entries recorded since the last run, and logs the new heads outside the database. */
 export function sealTask(database: Database, key: KeyObject, log: TaskLog): TaskHandler {
-  return {
-    kind: SEAL_TASK,
-    set_max: 1,
-    handle: async (set) => {
-      logHeads(log, await sealAll(database, key, set.now));
-      await database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
-      });
-    },
-  };
+  return recurringTask(database, SEAL_TASK, EVERY_MS, async ({ now }) =>
+    logHeads(log, await sealAll(database, key, now)),
+  );
 }
 
 /**
