@@ -256,6 +256,15 @@ create table events (
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (record_id, account_id, sequence);
 
+create table exposure_checkpoints (
+  account_id uuid not null,
+  currency text not null,
+  amount numeric not null,
+  through_id uuid not null,
+  constraint exposure_checkpoints_pkey PRIMARY KEY (account_id, currency),
+  constraint exposure_checkpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table fiat_deposits (
   account_id uuid not null,
   id uuid not null,
@@ -801,6 +810,9 @@ create table price_versions (
   rates jsonb not null,
   fees jsonb not null,
   created_at timestamp with time zone not null,
+  spreads jsonb not null,
+  stopped jsonb not null,
+  expires_at timestamp with time zone,
   constraint price_versions_pkey PRIMARY KEY (id),
   constraint price_versions_content_hash_key UNIQUE (content_hash)
 );

@@ -3,6 +3,7 @@ import { createAuthenticate } from "../src/accounts/authenticate.ts";
 import { openCore, openSender } from "../src/app/open-app.ts";
 import { openTokens } from "../src/apps/oauth/token-callers.ts";
 import { loadFees } from "../src/catalogue/fees.ts";
+import { loadMarketRisk } from "../src/catalogue/market-risk.ts";
 import { checkItems } from "../src/offramps/check-items.ts";
 import { createOfframps, type NewOfframps } from "../src/offramps/create-offramps.ts";
 import type { Quote } from "../src/offramps/quotes/model.ts";
@@ -43,8 +44,9 @@ const prices = await openPriceBook(
     database: core.database,
     catalogue,
     source: openRateSource(config),
+    token_source: null,
     fees: loadFees(),
-    max_age_ms: config.rates_max_age_minutes * 60_000,
+    risk: loadMarketRisk(),
     log: server.log,
   },
   clock.now(),

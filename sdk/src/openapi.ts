@@ -236,6 +236,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/exposures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exposures
+         * @description Operator keys only. The open position of the whole installation in each currency and token. A currency above its maximum is not quoted until the position falls.
+         */
+        get: operations["listExposures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/quotes": {
         parameters: {
             query?: never;
@@ -2017,6 +2037,18 @@ export interface components {
             basis_points: number;
             /** @description Flat part in usd, converted to the currency at the rates of the quote. */
             flat_usd: number;
+        };
+        Exposure: {
+            /** @description A currency or token. */
+            currency: string;
+            /** @description Above zero if it has to be bought. */
+            amount: number;
+            /** @description Its value without sign; null if there is no rate. */
+            amount_usd: number | null;
+            /** @description The operator's maximum; null if there is none. */
+            maximum_usd: number | null;
+            /** @description Whether it is above its maximum. */
+            stopped: boolean;
         };
         Balance: {
             currency: string;
@@ -4427,6 +4459,51 @@ export interface operations {
                         fees: components["schemas"]["Fee"][];
                         /** @description Fees of onramps, by currency and rail of the bank deposit. */
                         onramp_fees: components["schemas"]["OnrampFee"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listExposures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "currency": "eur",
+                     *           "amount": 1,
+                     *           "amount_usd": null,
+                     *           "maximum_usd": null,
+                     *           "stopped": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        exposures: components["schemas"]["Exposure"][];
                     };
                 };
             };

@@ -1,4 +1,5 @@
 import { type Decimal, formatDecimal, parseDecimal } from "../platform/money.ts";
+import { operatorFile } from "./operator-file.ts";
 import { RAILS } from "./rails.ts";
 
 /** A percentage of the amount, and a flat part in usd, converted at the current rates. */
@@ -22,6 +23,7 @@ const DEFAULT_FEES: FeeTable = {
 
 /** Half of the amount: a higher fee is a typo. */
 const BASIS_POINTS_MAX = 5_000;
+const FILE = operatorFile("The fee schedule");
 const FLAT_USD = /^\d{1,6}(\.\d{1,2})?$/;
 
 /**
@@ -51,54 +53,29 @@ export function toFeeTable(fees: FeeSchedule): FeeTable {
 }
 
 function parseOverride(json_text: string): Partial<FeeTable> {
-  const file = asObject(parseJson(json_text), "the file");
-  allowKeys(file, "the file", FEE_KINDS);
+  const file = FILE.parse(json_text);
+  FILE.allowKeys(file, "the file", FEE_KINDS);
   const rows = Object.entries(file).map(([kind, value]) => {
-    const row = asObject(value, kind);
-    allowKeys(row, kind, ["basis_points", "flat_usd"]);
+    const row = FILE.asObject(value, kind);
+    FILE.allowKeys(row, kind, ["basis_points", "flat_usd"]);
     return [kind, { basis_points: asBasisPoints(row, kind), flat_usd: asFlat(row, kind) }];
   });
   const override: Partial<FeeTable> = Object.fromEntries(rows);
   // An onramp's fee is a percentage of its amount only.
   if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
-    throw wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
+    throw FILE.wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
   }
   return override;
-}
-
-function parseJson(json_text: string): unknown {
-  try {
-    return JSON.parse(json_text);
-  } catch {
-    throw wrong("the file", "must be well-formed JSON");
-  }
 }
 
 function asBasisPoints({ basis_points }: Record<string, unknown>, kind: string): number {
   const number = basis_points as number;
   if (Number.isInteger(number) && number >= 0 && number <= BASIS_POINTS_MAX) return number;
-  throw wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
+  throw FILE.wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
 }
 
 /** Text, because a JSON number may differ from what the file says. */
 function asFlat({ flat_usd = "0" }: Record<string, unknown>, kind: string): string {
   if (typeof flat_usd === "string" && FLAT_USD.test(flat_usd)) return flat_usd;
-  throw wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');
-}
-
-function asObject(value: unknown, path: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
-  throw wrong(path, "must be an object");
-}
-
-function allowKeys(given: object, path: string, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  throw wrong(path, `has the unknown key ${unknown}; known keys are ${known.join(", ")}`);
-}
-
-function wrong(path: string, what: string): Error {
-  return new Error(`The fee schedule is invalid: ${path} ${what}.`);
+  throw FILE.wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');
 }

@@ -119,6 +119,13 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "rates confirm": {
     examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
   },
+  "exposure list": { examples: ["sliproad exposure list"] },
+  "exposure convert": {
+    examples: [
+      "sliproad exposure convert --bought 500:eur --sold 581.5:usdc --reference trade-1 " +
+        "--reason 'bought at the bank'",
+    ],
+  },
   "documents approve": {
     examples: [
       "sliproad documents approve 01900000-0000-7000-8000-000000000000 --reason 'called the payee'",

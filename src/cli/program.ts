@@ -10,6 +10,7 @@ import { addDoctorCommand } from "./doctor/doctor.ts";
 import { addDocumentCommands } from "./documents/documents.ts";
 import { addEventCommands } from "./events.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
+import { addExposureCommands } from "./exposure.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addListenCommand } from "./listen.ts";
 import { addMemberCommands } from "./members.ts";
@@ -49,6 +50,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addEventCommands(program);
   addListenCommand(program);
   addTriggerCommand(program);
+  addExposureCommands(program);
   addRateCommands(program);
   addDocumentCommands(program);
   addUserCommands(program);

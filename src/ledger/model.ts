@@ -75,6 +75,13 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
     "Returned money that is not assigned yet. Zero when nothing is pending.",
   ),
   rule("fx_position", [], "debit", "any", "The open position between tokens and currencies."),
+  rule(
+    "treasury",
+    [],
+    "debit",
+    "any",
+    "The operator's own conversions, until statements and chain show them.",
+  ),
   rule("fees", [], "credit", "never_negative", "Fees earned."),
   rule("rounding", [], "credit", "any", "Rounding differences."),
   rule(

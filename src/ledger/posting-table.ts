@@ -199,6 +199,16 @@ export const POSTINGS = {
       credit("short_deposits", "the shortfall, if any"),
     ],
   },
+  treasury_converted: {
+    when: "The operator converted tokens to a currency, or back, to reduce the exposure.",
+    key: "convert:<reference>",
+    lines: [
+      debit("treasury", "what was bought"),
+      credit("fx_position", "what was bought"),
+      credit("treasury", "what was sold"),
+      debit("fx_position", "what was sold"),
+    ],
+  },
 } as const satisfies Record<string, Posting>;
 
 export type PostingKind = keyof typeof POSTINGS;

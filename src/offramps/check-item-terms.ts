@@ -6,7 +6,7 @@ import { notFound } from "../platform/errors.ts";
 import { minorToText } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
 import type { Prices } from "../prices/prices.ts";
-import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../prices/pricing.ts";
+import { documentRequired, isQuoted, minimumMinor, priceOfframp } from "../prices/pricing.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Quote } from "./quotes/model.ts";
 
@@ -50,9 +50,8 @@ export function checkItemTerms(
     report("rails", "rails_not_available", message);
     return null;
   }
-  if (!hasRate(prices, quote.deposit_token, currency)) {
-    const message =
-      "There was no rate for this currency when the quote was created; create a new quote.";
+  if (!isQuoted(prices, "offramps", quote.deposit_token, currency)) {
+    const message = "This currency was not offered when the quote was created; create a new quote.";
     report("destination_currency", "currency_not_supported", message);
     return null;
   }

@@ -15,7 +15,7 @@ import type { Problem } from "../platform/errors.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import type { Prices } from "../prices/prices.ts";
-import { hasRate, priceOnramp } from "../prices/pricing.ts";
+import { isQuoted, priceOnramp } from "../prices/pricing.ts";
 import { readCode } from "../prices/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 
@@ -40,7 +40,7 @@ export function checkTerms(
   const refused = () => ({ terms: null, problems: problems.list });
   if (!crypto_currency || !crypto_rails || !fiat || "stale" in prices) return refused();
   if (!destination_amount || !destination_address) return refused();
-  if (!hasRate(prices, crypto_currency, fiat.fiat_currency)) {
+  if (!isQuoted(prices, "onramps", crypto_currency, fiat.fiat_currency)) {
     const message = `There is currently no rate for ${fiat.fiat_currency}; try again later.`;
     problems.report("fiat_currency", "currency_not_supported", message);
     return refused();

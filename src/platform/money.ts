@@ -9,7 +9,7 @@ import type { Parsed } from "./problems.ts";
 export type Decimal = { readonly units: bigint; readonly scale: number };
 
 /** How a quotient becomes a whole number; named at every call. The denominator is above zero. */
-type Rounding = (numerator: bigint, denominator: bigint) => bigint;
+export type Rounding = (numerator: bigint, denominator: bigint) => bigint;
 
 /** A double represents every decimal number of this many digits; no number may have more. */
 export const SIGNIFICANT_DIGITS_MAX = 15;

@@ -6,7 +6,7 @@ import { isBlank } from "../catalogue/text.ts";
 import { minorToText } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
 import type { Prices } from "./prices.ts";
-import { affordableOfframp, hasRate, minimumMinor, priceOfframp } from "./pricing.ts";
+import { affordableOfframp, isQuoted, minimumMinor, priceOfframp } from "./pricing.ts";
 
 /** Which of the two amounts was given, and its field name. */
 export type Given = { name: string; fiat_minor: bigint } | { name: string; token_amount: bigint };
@@ -60,7 +60,7 @@ export function calculatePayout(
 ): Payout | undefined {
   const { catalogue, prices } = deps;
   const { token, currency, rail } = route;
-  if (!hasRate(prices, token, currency)) {
+  if (!isQuoted(prices, "offramps", token, currency)) {
     const message = "There is currently no rate for this currency; try again later.";
     problems.report(route.currency_name, "currency_not_supported", message);
     return undefined;

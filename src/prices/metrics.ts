@@ -11,6 +11,10 @@ export const rateMetrics: MetricSource = {
       name: "sliproad_rates_held",
       help: "Rates that changed too much and wait for an operator's confirmation.",
     },
+    {
+      name: "sliproad_currencies_stopped",
+      help: "Currencies that are not quoted because the exposure is above its maximum.",
+    },
   ],
   read: async (session, { now }) => {
     const [version, checks] = await Promise.all([
@@ -21,6 +25,11 @@ export const rateMetrics: MetricSource = {
     const age = version?.as_of
       ? [{ name: "sliproad_rate_age_seconds", value: ageSeconds(version.as_of, now) }]
       : [];
-    return [...age, { name: "sliproad_rates_held", value: held }];
+    const { offramps = [], onramps = [] } = version?.stopped ?? {};
+    return [
+      ...age,
+      { name: "sliproad_rates_held", value: held },
+      { name: "sliproad_currencies_stopped", value: offramps.length + onramps.length },
+    ];
   },
 };

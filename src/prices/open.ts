@@ -1,18 +1,23 @@
 import { readFileSync } from "node:fs";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { type FeeSchedule, loadFees } from "../catalogue/fees.ts";
-import { openRateSource } from "../partners/rates/open-rate-source.ts";
-import type { Config } from "../platform/config/config.ts";
-import { MINUTE_MS } from "../platform/durations.ts";
+import { loadFees } from "../catalogue/fees.ts";
+import { loadMarketRisk } from "../catalogue/market-risk.ts";
+import { openRateSource, openTokenRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { approvalRules } from "./approval-rules.ts";
+import { addExposureRoutes } from "./exposure-routes.ts";
 import { addFeeRoutes } from "./fee-routes.ts";
 import { rateMetrics } from "./metrics.ts";
 import { openPriceBook, type PriceBook } from "./prices.ts";
 import { addRateRoutes } from "./rate-routes.ts";
-import { REFRESH_RATES_TASK, refreshRatesTask } from "./tasks.ts";
+import {
+  CHECK_EXPOSURE_TASK,
+  checkExposureTask,
+  REFRESH_RATES_TASK,
+  refreshRatesTask,
+} from "./tasks.ts";
 
 type PricesModule = Module & { prices: PriceBook; approvals: ApprovalRules };
 
@@ -22,9 +27,10 @@ export async function openPricesModule(
 ): Promise<PricesModule> {
   const { config, database, clock, log } = core;
   const source = openRateSource(config);
-  const fees = readFees(config);
-  const max_age_ms = config.rates_max_age_minutes * MINUTE_MS;
-  const book_deps = { database, catalogue, source, fees, max_age_ms, log };
+  const token_source = openTokenRateSource(config);
+  const fees = readFile("SLIPROAD_FEES_FILE", config.fees_file, loadFees);
+  const risk = readFile("SLIPROAD_MARKET_RISK_FILE", config.market_risk_file, loadMarketRisk);
+  const book_deps = { database, catalogue, source, token_source, fees, risk, log };
   const prices = await openPriceBook(book_deps, clock.now());
   return {
     prices,
@@ -32,18 +38,22 @@ export async function openPricesModule(
     routes: (addRoute) => {
       addRateRoutes(addRoute, { database, catalogue, clock, prices });
       addFeeRoutes(addRoute, { catalogue, fees });
+      addExposureRoutes(addRoute, { ...core, prices, risk });
     },
-    tasks: [refreshRatesTask(database, prices)],
-    recurring: [REFRESH_RATES_TASK],
+    tasks: [refreshRatesTask(database, prices), checkExposureTask({ database, prices, risk, log })],
+    recurring: [REFRESH_RATES_TASK, CHECK_EXPOSURE_TASK],
     metrics: [rateMetrics],
   };
 }
 
-function readFees(config: Config): FeeSchedule {
-  if (config.fees_file === undefined) return loadFees();
+function readFile<Value>(
+  setting: string,
+  path: string | undefined,
+  load: (json_text?: string) => Value,
+): Value {
   try {
-    return loadFees(readFileSync(config.fees_file, "utf8"));
+    return load(path === undefined ? undefined : readFileSync(path, "utf8"));
   } catch (error) {
-    throw new StartupError(`SLIPROAD_FEES_FILE: ${(error as Error).message}`);
+    throw new StartupError(`${setting}: ${(error as Error).message}`);
   }
 }

@@ -1,13 +1,27 @@
 import { performance } from "node:perf_hooks";
 import { type Catalogue, payoutCurrencies } from "../catalogue/catalogue.ts";
 import { type FeeSchedule, toFeeSchedule } from "../catalogue/fees.ts";
+import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateSource } from "../partners/rates/port.ts";
+import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import { LruMap } from "../platform/lru-map.ts";
-import { type Decimal, parseDecimal } from "../platform/money.ts";
+import {
+  type Decimal,
+  divideDecimals,
+  parseDecimal,
+  type Rounding,
+  roundDown,
+  roundUp,
+} from "../platform/money.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
-import { RatesUnreadableError, refreshRates } from "./refresh-rates.ts";
-import { findLastPriceVersionId, listPriceVersions, type PriceVersion } from "./store.ts";
+import { RatesUnreadableError, refreshRates, sourceName } from "./refresh-rates.ts";
+import {
+  findLastPriceVersionId,
+  listPriceVersions,
+  type PriceVersion,
+  type Stopped,
+} from "./store.ts";
 
 /** The rates and fees that a quote is priced with. */
 export type Prices = {
@@ -15,13 +29,21 @@ export type Prices = {
   readonly source: string;
   /** The time of the rates; null when they never age. */
   readonly as_of: Date | null;
+  /** When they are too old for new quotes; null when they never are. */
+  readonly expires_at: Date | null;
   /**
    * Token → currency → destination units for one token. A token with any rate also has usd, so flat
-   * fees and minimums can always be converted.
+   * fees and minimums can always be converted. Less the spread.
    */
-  readonly rates: ReadonlyMap<string, ReadonlyMap<string, Decimal>>;
+  readonly rates: Rates;
+  /** The same for onramps: the spread is added. */
+  readonly onramp_rates: Rates;
+  /** Currencies with a rate that are not quoted now. */
+  readonly stopped: Stopped;
   readonly fees: FeeSchedule;
 };
+
+type Rates = ReadonlyMap<string, ReadonlyMap<string, Decimal>>;
 
 /** The prices of earlier quotes, by the version's id. */
 export type PriceVersions = {
@@ -49,8 +71,9 @@ type PriceDeps = {
   database: Database;
   catalogue: Catalogue;
   source: RateSource;
+  token_source: RateSource | null;
   fees: FeeSchedule;
-  max_age_ms: number;
+  risk: MarketRisk;
   log: TaskLog;
 };
 
@@ -62,7 +85,8 @@ const ALWAYS_KEPT = ["eur", "usd"];
 
 /** Opens the prices and reads the source once; if that fails, the recurring task tries again. */
 export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBook> {
-  const { database, source, fees, max_age_ms, log } = deps;
+  const { database, source, token_source, fees, risk, log } = deps;
+  const source_name = sourceName(source, token_source);
   const currencies = new Set([...payoutCurrencies(deps.catalogue), ...ALWAYS_KEPT]);
   const versions = new LruMap<string, Prices>(VERSIONS_MAX);
   let last: { prices: Prices | undefined; looked_at_ms: number } | undefined;
@@ -99,7 +123,8 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
     return looking;
   };
   const refresh = async (at: Date) => {
-    const { newly_held } = await refreshRates({ database, source, fees, currencies }, at);
+    const refresh_deps = { database, source, token_source, fees, risk, currencies };
+    const { newly_held } = await refreshRates(refresh_deps, at);
     for (const { token, currency, accepted_rate, held_rate } of newly_held) {
       const next = `sliproad rates confirm ${token} ${currency} ${held_rate}`;
       log.warn(
@@ -118,24 +143,47 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
     currentPrices: async (at) => {
       const is_recent = last && performance.now() - last.looked_at_ms < LOOK_EVERY_MS;
       const prices = is_recent ? last!.prices : await lookOnce();
-      if (!prices || prices.source !== source.name) return { stale: true };
-      const age_ms = prices.as_of ? at.getTime() - prices.as_of.getTime() : 0;
-      return age_ms > max_age_ms ? { stale: true } : prices;
+      if (!prices || prices.source !== source_name) return { stale: true };
+      const is_old = prices.expires_at !== null && at > prices.expires_at;
+      return is_old ? { stale: true } : prices;
     },
     find,
     refresh,
-    refresh_every_ms: source.every_ms,
+    refresh_every_ms: Math.min(source.every_ms, token_source?.every_ms ?? source.every_ms),
   };
 }
 
-function toPrices({ id, source, as_of, rates, fees }: PriceVersion): Prices {
-  const by_token = Object.entries(rates).map(([token, by_currency]) => {
-    const decimals = Object.entries(by_currency).map(
-      ([currency, rate]) => [currency, parseDecimal(rate)!] as const,
-    );
-    // Without a usd rate (held, because the token lost its peg) nothing can be priced.
-    const is_usable = Object.hasOwn(by_currency, "usd");
-    return [token, new Map(is_usable ? decimals : [])] as const;
-  });
-  return { version_id: id, source, as_of, rates: new Map(by_token), fees: toFeeSchedule(fees) };
+function toPrices(version: PriceVersion): Prices {
+  const { id, source, as_of, expires_at, stopped, spreads } = version;
+  const ratesWith = (addSpread: (rate: Decimal, basis_points: number) => Decimal): Rates => {
+    const by_token = Object.entries(version.rates).map(([token, by_currency]) => {
+      const decimals = Object.entries(by_currency).map(([currency, text]) => {
+        const rate = parseDecimal(text)!;
+        const basis_points = spreads[currency];
+        return [currency, basis_points ? addSpread(rate, basis_points) : rate] as const;
+      });
+      // Without a usd rate (held, because the token lost its peg) nothing can be priced.
+      const is_usable = Object.hasOwn(by_currency, "usd");
+      return [token, new Map(is_usable ? decimals : [])] as const;
+    });
+    return new Map(by_token);
+  };
+  return {
+    version_id: id,
+    source,
+    as_of,
+    expires_at,
+    rates: ratesWith((rate, basis_points) => share(rate, BASIS - basis_points, roundDown)),
+    onramp_rates: ratesWith((rate, basis_points) => share(rate, BASIS + basis_points, roundUp)),
+    stopped,
+    fees: toFeeSchedule(version.fees),
+  };
+}
+
+const BASIS = 10_000;
+
+/** So many basis points of a rate, rounded to what a JSON number represents exactly. */
+function share({ units, scale }: Decimal, basis_points: number, rounding: Rounding): Decimal {
+  const part = { units: units * BigInt(basis_points), scale };
+  return divideDecimals(part, { units: BigInt(BASIS), scale: 0 }, RATE_DIGITS_MAX, rounding);
 }

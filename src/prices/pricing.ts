@@ -34,8 +34,18 @@ export function hasRate(prices: Prices, token: Token, currency: string): boolean
   return prices.rates.get(token)?.has(currency) ?? false;
 }
 
-function rateOf(prices: Prices, token: Token, currency: string): Decimal {
-  const rate = prices.rates.get(token)?.get(currency);
+/** Whether new quotes or onramps may use this rate. */
+export function isQuoted(
+  prices: Prices,
+  direction: keyof Prices["stopped"],
+  token: Token,
+  currency: string,
+): boolean {
+  return hasRate(prices, token, currency) && !prices.stopped[direction].includes(currency);
+}
+
+function rateOf({ rates }: Pick<Prices, "rates">, token: Token, currency: string): Decimal {
+  const rate = rates.get(token)?.get(currency);
   if (!rate) throw new Error(`there is no rate for ${token} and ${currency}`);
   return rate;
 }
@@ -103,7 +113,7 @@ export function priceOnramp(
   { token, currency, token_amount }: { token: Token; currency: string; token_amount: bigint },
   prices: Prices,
 ): OnrampPrice {
-  const rate = rateOf(prices, token, currency);
+  const rate = rateOf({ rates: prices.onramp_rates }, token, currency);
   const digits = minorDigits(currency)!;
   const value_minor = multiplyByRate(token_amount, TOKEN_DIGITS, rate, digits, roundUp);
   const fee_rate = shareOf(prices.fees.onramp, rate);
@@ -117,7 +127,7 @@ export function affordableOnramp(
   deposit_minor: bigint,
   prices: Prices,
 ): bigint {
-  const rate = rateOf(prices, token, currency);
+  const rate = rateOf({ rates: prices.onramp_rates }, token, currency);
   const digits = minorDigits(currency)!;
   const without_fee = divideByRate(deposit_minor, digits, rate, TOKEN_DIGITS, roundDown);
   return largest(without_fee, (token_amount) => {

@@ -1,11 +1,20 @@
 import { createHash } from "node:crypto";
 import { TOKENS } from "../catalogue/chains.ts";
-import { type FeeSchedule, type FeeTable, toFeeTable } from "../catalogue/fees.ts";
+import { type FeeSchedule, toFeeTable } from "../catalogue/fees.ts";
+import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateReading, RateSource } from "../partners/rates/port.ts";
+import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { canonicalJson } from "../platform/http/json-body.ts";
 import { newId } from "../platform/ids.ts";
+import {
+  type Decimal,
+  divideDecimals,
+  formatDecimal,
+  parseDecimal,
+  roundDown,
+} from "../platform/money.ts";
 import { checkRates, type RateCheck, type RateTable } from "./rate-checks.ts";
 import {
   findLastPriceVersion,
@@ -19,7 +28,10 @@ import {
 type RefreshDeps = {
   database: Database;
   source: RateSource;
+  /** Usd for one token; null if each token counts as one usd. */
+  token_source: RateSource | null;
   fees: FeeSchedule;
+  risk: MarketRisk;
   /** The currencies to keep; a source may have many more. */
   currencies: ReadonlySet<string>;
 };
@@ -35,15 +47,30 @@ export async function refreshRates(
   deps: RefreshDeps,
   now: Date,
 ): Promise<{ newly_held: RateCheck[] }> {
-  const reading = await readSource(deps.source, now);
-  const read = toTable(reading, deps.currencies);
+  const { source, token_source, fees, risk, currencies } = deps;
+  const [reading, token_reading] = await Promise.all([
+    readSource(source, now),
+    token_source && readSource(token_source, now),
+  ]);
+  const read = toTable(reading, token_reading, currencies);
+  const spreads = toSpreads(risk, currencies);
   return deps.database.transaction(async (tx) => {
     await lockPriceVersions(tx);
     const [checks, last] = await Promise.all([listRateChecks(tx), findLastPriceVersion(tx)]);
     const { rates, changed, newly_held } = checkRates(checks, read, now);
     updateRateChecks(tx, changed);
-    const { source, fees } = deps;
-    const content = { source: source.name, as_of: reading.as_of, rates, fees: toFeeTable(fees) };
+    const content = {
+      source: sourceName(source, token_source),
+      as_of: reading.as_of,
+      rates,
+      fees: toFeeTable(fees),
+      spreads,
+      stopped: last?.stopped ?? { offramps: [], onramps: [] },
+      expires_at: firstExpiry([
+        expiryOf(source, reading),
+        token_source && expiryOf(token_source, token_reading!),
+      ]),
+    };
     recordPriceVersion(tx, last, content, now);
     return { newly_held };
   });
@@ -59,19 +86,51 @@ async function readSource(source: RateSource, now: Date): Promise<RateReading> {
   return reading;
 }
 
-/** Tokens count as one usd each. */
-function toTable(reading: RateReading, currencies: ReadonlySet<string>): RateTable {
-  const kept = Object.entries(reading.rates).filter(([currency]) => currencies.has(currency));
-  kept.sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(TOKENS.map((token) => [token, Object.fromEntries(kept)]));
+/** The name of both sources: prices of other sources are not used. */
+export function sourceName(source: RateSource, token_source: RateSource | null): string {
+  return token_source ? `${source.name}; tokens: ${token_source.name}` : source.name;
 }
 
-type PriceContent = {
-  source: string;
-  as_of: Date | null;
-  rates: RateTable;
-  fees: FeeTable;
-};
+/** A token counts as one usd unless a source has its own rate. */
+function toTable(
+  reading: RateReading,
+  token_reading: RateReading | null,
+  currencies: ReadonlySet<string>,
+): RateTable {
+  const kept = Object.entries(reading.rates).filter(([currency]) => currencies.has(currency));
+  kept.sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = TOKENS.map((token) => {
+    const usd = token_reading?.rates[token];
+    const own = usd === undefined ? kept : kept.map(([code, rate]) => [code, times(rate, usd)]);
+    return [token, Object.fromEntries(own)];
+  });
+  return Object.fromEntries(rows);
+}
+
+/** Rounded down: if in doubt a payout takes slightly more of the token, never too little. */
+function times(rate: string, usd: string): string {
+  const [a, b] = [parseDecimal(rate)!, parseDecimal(usd)!];
+  const product = { units: a.units * b.units, scale: a.scale + b.scale };
+  return formatDecimal(divideDecimals(product, ONE, RATE_DIGITS_MAX, roundDown));
+}
+
+const ONE: Decimal = { units: 1n, scale: 0 };
+
+function toSpreads(risk: MarketRisk, currencies: ReadonlySet<string>): Record<string, number> {
+  const spreads = [...currencies].sort().map((code) => [code, risk.spreadOf(code)] as const);
+  return Object.fromEntries(spreads.filter(([, basis_points]) => basis_points > 0));
+}
+
+function expiryOf({ max_age_ms }: RateSource, { as_of }: RateReading): Date | null {
+  return as_of && new Date(as_of.getTime() + max_age_ms);
+}
+
+function firstExpiry(expiries: readonly (Date | null)[]): Date | null {
+  const times_ms = expiries.flatMap((expiry) => (expiry ? [expiry.getTime()] : []));
+  return times_ms.length > 0 ? new Date(Math.min(...times_ms)) : null;
+}
+
+type PriceContent = Omit<PriceVersion, "id" | "content_hash" | "created_at">;
 
 /** Stores the content as the last version, unless it already is. Only under lockPriceVersions. */
 export function recordPriceVersion(
@@ -93,8 +152,17 @@ export function recordPriceVersion(
   insertPriceVersion(tx, { ...content, id: newId(at), content_hash, created_at: at });
 }
 
-function textOf({ source, as_of, rates, fees }: PriceContent): string {
-  return canonicalJson({ source, as_of: as_of?.toISOString() ?? null, rates, fees });
+function textOf(content: PriceContent): string {
+  const { source, as_of, rates, fees, spreads, stopped, expires_at } = content;
+  return canonicalJson({
+    source,
+    as_of: as_of?.toISOString() ?? null,
+    rates,
+    fees,
+    spreads,
+    stopped,
+    expires_at: expires_at?.toISOString() ?? null,
+  });
 }
 
 /** A UUIDv7 begins with its time. */

@@ -2,6 +2,9 @@ import type { FeeTable } from "../catalogue/fees.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { RateCheck, RateTable } from "./rate-checks.ts";
 
+/** Currencies that are not quoted because the exposure is above its maximum, in order. */
+export type Stopped = { offramps: string[]; onramps: string[] };
+
 export type PriceVersion = {
   id: string;
   content_hash: Buffer;
@@ -9,10 +12,16 @@ export type PriceVersion = {
   as_of: Date | null;
   rates: RateTable;
   fees: FeeTable;
+  /** Basis points by which the quoted rates are worse for the customer, by currency. */
+  spreads: Record<string, number>;
+  stopped: Stopped;
+  /** When the rates are too old for new quotes; null when they never are. */
+  expires_at: Date | null;
   created_at: Date;
 };
 
-const COLUMNS = "id, content_hash, source, as_of, rates, fees, created_at";
+const COLUMNS = `id, content_hash, source, as_of, rates, fees, spreads, stopped, expires_at,
+  created_at`;
 
 export async function findLastPriceVersionId(session: Session): Promise<string | undefined> {
   const [row] = await session.query<{ id: string }>(
@@ -44,15 +53,21 @@ export async function lockPriceVersions(tx: Session): Promise<void> {
 }
 
 export function insertPriceVersion(tx: Transaction, version: PriceVersion): void {
-  tx.write(`insert into price_versions (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)`, [
-    version.id,
-    version.content_hash,
-    version.source,
-    version.as_of,
-    JSON.stringify(version.rates),
-    JSON.stringify(version.fees),
-    version.created_at,
-  ]);
+  tx.write(
+    `insert into price_versions (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      version.id,
+      version.content_hash,
+      version.source,
+      version.as_of,
+      JSON.stringify(version.rates),
+      JSON.stringify(version.fees),
+      JSON.stringify(version.spreads),
+      JSON.stringify(version.stopped),
+      version.expires_at,
+      version.created_at,
+    ],
+  );
 }
 
 export function listRateChecks(session: Session): Promise<RateCheck[]> {

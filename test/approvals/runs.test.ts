@@ -236,6 +236,9 @@ const PRICES = {
   version_id: "x",
   source: "test",
   as_of: null,
+  expires_at: null,
+  onramp_rates: new Map(),
+  stopped: { offramps: [], onramps: [] },
   fees: {} as never,
   rates: new Map([
     [

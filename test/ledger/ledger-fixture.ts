@@ -47,8 +47,9 @@ export async function openLedgerFixture(): Promise<LedgerFixture> {
   const { database } = db;
   const price_version_id = randomUUID();
   await database.query(
-    `insert into price_versions (id, content_hash, source, as_of, rates, fees, created_at)
-     values ($1, '', 'test', $2, '{}', '{}', $2)`,
+    `insert into price_versions
+       (id, content_hash, source, as_of, rates, fees, spreads, stopped, created_at)
+     values ($1, '', 'test', $2, '{}', '{}', '{}', '{}', $2)`,
     [price_version_id, NOW],
   );
   const commit = (work: (tx: Transaction) => void) => database.transaction(async (tx) => work(tx));

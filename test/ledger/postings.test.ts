@@ -63,6 +63,11 @@ const every = fc
       onramp_delivered: postings.onrampDelivered(onramp),
       onramp_refused: postings.onrampRefused(onramp),
       onramp_given_back: postings.onrampGivenBack(onramp, amount),
+      treasury_converted: postings.treasuryConverted({
+        ...{ account_id, reference: "trade-1" },
+        bought: { currency: "eur", amount },
+        sold: { currency: "usdc", amount: missing },
+      }),
     };
   });
 

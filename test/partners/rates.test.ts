@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createHttpJson, parseReferenceRates } from "../../src/partners/rates/http-json.ts";
-import { openRateSource } from "../../src/partners/rates/open-rate-source.ts";
+import { openRateSource, openTokenRateSource } from "../../src/partners/rates/open-rate-source.ts";
 import {
   createShippedTable,
   openRateFile,
@@ -20,6 +20,8 @@ const DAILY = JSON.stringify({
   date: "2026-11-13",
   rates: { USD: 1.1626, GBP: 0.8731, JPY: 177.92, XAU: 0.0004, IDR: 19352.5 },
 });
+
+const HTTP = { max_age_ms: 1, every_ms: 60_000, parse: parseReferenceRates };
 
 let dir: string;
 let server: Server;
@@ -52,18 +54,22 @@ describeRateSource("the built-in table", async () => createShippedTable());
 describeRateSource("a file", async () => {
   const rates = { eur: "0.86", jpy: 153, gbp: "0.750" };
   const path = await writeRates("rates.json", { as_of: "2026-11-13T15:00:00Z", rates });
-  return openRateFile({ path, needs_as_of: true });
+  return openRateFile({ path, max_age_ms: 1, parse: (text) => parseRateFile(text, true) });
 });
 
 describeRateSource("JSON over HTTP", async () => {
   serveText(DAILY);
-  return createHttpJson({ url });
+  return createHttpJson({ ...HTTP, url });
 });
 
 describe("the operator's file", () => {
   it("is read again at every reading", async () => {
     const path = await writeRates("again.json", { rates: { eur: "0.86" } });
-    const source = openRateFile({ path, needs_as_of: false });
+    const source = openRateFile({
+      path,
+      max_age_ms: 1,
+      parse: (text) => parseRateFile(text, false),
+    });
     expect(await source.read()).toEqual({ as_of: null, rates: { eur: "0.86", usd: "1" } });
     await writeRates("again.json", { as_of: "2026-11-14", rates: { eur: "0.87", usd: "0.999" } });
     expect(await source.read()).toEqual({
@@ -106,7 +112,7 @@ describe("the operator's file", () => {
 describe("reference rates over HTTP", () => {
   it("are rebased from eur to usd, with 12 digits, without unknown currencies", async () => {
     serveText(DAILY);
-    expect(await createHttpJson({ url }).read()).toEqual({
+    expect(await createHttpJson({ ...HTTP, url }).read()).toEqual({
       as_of: new Date("2026-11-13T00:00:00Z"),
       rates: {
         eur: "0.860141063134",
@@ -140,22 +146,22 @@ describe("reference rates over HTTP", () => {
 
   it("fail if the answer is not a success", async () => {
     serveText(DAILY, 500);
-    await expect(createHttpJson({ url }).read()).rejects.toThrow("answered 500");
+    await expect(createHttpJson({ ...HTTP, url }).read()).rejects.toThrow("answered 500");
   });
 
   it("fail if the body is too large", async () => {
     serveText(`${" ".repeat(5_000)}${DAILY}`);
-    const source = createHttpJson({ url, bytes_max: 4_000 });
+    const source = createHttpJson({ ...HTTP, url, bytes_max: 4_000 });
     await expect(source.read()).rejects.toThrow("more than 4000 bytes");
   });
 
   it("fail if the body does not end in time", async () => {
     answer = (_request, response) => void response.writeHead(200).write(DAILY.slice(0, 10));
-    await expect(createHttpJson({ url, timeout_ms: 100 }).read()).rejects.toThrow(/time/i);
+    await expect(createHttpJson({ ...HTTP, url, timeout_ms: 100 }).read()).rejects.toThrow(/time/i);
   });
 
   it("are named without the query, which may contain a key", () => {
-    expect(createHttpJson({ url: "https://rates.test/v1/latest?key=secret" }).name).toBe(
+    expect(createHttpJson({ ...HTTP, url: "https://rates.test/v1/latest?key=secret" }).name).toBe(
       "https://rates.test/v1/latest",
     );
   });
@@ -163,8 +169,8 @@ describe("reference rates over HTTP", () => {
 
 describe("the settings", () => {
   const settings = (environment: Record<string, string>) => {
-    const { rates_file, rates_url } = readConfig(environment);
-    return { rates_file, rates_url };
+    const { mode: _mode, ...settings } = readConfig(environment);
+    return settings;
   };
 
   it("choose the built-in table in sandbox, which live mode refuses", () => {
@@ -194,5 +200,29 @@ describe("the settings", () => {
     expect(file.name).toBe("file");
     const http = openRateSource({ mode: "live", ...settings({ SLIPROAD_RATES_URL: url }) });
     expect(http.name).toBe(url);
+    const age = settings({ SLIPROAD_RATES_FILE: path, SLIPROAD_RATES_MAX_AGE_MINUTES: "2" });
+    expect(openRateSource({ mode: "sandbox", ...age }).max_age_ms).toBe(120_000);
+  });
+
+  it("open a source of token rates only if they name one, with its own maximum age", async () => {
+    expect(openTokenRateSource({ mode: "sandbox", ...settings({}) })).toBeNull();
+    const path = await writeRates("tokens.json", { rates: { usdc: "0.9998" } });
+    const file = settings({ SLIPROAD_TOKEN_RATES_FILE: path });
+    const source = openTokenRateSource({ mode: "sandbox", ...file })!;
+    expect(source.max_age_ms).toBe(3_600_000);
+    expect(await source.read()).toEqual({ as_of: null, rates: { usdc: "0.9998" } });
+    const open = () => openTokenRateSource({ mode: "live", ...file });
+    expect(open).toThrow("SLIPROAD_TOKEN_RATES_FILE: The rates file is invalid: as_of must be");
+    const eur = await writeRates("eur.json", { rates: { eur: "0.86" } });
+    const wrong = settings({ SLIPROAD_TOKEN_RATES_FILE: eur });
+    expect(() => openTokenRateSource({ mode: "sandbox", ...wrong })).toThrow(
+      "rates.eur must be one of usdc, usdt",
+    );
+    serveText('{"as_of":"2026-11-15T11:59:00Z","rates":{"usdt":1.0002}}');
+    const http = settings({ SLIPROAD_TOKEN_RATES_URL: url });
+    expect(await openTokenRateSource({ mode: "live", ...http })!.read()).toEqual({
+      as_of: new Date("2026-11-15T11:59:00Z"),
+      rates: { usdt: "1.0002" },
+    });
   });
 });

@@ -26,7 +26,16 @@ function pricesOf(table: Readonly<Record<string, string>>, fees_text?: string): 
   const rates = new Map(Object.entries(table).map(([code, rate]) => [code, parseDecimal(rate)!]));
   const by_token = new Map(["usdc", "usdt"].map((token) => [token, rates]));
   const fees = loadFees(fees_text);
-  return { version_id: "test", source: "test", as_of: null, rates: by_token, fees };
+  return {
+    version_id: "test",
+    source: "test",
+    as_of: null,
+    expires_at: null,
+    rates: by_token,
+    onramp_rates: by_token,
+    stopped: { offramps: [], onramps: [] },
+    fees,
+  };
 }
 
 const PRICES = pricesOf(RATES_TABLE);

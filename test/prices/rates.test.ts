@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadCatalogue } from "../../src/catalogue/catalogue.ts";
 import { loadFees } from "../../src/catalogue/fees.ts";
+import { loadMarketRisk } from "../../src/catalogue/market-risk.ts";
 import type { RateReading, RateSource } from "../../src/partners/rates/port.ts";
 import { createShippedTable } from "../../src/partners/rates/table-file.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
@@ -40,6 +41,7 @@ function script(rates: Record<string, string>, as_of: Date | null = NOW): Script
     source: {
       name: "script",
       every_ms: HOUR_MS,
+      max_age_ms: 72 * HOUR_MS,
       read: async () => {
         if (made.reading instanceof Error) throw made.reading;
         return made.reading;
@@ -49,11 +51,19 @@ function script(rates: Record<string, string>, as_of: Date | null = NOW): Script
   return made;
 }
 
-function open(source: RateSource, extra: { fees?: string; now?: Date; log?: object } = {}) {
-  const { database } = fixture;
-  const deps = { database, catalogue: loadCatalogue(), source, fees: loadFees(extra.fees) };
-  const log = { ...SILENT, ...extra.log };
-  return openPriceBook({ ...deps, max_age_ms: 72 * HOUR_MS, log }, extra.now ?? NOW);
+type Extra = { fees?: string; risk?: string; tokens?: RateSource; now?: Date; log?: object };
+
+function open(source: RateSource, extra: Extra = {}) {
+  const deps = {
+    database: fixture.database,
+    catalogue: loadCatalogue(),
+    source,
+    token_source: extra.tokens ?? null,
+    fees: loadFees(extra.fees),
+    risk: loadMarketRisk(extra.risk),
+    log: { ...SILENT, ...extra.log },
+  };
+  return openPriceBook(deps, extra.now ?? NOW);
 }
 
 async function current(book: PriceBook, now = NOW): Promise<Prices> {
@@ -73,6 +83,82 @@ const countVersions = async () =>
 const set = (made: Script, rates: Record<string, string>, as_of: Date | null = NOW) => {
   made.reading = { as_of, rates: { usd: "1", ...rates } };
 };
+
+describe("a spread", () => {
+  it("makes the rate of offramps worse for the customer, and that of onramps too", async () => {
+    const risk = '{"spread_basis_points":{"default":10,"eur":25,"usd":0}}';
+    const book = await open(script({ eur: "0.860141063134", jpy: "153" }).source, { risk });
+    const prices = await current(book);
+    const rate = (table: Prices["rates"], code: string) =>
+      formatDecimal(table.get("usdc")!.get(code)!);
+    // 0.860141063134 × 0.9975 = 0.857990710476165: twelve digits, rounded down.
+    expect(rate(prices.rates, "eur")).toBe("0.857990710476");
+    // 0.860141063134 × 1.0025 = 0.862291415791835: rounded up.
+    expect(rate(prices.onramp_rates, "eur")).toBe("0.862291415792");
+    expect([rate(prices.rates, "jpy"), rate(prices.onramp_rates, "jpy")]).toEqual([
+      "152.847",
+      "153.153",
+    ]);
+    expect([rate(prices.rates, "usd"), rate(prices.onramp_rates, "usd")]).toEqual(["1", "1"]);
+  });
+
+  it("stays as it was for earlier versions", async () => {
+    const made = script({ eur: "0.8" });
+    const before = await current(await open(made.source));
+    const risk = '{"spread_basis_points":{"eur":100}}';
+    const book = await open(made.source, { risk });
+    expect(await rateOf(book, "eur")).toBe("0.792");
+    const found = (await book.find(fixture.database, [before.version_id])).get(before.version_id);
+    expect(formatDecimal(found!.rates.get("usdc")!.get("eur")!)).toBe("0.8");
+  });
+
+  it("or a maximum that cannot be right stops the start with the field", () => {
+    const cases = [
+      ['{"spread_basis_points":{"eur":-1}}', "spread_basis_points.eur must be a whole number"],
+      ['{"spread_basis_points":{"EUR":1}}', "spread_basis_points.EUR must be a lowercase"],
+      ['{"exposure_max_usd":{"eur":5}}', "exposure_max_usd.eur must be an amount as text"],
+      ['{"spread":{}}', "has the unknown key spread"],
+    ] as const;
+    for (const [text, sentence] of cases) expect(() => loadMarketRisk(text)).toThrow(sentence);
+  });
+});
+
+describe("a token's own rate", () => {
+  it("replaces one usd, for that token only", async () => {
+    const tokens = script({}).source;
+    const read = async () => ({ as_of: NOW, rates: { usdt: "0.9971" } });
+    const book = await open(script({ eur: "0.86" }).source, { tokens: { ...tokens, read } });
+    expect([await rateOf(book, "usd", "usdt"), await rateOf(book, "eur", "usdt")]).toEqual([
+      "0.9971",
+      "0.857506",
+    ]);
+    expect([await rateOf(book, "usd"), await rateOf(book, "eur")]).toEqual(["1", "0.86"]);
+  });
+
+  it("has its own maximum age", async () => {
+    const tokens = {
+      ...script({}).source,
+      name: "tokens",
+      max_age_ms: HOUR_MS,
+      read: async () => ({ as_of: NOW, rates: { usdt: "1" } }),
+    };
+    const book = await open(script({ eur: "0.86" }).source, { tokens });
+    const at = (ms: number) => book.currentPrices(new Date(NOW.getTime() + ms));
+    expect(await at(HOUR_MS)).toMatchObject({ as_of: NOW });
+    expect(await at(HOUR_MS + 1)).toEqual({ stale: true });
+  });
+
+  it("that differs too much is held, and the token is not quoted meanwhile", async () => {
+    const tokens = { ...script({}).source, name: "tokens" };
+    let usdt = "1";
+    tokens.read = async () => ({ as_of: NOW, rates: { usdt } });
+    const book = await open(script({ eur: "0.86" }).source, { tokens });
+    usdt = "0.9";
+    await book.refresh(NOW);
+    expect((await current(book)).rates.get("usdt")!.size).toBe(0);
+    expect(await rateOf(book, "eur", "usdc")).toBe("0.86");
+  });
+});
 
 describe("the version of prices", () => {
   it("has the rates for both tokens and the fees, without currencies that are not paid out", async () => {

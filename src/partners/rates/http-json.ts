@@ -1,26 +1,33 @@
 import { CURRENCIES } from "../../catalogue/currencies.ts";
-import { MINUTE_MS } from "../../platform/durations.ts";
 import { type Decimal, divideDecimals, formatDecimal, roundDown } from "../../platform/money.ts";
 import type { RateReading, RateSource } from "./port.ts";
 import { parseExactJson, RATE_DIGITS_MAX, toRate, toTime } from "./rate-text.ts";
 
-type HttpJsonOptions = { url: string; timeout_ms?: number; bytes_max?: number };
+type HttpJsonOptions = {
+  url: string;
+  max_age_ms: number;
+  parse: (json_text: string) => RateReading;
+  every_ms: number;
+  timeout_ms?: number;
+  bytes_max?: number;
+};
 
-const EVERY_MS = 15 * MINUTE_MS;
 const TIMEOUT_MS = 10_000;
 const BYTES_MAX = 1024 * 1024;
 const BASES = ["eur", "usd"];
 const ONE: Decimal = { units: 1n, scale: 0 };
 
-/** Daily reference rates as the European Central Bank's mirrors publish them. */
+/** Rates that a server publishes as JSON. */
 export function createHttpJson(options: HttpJsonOptions): RateSource {
-  const { url, timeout_ms = TIMEOUT_MS, bytes_max = BYTES_MAX } = options;
+  const { url, max_age_ms, parse, every_ms } = options;
+  const { timeout_ms = TIMEOUT_MS, bytes_max = BYTES_MAX } = options;
   const { origin, pathname } = new URL(url);
   return {
     // Without the query: it may contain the operator's key for the service.
     name: origin + pathname,
-    every_ms: EVERY_MS,
-    read: async () => parseReferenceRates(await fetchText(url, timeout_ms, bytes_max)),
+    every_ms,
+    max_age_ms,
+    read: async () => parse(await fetchText(url, timeout_ms, bytes_max)),
   };
 }
 
@@ -44,7 +51,10 @@ async function fetchText(url: string, timeout_ms: number, bytes_max: number): Pr
   return Buffer.concat(parts).toString();
 }
 
-/** `{ base, date | as_of, rates }` → units for one usd. Unknown codes (metals) are ignored. */
+/**
+ * Daily reference rates as the European Central Bank's mirrors publish them,
+ * `{ base, date | as_of, rates }` → units for one usd. Unknown codes (metals) are ignored.
+ */
 export function parseReferenceRates(json_text: string): RateReading {
   const { base, date, as_of, rates } = parseObject(json_text);
   const base_code = typeof base === "string" ? base.toLowerCase() : "";

@@ -1,4 +1,7 @@
-/** The rates of a source at one time: units of each currency for one usd, as exact decimal text. */
+/**
+ * The rates of a source at one time, as exact decimal text: units of each currency for one usd, or,
+ * of a source of token rates, usd for one token.
+ */
 export type RateReading = {
   /** The time of the rates. Null: always current, they never expire. */
   as_of: Date | null;
@@ -11,6 +14,8 @@ export type RateSource = {
   name: string;
   /** How often to read it. */
   every_ms: number;
+  /** Older rates are not used for new quotes. */
+  max_age_ms: number;
   /** Throws if there is no complete, plausible answer within a limited time. */
   read(): Promise<RateReading>;
 };

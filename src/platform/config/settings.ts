@@ -153,6 +153,12 @@ export const SETTINGS = {
     "JSON file that overrides the fees: basis points and a flat part in usd for local, swift and " +
       "wire, basis points for onramp.",
   ),
+  market_risk_file: optional(
+    text("SLIPROAD_MARKET_RISK_FILE", null, ""),
+    'JSON file with spreads and maximums of the exposure, `{ "spread_basis_points": ' +
+      '{ "default": 10, "eur": 5 }, "exposure_max_usd": { "default": "250000" } }`. A currency ' +
+      "above its maximum is not quoted. Without the file there are none.",
+  ),
   rates_file: optional(
     text("SLIPROAD_RATES_FILE", null, ""),
     'JSON file with rates, `{ "as_of": "2026-11-15T09:00:00Z", "rates": { "eur": "0.86" } }`: ' +
@@ -170,6 +176,22 @@ export const SETTINGS = {
     44_640,
     5_760,
     "Maximum age of rates for new quotes. With the default, daily rates stay valid over a weekend.",
+  ),
+  token_rates_file: optional(
+    text("SLIPROAD_TOKEN_RATES_FILE", null, ""),
+    'JSON file with the tokens\' own rates in usd, `{ "as_of": "2026-11-15T09:00:00Z", "rates": ' +
+      '{ "usdc": "0.9998" } }`. Read again every minute. Without it, one token is one usd.',
+  ),
+  token_rates_url: optional(
+    text("SLIPROAD_TOKEN_RATES_URL", null, ""),
+    "URL of the tokens' own rates, in the same format as the file, read every minute.",
+  ),
+  token_rates_max_age_minutes: integer(
+    "SLIPROAD_TOKEN_RATES_MAX_AGE_MINUTES",
+    1,
+    44_640,
+    60,
+    "Maximum age of the tokens' own rates for new quotes.",
   ),
   kyc_enforcement: choice(
     "SLIPROAD_KYC_ENFORCEMENT",
