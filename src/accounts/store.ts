@@ -14,6 +14,7 @@ export function insertAccount(
   const columns = `id uuid, name text, is_operator boolean, webhooks_enabled_at timestamptz,
     created_at timestamptz`;
   insertRows(tx, "accounts", columns, [account]);
+  tx.write("insert into account_controls (account_id) values ($1)", [account.id]);
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {

@@ -1,7 +1,8 @@
 import { recordAudit } from "../accounts/audit.ts";
 import type { Actor } from "../accounts/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { PROPOSAL_MOVES, type Proposal, type ProposalStatus } from "./model.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { PROPOSAL_MOVES, type Proposal, type ProposalStatus, runProposalKind } from "./model.ts";
 import { listPendingOfSubject, lockProposal, updateProposal } from "./store.ts";
 
 /** Ends a locked proposal without a vote: it ran, was refused when it ran, is void, or lapsed. */
@@ -19,6 +20,12 @@ export function endProposal(
   recordAudit(tx, { ...entry, reason: outcome ?? "" }, now);
 }
 
+/** Lets the proposing module follow the end of a proposal that was not confirmed. */
+export function enqueueEnd(tx: Transaction, proposal: Proposal, now: Date): void {
+  if (proposal.voters === "reviewers") return;
+  enqueueTasks(tx, [taskNow(runProposalKind(proposal.kind), proposal, now)]);
+}
+
 /** The content about an erased person cannot be read, so these proposals cannot be judged. */
 export async function voidProposalsOfErased(
   tx: Transaction,
@@ -30,5 +37,6 @@ export async function voidProposalsOfErased(
     if (proposal?.status !== "pending") continue;
     const end = { status: "void", outcome: "The user was erased.", actor: "worker" } as const;
     endProposal(tx, proposal, end, now);
+    enqueueEnd(tx, proposal, now);
   }
 }

@@ -4,7 +4,7 @@ import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { endProposal } from "./end-proposal.ts";
+import { endProposal, enqueueEnd } from "./end-proposal.ts";
 import { isApproved, LAPSE_PROPOSAL_TASK, runProposalKind } from "./model.ts";
 import { findContents, lockProposal, proposalAccount, type SealedProposal } from "./store.ts";
 
@@ -57,6 +57,7 @@ export function lapseProposalTask({ database }: { database: Database }): TaskHan
           if (proposal?.status !== "pending") continue;
           const outcome = "It was not confirmed within 72 hours.";
           endProposal(tx, proposal, { status: "lapsed", outcome, actor: "worker" }, set.now);
+          enqueueEnd(tx, proposal, set.now);
         }
         set.finish(tx, tasks);
       });

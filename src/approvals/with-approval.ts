@@ -1,26 +1,27 @@
 import { findKeyCreators } from "../accounts/api-key-store.ts";
-import { actorOf } from "../accounts/model.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
-import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
-import type { Content, Detail, Proposal, Voters } from "./model.ts";
-import { newProposal, recordProposals } from "./record-proposals.ts";
+import {
+  type Amount,
+  APPROVAL_REASONS,
+  type ApprovalSums,
+  type Counted,
+  loadSums,
+  lockSums,
+  type SumRules,
+} from "./approval-sums.ts";
+import type { Content, Detail, Voters } from "./model.ts";
+import { propose } from "./propose.ts";
+import { recordProposals } from "./record-proposals.ts";
 import { renderProposal } from "./render.ts";
-import type { NewProposal, Proposer } from "./store.ts";
-
-/** Minor units of a currency or a token. */
-type Amount = { amount: bigint; currency: string };
-
-/** An amount in cents of usd, rounded up; null when no rate is available. */
-export type ToUsd = (amount: Amount) => bigint | null;
+import type { NewProposal } from "./store.ts";
 
 /** The settings shared by all use cases; `app/` creates them and passes them to the modules. */
-export type ApprovalRules = {
-  /** Cents: a larger amount needs two members. Undefined: no amount does. */
-  limit_usd: bigint | undefined;
-  /** Reads the rates in the transaction that decides. */
-  usdValue: (session: Session) => Promise<ToUsd>;
+export type ApprovalRules = SumRules & {
   keyring: Keyring;
+  /** How long a new refund address or payment detail receives money only with approval. */
+  cooling_off_ms: number;
 };
 
 /** What a use case says about its commands. `loaded` is the result of its own `load`. */
@@ -28,35 +29,42 @@ type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   /** The amount a command moves; null when unknown, which counts as above the limit. */
   amountOf: (loaded: Loaded, command: Command<Input>) => Amount | null;
   recordIdOf: (command: Command<Input>) => string;
+  /**
+   * The records whose amounts it counts as in the sum of 24 hours, each once; by default the
+   * command itself. Empty: only the single amount matters.
+   */
+  countsAs?: (loaded: Loaded, command: Command<Input>) => readonly string[];
   /** One sentence, without personal data, that describes the effect to a member. */
   summaryOf: (loaded: Loaded, command: Command<Input>) => string;
   /** What members must see to judge it; may be personal data, so it is stored encrypted. */
   detailsOf?: (loaded: Loaded, command: Command<Input>) => Detail[];
-  /** Needs two members whatever the amount. */
-  alwaysNeeds?: (loaded: Loaded, command: Command<Input>) => boolean;
-  /** Needs two members whatever the amount, one of them the operator's. */
-  needsOperator?: (loaded: Loaded, command: Command<Input>) => boolean;
+  /** Why it needs two members whatever the amount, as a sentence; null when it does not. */
+  alwaysNeeds?: (loaded: Loaded, command: Command<Input>, now: Date) => string | null;
+  /** Needs two members whatever the amount, one of them the operator's; why, as a sentence. */
+  needsOperator?: (loaded: Loaded, command: Command<Input>) => string | null;
   /** The input to store, when it must include what the members saw. */
   inputOf?: (loaded: Loaded, command: Command<Input>) => Input;
 };
 
 /** The data used to decide on a command that becomes a proposal. */
-type LoadedAlone<Loaded> = { loaded: Loaded; amount_usd: bigint | null; voters: Voters };
+type LoadedAlone<Loaded> = { loaded: Loaded; why: string | null; voters: Voters };
 type LoadedWithApproval<Loaded> = {
   /** For the commands that run at once. */
   inner: Loaded;
-  /** For each command that becomes a proposal, by its id. */
-  to_propose: ReadonlyMap<string, LoadedAlone<Loaded>>;
+  sums: ApprovalSums;
+  counted: ReadonlyMap<string, Counted>;
+  /** For each command that may become a proposal, by its id. */
+  alone: ReadonlyMap<string, LoadedAlone<Loaded>>;
   account_keys: AccountKeys;
-  /** Who created the API keys that proposed something. */
   key_creators: ReadonlyMap<string, string>;
 };
 type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 
 /**
  * Adds two-person approval to a use case: what it accepts is done at once up to the approval
- * amount, and becomes a proposal above it, which two members confirm on /dashboard/proposals. Then
- * a task runs the use case itself with the same input; changes since then are checked again.
+ * amount, for a single command and for the account's last 24 hours, and becomes a proposal above
+ * it, which two members confirm on /dashboard/proposals. Then a task runs the use case itself with
+ * the same input; changes since then are checked again.
  *
  *     const inner = refundThings(keyring);
  *     const submit = executor.register(
@@ -83,15 +91,15 @@ export function withApproval<Input, Loaded, Output>(
     rows: (input) => use_case.rows(input) + 3,
     load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
     decide: (loaded, commands, now) =>
-      new Map([
-        ...decideAtOnce(use_case, loaded, commands, now),
-        ...decideToPropose(use_case, options, loaded, commands, now),
-      ]),
-    record: (tx, { inner }, accepted, now) => {
+      new Map(
+        commands.map((command) => [command.id, decideOne(use_case, options, loaded, command, now)]),
+      ),
+    record: (tx, { inner, sums }, accepted, now) => {
       const done = accepted.flatMap((entry): Accepted<Input, Output>[] =>
         "done" in entry.output ? [{ ...entry, output: entry.output.done }] : [],
       );
       if (done.length > 0) use_case.record(tx, inner, done, now);
+      sums.record(tx, now);
       const proposed = accepted.flatMap(({ output }) =>
         "proposed" in output ? [output.proposed] : [],
       );
@@ -103,8 +111,8 @@ export function withApproval<Input, Loaded, Output>(
 }
 
 /**
- * Loads a command that becomes a proposal once more, alone: it takes nothing yet, so it must not
- * reduce what is available to other commands or proposals.
+ * Loads a command that may become a proposal once more, alone: it takes nothing yet, so it must
+ * not reduce what is available to other commands or proposals.
  */
 async function loadWithApproval<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
@@ -112,24 +120,38 @@ async function loadWithApproval<Input, Loaded, Output>(
   tx: Transaction,
   commands: readonly Command<Input>[],
 ): Promise<LoadedWithApproval<Loaded>> {
-  const { limit_usd, alwaysNeeds, needsOperator, amountOf, keyring } = options;
-  const inner = await use_case.load(tx, commands);
-  const isNeeded = (command: Command<Input>) =>
-    alwaysNeeds?.(inner, command) || needsOperator?.(inner, command);
-  const checked = commands.filter((command) => limit_usd !== undefined || isNeeded(command));
-  const toUsd: ToUsd = checked.length > 0 ? await options.usdValue(tx) : () => null;
-  const to_propose = new Map<string, LoadedAlone<Loaded>>();
-  for (const command of checked) {
-    const amount = amountOf(inner, command);
-    const amount_usd = amount && toUsd(amount);
-    const is_within = limit_usd === undefined || (amount_usd !== null && amount_usd <= limit_usd);
-    if (is_within && !isNeeded(command)) continue;
-    const voters = needsOperator?.(inner, command) ? "with_operator" : "members";
-    to_propose.set(command.id, { loaded: await use_case.load(tx, [command]), amount_usd, voters });
+  const [controls, inner] = await Promise.all([
+    lockSums(
+      tx,
+      options,
+      commands.map(({ account_id }) => account_id),
+    ),
+    use_case.load(tx, commands),
+  ]);
+  const counted = new Map(
+    commands.map((command) => [command.id, countedOf(options, inner, command)]),
+  );
+  const needs = new Map(
+    commands.map((command) => [command.id, neededFor(options, inner, command)]),
+  );
+  const is_any_needed = [...needs.values()].some((needed) => needed !== null);
+  const sums = await loadSums(tx, options, controls, [...counted.values()], is_any_needed);
+  // In the worst case all commands are accepted: what is above the limit then may be proposed.
+  const worst = sums.copy();
+  const alone = new Map<string, LoadedAlone<Loaded>>();
+  for (const command of commands) {
+    const needed = needs.get(command.id) ?? null;
+    const request = counted.get(command.id)!;
+    if (needed === null && worst.reasonFor(request) === null) {
+      worst.take(request);
+      continue;
+    }
+    const { why, voters } = needed ?? { why: null, voters: "members" as const };
+    alone.set(command.id, { loaded: await use_case.load(tx, [command]), why, voters });
   }
-  const proposing = commands.filter(({ id }) => to_propose.has(id));
+  const proposing = commands.filter(({ id }) => alone.has(id));
   const [account_keys, key_creators] = await Promise.all([
-    keyring.openAccounts(
+    options.keyring.openAccounts(
       tx,
       proposing.map(({ account_id }) => account_id),
     ),
@@ -138,96 +160,92 @@ async function loadWithApproval<Input, Loaded, Output>(
       proposing.map(({ credential_id }) => credential_id),
     ),
   ]);
-  return { inner, to_propose, account_keys, key_creators };
+  return { inner, sums, counted, alone, account_keys, key_creators };
 }
 
-type Verdicts<Output> = Map<string, Verdict<Outcome<Output>>>;
+function countedOf<Input, Loaded>(
+  { amountOf, countsAs }: ApprovalOptions<Input, Loaded>,
+  loaded: Loaded,
+  command: Command<Input>,
+): Counted {
+  const { account_id, id } = command;
+  const counts_as = countsAs ? countsAs(loaded, command) : [id];
+  return { account_id, amount: amountOf(loaded, command), counts_as };
+}
 
-function decideAtOnce<Input, Loaded, Output>(
+/** Why it needs approval whatever its amount. */
+function neededFor<Input, Loaded>(
+  { alwaysNeeds, needsOperator, now }: ApprovalOptions<Input, Loaded>,
+  loaded: Loaded,
+  command: Command<Input>,
+): { why: string; voters: Voters } | null {
+  const operator = needsOperator?.(loaded, command) ?? null;
+  if (operator !== null) return { why: operator, voters: "with_operator" };
+  const always = alwaysNeeds?.(loaded, command, now()) ?? null;
+  return always === null ? null : { why: always, voters: "members" };
+}
+
+function decideOne<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
-  { inner, to_propose }: LoadedWithApproval<Loaded>,
-  commands: readonly Command<Input>[],
+  options: ApprovalOptions<Input, Loaded>,
+  loaded: LoadedWithApproval<Loaded>,
+  command: Command<Input>,
   now: Date,
-): Verdicts<Output> {
-  const at_once = commands.filter(({ id }) => !to_propose.has(id));
-  const verdicts: Verdicts<Output> = new Map();
-  if (at_once.length === 0) return verdicts;
-  for (const [id, verdict] of use_case.decide(inner, at_once, now)) {
-    const outcome =
-      "refusal" in verdict ? verdict : { ...verdict, output: { done: verdict.output } };
-    verdicts.set(id, outcome);
-  }
-  return verdicts;
+): Verdict<Outcome<Output>> {
+  const { inner, sums, counted, alone } = loaded;
+  const request = counted.get(command.id)!;
+  const own = alone.get(command.id);
+  const reason = sums.reasonFor(request);
+  const why = own?.why ?? (reason && APPROVAL_REASONS[reason]);
+  if (own && why) return decideToPropose(use_case, options, loaded, own, { command, why, now });
+  const verdict = use_case.decide(inner, [command], now).get(command.id)!;
+  if ("refusal" in verdict) return verdict;
+  sums.take(request);
+  return { ...verdict, output: { done: verdict.output } };
 }
 
 /** Proposes only what the use case would accept. */
 function decideToPropose<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
-  { to_propose, account_keys, key_creators }: LoadedWithApproval<Loaded>,
-  commands: readonly Command<Input>[],
-  now: Date,
-): Verdicts<Output> {
-  const verdicts: Verdicts<Output> = new Map();
-  for (const command of commands) {
-    const alone = to_propose.get(command.id);
-    if (!alone) continue;
-    const operator_approval = alone.voters === "with_operator";
-    const asked = { ...command, approval: "asked" as const, operator_approval };
-    const verdict = use_case.decide(alone.loaded, [asked], now).get(command.id)!;
-    if ("refusal" in verdict) {
-      verdicts.set(command.id, verdict);
-      continue;
-    }
-    const { subject } = verdict;
-    const proposal = proposalOf(use_case.name, options, alone, command, now);
-    const proposed: NewProposal = {
-      proposal: {
-        ...proposal,
-        proposed_by_person:
-          proposal.proposed_by_person ?? key_creators.get(command.credential_id) ?? null,
-      },
-      proposer: proposerOf(command),
-      content: contentOf(options, alone.loaded, command),
+  { sums, counted, account_keys, key_creators }: LoadedWithApproval<Loaded>,
+  { loaded, voters }: LoadedAlone<Loaded>,
+  { command, why, now }: { command: Command<Input>; why: string; now: Date },
+): Verdict<Outcome<Output>> {
+  const operator_approval = voters === "with_operator";
+  const asked = { ...command, approval: "asked" as const, operator_approval };
+  const verdict = use_case.decide(loaded, [asked], now).get(command.id)!;
+  if ("refusal" in verdict) return verdict;
+  const { subject } = verdict;
+  const amount_usd = sums.amountOf(counted.get(command.id)!);
+  const proposed = propose(
+    command,
+    {
+      kind: use_case.name,
+      record_id: options.recordIdOf(command),
+      amount_usd,
+      summary: options.summaryOf(loaded, command),
+      voters,
+    },
+    {
+      content: contentOf(options, loaded, command, why),
       subject_id: subject?.subject_id ?? null,
       key: subject?.key ?? account_keys.get(command.account_id)!,
-    };
-    verdicts.set(command.id, { output: { proposed }, subject });
-  }
-  return verdicts;
-}
-
-function proposalOf<Input, Loaded>(
-  kind: string,
-  options: ApprovalOptions<Input, Loaded>,
-  { loaded, amount_usd, voters }: LoadedAlone<Loaded>,
-  command: Command<Input>,
-  now: Date,
-): Proposal {
-  const proposed = {
-    account_id: command.account_id,
-    kind,
-    record_id: options.recordIdOf(command),
-    amount_usd,
-    summary: options.summaryOf(loaded, command),
-    voters,
-  };
-  return newProposal(proposed, actorOf(command), proposerOf(command), now);
-}
-
-/** The member who sent the command, if any: proposing counts as a confirmation. */
-function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
-  if (!actor?.startsWith("member:")) return null;
-  return { account_id, person_id: actor.slice("member:".length) };
+    },
+    key_creators,
+    now,
+  );
+  return { output: { proposed }, subject };
 }
 
 function contentOf<Input, Loaded>(
   options: ApprovalOptions<Input, Loaded>,
   loaded: Loaded,
   command: Command<Input>,
+  why: string,
 ): Content {
   return {
     input: options.inputOf?.(loaded, command) ?? command.input,
-    details: options.detailsOf?.(loaded, command) ?? [],
+    details: [...(options.detailsOf?.(loaded, command) ?? []), ["Why it needs approval", why]],
   };
 }

@@ -27,7 +27,8 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
       "problems" in input.wanted
         ? null
         : { amount: input.wanted.value.amount, currency: input.wanted.value.token },
-    alwaysNeeds: (loaded, command) => !isRegistered(index_key, loaded, command),
+    alwaysNeeds: (loaded, command) =>
+      isRegistered(index_key, loaded, command) ? null : "The user has not registered the address.",
     recordIdOf: ({ input }) => input.user_id,
     summaryOf: (loaded, command) => {
       const { amount, token, chain } = termsOf(command.input);

@@ -26,6 +26,7 @@ export type ApprovedChangeDeps = ChangeDeps & { approvals: ApprovalRules };
 export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
     summary: "Refund a payout of",
+    is_summed: true,
     details: () => [],
   });
 }
@@ -33,6 +34,7 @@ export function refundWithApproval(deps: ApprovedChangeDeps) {
 export function rerouteWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, rerouteOfframp(deps), {
     summary: "Re-route a bounced payout of",
+    is_summed: true,
     details: ({ input }) => [["Payment detail", input.requested.payment_detail_id ?? ""]],
   });
 }
@@ -40,6 +42,7 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
 export function reviewWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
+    is_summed: false,
     details: ({ input }) => [
       ["Judgement", input.requested.status ?? ""],
       ...(input.requested.comment ? [["Comment", input.requested.comment] as const] : []),
@@ -85,6 +88,8 @@ function changeWithApproval<Requested, Extra>(
   options: {
     /** The amount is appended. */
     summary: string;
+    /** Whether it counts in the sum of 24 hours: once, and not if its quote was counted. */
+    is_summed: boolean;
     details: (command: Change<Requested>) => (readonly [string, string])[];
     inputOf?: (
       loaded: LoadedOfframps<Extra>,
@@ -105,6 +110,10 @@ function changeWithApproval<Requested, Extra>(
     ...approvals,
     amountOf,
     recordIdOf: ({ input }) => input.offramp_id,
+    countsAs: (loaded, { account_id, input }) => {
+      const quote_id = loaded.offramps.get(account_id, input.offramp_id)?.offramp.quote_id;
+      return options.is_summed && quote_id ? [input.offramp_id, quote_id] : [];
+    },
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
       return `${options.summary} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;

@@ -15,6 +15,8 @@ type GateFacts = {
   kyc: Kyc | undefined;
   detail_status: PaymentDetailStatus | undefined;
   quote_hold: Quote["hold"];
+  /** Of the quote, where paying it needs two members. */
+  approval_status: Quote["approval_status"];
   /** Why it can no longer pay its invoice. */
   invoice_end: string | null;
 };
@@ -23,6 +25,9 @@ type GateFacts = {
 export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
   if (facts.quote_hold === "late_deposit") {
     return "The deposit arrived after the quote had expired. Refund the offramps and quote again.";
+  }
+  if (facts.approval_status !== null && facts.approval_status !== "done") {
+    return "The payment waits for approval by two members.";
   }
   return (
     facts.invoice_end ??
@@ -99,4 +104,6 @@ export type QuotePayment = {
   destination_currency: string;
   rails: string;
   detail_status: PaymentDetailStatus;
+  /** When the newest of them was created. */
+  newest_at: Date;
 };

@@ -17,6 +17,7 @@ import { reviewDocuments } from "./documents/review-documents.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
 import { offrampMetrics } from "./metrics.ts";
+import { payQuoteTask } from "./quotes/approval-task.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
 import { addOfframpRoutes } from "./routes.ts";
@@ -64,7 +65,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },
     pages: (server) => addDocumentPages(server, deps),
-    tasks: [...offrampTasks(deps), ...changeProposalTasks(deps)],
+    tasks: [...offrampTasks(deps), ...changeProposalTasks(deps), payQuoteTask(deps)],
     recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, FLAG_UNANSWERED_PAYOUTS_TASK],
     metrics: [offrampMetrics],
   };

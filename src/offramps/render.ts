@@ -92,6 +92,9 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
               network: quote.tx_network ?? "",
             }
           : null,
+        ...(quote.proposal_id && quote.approval_status
+          ? { approval: { proposal_id: quote.proposal_id, status: quote.approval_status } }
+          : {}),
         offramps: offramps.map(toRecord),
         ...(offramps.length < quote.offramp_count ? { has_more_offramps: true } : {}),
       }),

@@ -92,7 +92,13 @@ export function rerouteOfframps(
       }
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
-      const facts = { kyc, detail_status: detail.status, quote_hold: null, invoice_end: null };
+      const facts = {
+        kyc,
+        detail_status: detail.status,
+        quote_hold: null,
+        approval_status: null,
+        invoice_end: null,
+      };
       const closed = closedGate(policy, rerouted, facts);
       if (closed !== null) {
         return { problems: [{ field: FIELD, code: "invalid_transition", message: closed }] };

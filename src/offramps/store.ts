@@ -5,7 +5,7 @@ import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
-import type { Offramp, OfframpStatus } from "./model.ts";
+import { BEFORE_PAYOUT, type Offramp, type OfframpStatus } from "./model.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
@@ -233,12 +233,50 @@ export function listQuotePayments(
   quote_id: string,
 ): Promise<QuotePayment[]> {
   return session.query<QuotePayment>(
-    `select distinct offramps.destination_currency, offramps.rails,
-       payment_details.status as detail_status
+    `select offramps.destination_currency, offramps.rails,
+       payment_details.status as detail_status, max(payment_details.created_at) as newest_at
      from offramps join payment_details on payment_details.account_id = offramps.account_id
        and payment_details.id = offramps.payment_detail_id
-     where offramps.account_id = $1 and offramps.quote_id = $2`,
+     where offramps.account_id = $1 and offramps.quote_id = $2
+     group by 1, 2, 3`,
     [account_id, quote_id],
+  );
+}
+
+export type OfframpTerms = Pick<
+  Offramp,
+  | "id"
+  | "payment_detail_id"
+  | "destination_amount"
+  | "destination_currency"
+  | "token_amount"
+  | "status"
+>;
+
+/** Who gets how much from a quote, in the order in which they were added. */
+export function listQuoteTerms(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+): Promise<OfframpTerms[]> {
+  return session.query<OfframpTerms>(
+    `select id, payment_detail_id, destination_amount, destination_currency, token_amount, status
+     from offramps where account_id = $1 and quote_id = $2 order by id`,
+    [account_id, quote_id],
+  );
+}
+
+/** Locks the next offramps of a quote that were not instructed yet. */
+export function claimBeforePayout(
+  tx: Session,
+  quote: { account_id: string; id: string },
+  limit: number,
+): Promise<OfframpRow[]> {
+  return tx.query<OfframpRow>(
+    `select * from offramps
+     where account_id = $1 and quote_id = $2 and status = any($3::text[])
+     order by account_id, id limit $4 for no key update`,
+    [quote.account_id, quote.id, BEFORE_PAYOUT, limit],
   );
 }
 

@@ -1,4 +1,4 @@
-import type { ToUsd } from "../approvals/with-approval.ts";
+import type { ToUsd } from "../approvals/approval-sums.ts";
 import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Session } from "../platform/db/database.ts";

@@ -78,6 +78,12 @@ export type User = UserFields & {
   updated_at: Date;
 };
 
+/** The name of a person or company. */
+export function nameOfUser({ identity }: Pick<User, "identity">): string {
+  const { company_name, first_name, last_name } = identity;
+  return company_name ?? [first_name, last_name].filter(Boolean).join(" ");
+}
+
 export const KYC_NOT_STARTED: Kyc = {
   general: { status: "not_started", moderation_comment: null },
   usd: { status: "not_started", swift_status: "not_started" },

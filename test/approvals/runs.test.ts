@@ -152,6 +152,8 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
     limit_usd: 10_000n,
     usdValue: async () => () => null,
     keyring: server.core.keyring,
+    now: () => server.core.clock.now(),
+    cooling_off_ms: 0,
     ...approvals,
     amountOf: (_loaded, { input }) => input,
     recordIdOf: ({ id }) => id,

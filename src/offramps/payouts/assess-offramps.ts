@@ -30,7 +30,7 @@ type GateDeps = { keyring: Keyring; catalogue: Catalogue };
 type GateLookup = {
   kycs: AccountMap<Kyc>;
   detail_statuses: AccountMap<PaymentDetailStatus>;
-  holds: AccountMap<Quote["hold"]>;
+  quotes: AccountMap<Quote>;
   invoices: AccountMap<Payable>;
   /** Why an offramp does not pay an account that its invoice names, by offramp. */
   misdirected: AccountMap<string>;
@@ -121,13 +121,12 @@ export async function lockForGates(
   if (rows.some((row) => !detail_statuses.has(row.account_id, row.payment_detail_id))) {
     throw new Error("an offramp was re-routed meanwhile; it is assessed again");
   }
-  const holds = new AccountMap<Quote["hold"]>();
-  for (const quote of quote_rows) holds.set(quote.account_id, quote.id, quote.hold);
+  const of_quote = AccountMap.of(quote_rows, (quote) => quote);
   const invoices = await findPayables(tx, invoiceKeys(rows));
   const paying = rows.filter((row) => row.invoice_id !== null);
   const opened = paying.length > 0 ? toPaymentDetails(detail_rows, subject_keys) : [];
   const misdirected = await findMisdirected(tx, deps, paying, opened);
-  const gates = { kycs, detail_statuses, holds, invoices, misdirected };
+  const gates = { kycs, detail_statuses, quotes: of_quote, invoices, misdirected };
   return { offramps: toOfframps(rows, subject_keys), gates };
 }
 
@@ -156,13 +155,15 @@ async function findMisdirected(
 export function findClosedGate(
   policy: GatePolicy,
   offramp: Offramp,
-  { kycs, detail_statuses, holds, invoices, misdirected }: GateLookup,
+  { kycs, detail_statuses, quotes, invoices, misdirected }: GateLookup,
 ): string | null {
   const { account_id } = offramp;
+  const quote = quotes.get(account_id, offramp.quote_id);
   return closedGate(policy, offramp, {
     kyc: kycs.get(account_id, offramp.user_id),
     detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
-    quote_hold: holds.get(account_id, offramp.quote_id) ?? null,
+    quote_hold: quote?.hold ?? null,
+    approval_status: quote?.approval_status ?? null,
     invoice_end:
       endedInvoiceProblems(invoices, offramp)[0]?.message ??
       misdirected.get(account_id, offramp.id) ??

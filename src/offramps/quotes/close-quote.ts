@@ -1,3 +1,4 @@
+import { deleteUnapproved } from "../../approvals/amount-store.ts";
 import { listQuoteDeposits } from "../../balances/deposit-store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -30,12 +31,14 @@ export async function endQuote(
   deps: { keyring: Keyring; renderer: OfframpRenderer },
   quote: Quote,
   now: Date,
+  status_message = describeEnd(quote),
 ): Promise<Date | null> {
   if (!quote.closed_at) updateProgress(tx, { ...quote, closed_at: now, updated_at: now });
   const { account_id, user_id } = quote;
+  // It moved nothing, so it no longer counts among what went without approval.
+  deleteUnapproved(tx, account_id, quote.id);
   const rows = await claimUnfunded(tx, quote, null, CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
-  const status_message = describeEnd(quote);
   const changes = toOfframps(rows, keys).map((entry) =>
     advanceOfframp(entry, { status: "failed", status_message }, now),
   );

@@ -94,6 +94,8 @@ function decideOne(
     funded_at: null,
     hold: null,
     closed_at: null,
+    proposal_id: null,
+    approval_status: null,
     created_at: now,
     updated_at: now,
   };

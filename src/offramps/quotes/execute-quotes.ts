@@ -1,3 +1,6 @@
+import { lockSums } from "../../approvals/approval-sums.ts";
+import type { NewProposal } from "../../approvals/store.ts";
+import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { TransferStatus } from "../../partners/chain/port.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -6,6 +9,12 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { executionProblems, type GatePolicy } from "../gates.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
+import {
+  decideApproval,
+  loadApprovals,
+  type QuoteApprovals,
+  recordApprovals,
+} from "./approve-quotes.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
 import { listQuotesByTransfer, updateProgress } from "./store.ts";
@@ -22,24 +31,44 @@ type Execution = {
 };
 
 type Loaded = LoadedQuotes & {
+  approvals: QuoteApprovals;
   /** Quotes that already name the transfer, or were paid by it, by command id. */
   same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
 };
-type Executed = { quote: Quote; content: QuoteContent; is_new: boolean };
+type Executed = {
+  quote: Quote;
+  content: QuoteContent;
+  proposal: NewProposal | null;
+  is_new: boolean;
+};
+
+export type PayDeps = {
+  keyring: Keyring;
+  policy: GatePolicy;
+  renderer: OfframpRenderer;
+  approvals: ApprovalRules;
+};
 
 /** Names the transfer that pays a quote. From then on no offramp can be added. */
-export function executeQuotes(
-  keyring: Keyring,
-  policy: GatePolicy,
-  renderer: OfframpRenderer,
-): UseCase<Execution, Loaded, Executed> {
+export function executeQuotes({
+  keyring,
+  policy,
+  renderer,
+  approvals,
+}: PayDeps): UseCase<Execution, Loaded, Executed> {
   return {
     name: "execute-quotes",
-    rows: () => 2,
-    load: (tx, commands) => load(keyring, tx, commands),
+    rows: () => 3,
+    load: (tx, commands) => load(keyring, approvals, tx, commands),
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
-    record: (tx, _loaded, accepted, now) => {
+    record: (tx, loaded, accepted, now) => {
+      recordApprovals(
+        tx,
+        loaded.approvals,
+        accepted.map(({ output }) => output),
+        now,
+      );
       const executed = accepted.filter(({ output }) => output.is_new).map(({ output }) => output);
       for (const { quote } of executed) updateProgress(tx, quote);
       const kinds = [ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK];
@@ -56,10 +85,13 @@ export function executeQuotes(
 
 async function load(
   keyring: Keyring,
+  rules: ApprovalRules,
   tx: Parameters<UseCase<Execution, Loaded, Executed>["load"]>[0],
   commands: readonly Command<Execution>[],
 ): Promise<Loaded> {
-  const [loaded, named] = await Promise.all([
+  const account_ids = commands.map(({ account_id }) => account_id);
+  const [controls, loaded, named] = await Promise.all([
+    lockSums(tx, rules, account_ids),
     loadQuotes(tx, keyring, commands),
     Promise.all(
       commands.map(({ account_id, input }) =>
@@ -71,7 +103,8 @@ async function load(
     ),
   ]);
   const same_transfer = new Map(commands.map((command, at) => [command.id, named[at]!]));
-  return { ...loaded, same_transfer };
+  const approvals = await loadApprovals(tx, rules, controls, loaded, commands, false);
+  return { ...loaded, same_transfer, approvals };
 }
 
 function decideOne(
@@ -91,7 +124,7 @@ function decideOne(
   const subject = { subject_id: quote.user_id, key };
   const is_repeated = quote.tx_id === input.tx_id && input.problems.length === 0;
   if (is_repeated && quote.deposit_token_chain === input.blockchain) {
-    return { output: { quote, content, is_new: false }, subject };
+    return { output: { quote, content, proposal: null, is_new: false }, subject };
   }
   const problems = [
     ...input.problems,
@@ -102,7 +135,7 @@ function decideOne(
     ...(isTaken(quote, loaded.same_transfer.get(command.id)!) ? [transferTaken()] : []),
   ];
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
-  const executed: Quote = {
+  const named: Quote = {
     ...quote,
     executed_at: quote.executed_at ?? now,
     tx_id: input.tx_id,
@@ -110,8 +143,9 @@ function decideOne(
     tx_named_at: now,
     updated_at: now,
   };
-  loaded.quotes.set(account_id, quote.id, executed);
-  return { output: { quote: executed, content, is_new: true }, subject };
+  const executed = decideApproval(loaded.approvals, command, named, key, now);
+  loaded.quotes.set(account_id, quote.id, executed.quote);
+  return { output: { ...executed, content, is_new: true }, subject };
 }
 
 function chainProblems(quote: Quote, input: Execution): Problem[] {

@@ -1,3 +1,6 @@
+import { lockSums } from "../../approvals/approval-sums.ts";
+import type { NewProposal } from "../../approvals/store.ts";
+import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
@@ -12,8 +15,14 @@ import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { executionProblems, type GatePolicy } from "../gates.ts";
-import type { OfframpRenderer } from "../render.ts";
 import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
+import {
+  decideApproval,
+  loadApprovals,
+  type QuoteApprovals,
+  recordApprovals,
+} from "./approve-quotes.ts";
+import type { PayDeps } from "./execute-quotes.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { fundingProblems, type Quote } from "./model.ts";
 import { updateProgress } from "./store.ts";
@@ -21,30 +30,38 @@ import { updateProgress } from "./store.ts";
 type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
 
 type Loaded = LoadedQuotes & {
+  approvals: QuoteApprovals;
   balances: Balances;
   /** What is reserved for executed quotes, by quote. */
   reservations: Map<string, Reservation>;
   /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
-type Funded = { quote: Quote; content: QuoteContent };
+type Funded = { quote: Quote; content: QuoteContent; proposal: NewProposal | null };
 
 /**
  * Pays a quote from the user's balance, at the quote's rate. If the balance is too low, it is
  * reserved, and the quote waits for the rest as with a short deposit.
  */
-export function fundFromBalance(
-  keyring: Keyring,
-  policy: GatePolicy,
-  renderer: OfframpRenderer,
-): UseCase<BalanceFunding, Loaded, Funded> {
+export function fundFromBalance({
+  keyring,
+  policy,
+  renderer,
+  approvals,
+}: PayDeps): UseCase<BalanceFunding, Loaded, Funded> {
   return {
     name: "fund-from-balance",
-    rows: () => 4,
-    load: (tx, commands) => load(keyring, tx, commands),
+    rows: () => 5,
+    load: (tx, commands) => load(keyring, approvals, tx, commands),
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
-    record: (tx, _loaded, accepted, now) => {
+    record: (tx, loaded, accepted, now) => {
+      recordApprovals(
+        tx,
+        loaded.approvals,
+        accepted.map(({ output }) => output),
+        now,
+      );
       const quotes = accepted.map(({ output }) => output.quote);
       for (const quote of quotes) updateProgress(tx, quote);
       const funded = accepted.filter(({ output }) => output.quote.funded_at !== null);
@@ -68,12 +85,15 @@ export function fundFromBalance(
 
 async function load(
   keyring: Keyring,
+  rules: ApprovalRules,
   tx: Parameters<UseCase<BalanceFunding, Loaded, Funded>["load"]>[0],
   commands: readonly Command<BalanceFunding>[],
 ): Promise<Loaded> {
   const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  // Every operation that lowers `owed` locks the user first and reads the balance under that lock.
-  await lockUsers(tx, users);
+  // Every operation that lowers `owed` locks the account, where amounts count, then the user, and
+  // reads the balance under that lock.
+  const account_ids = commands.map(({ account_id }) => account_id);
+  const [controls] = await Promise.all([lockSums(tx, rules, account_ids), lockUsers(tx, users)]);
   const loaded = await loadQuotes(tx, keyring, commands);
   const quotes = commands.flatMap(
     ({ account_id, input }) => loaded.quotes.get(account_id, input.quote_id) ?? [],
@@ -83,15 +103,17 @@ async function load(
     listReservations(tx, users),
   ]);
   const reservations = new Map(waiting.map((entry) => [entry.id, entry]));
-  return { ...loaded, balances, reservations, taken: new Map() };
+  const approvals = await loadApprovals(tx, rules, controls, loaded, commands, true);
+  return { ...loaded, approvals, balances, reservations, taken: new Map() };
 }
 
 function decideOne(
   policy: GatePolicy,
   loaded: Loaded,
-  { account_id, input }: Command<BalanceFunding>,
+  command: Command<BalanceFunding>,
   now: Date,
 ): Verdict<Funded> {
+  const { account_id, input } = command;
   const quote = loaded.quotes.get(account_id, input.quote_id);
   const kyc = loaded.kycs.get(account_id, input.user_id);
   const key = loaded.keys.get(account_id, input.user_id);
@@ -119,13 +141,14 @@ function decideOne(
     problems.push({ field: "quote_id", code: "record_invalid", message });
   }
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
-  const funded: Quote = {
+  const paid: Quote = {
     ...quote,
     executed_at: quote.executed_at ?? now,
     from_balance: quote.from_balance + part.more,
     funded_at: part.is_enough ? now : null,
     updated_at: now,
   };
+  const { quote: funded, proposal } = decideApproval(loaded.approvals, command, paid, key, now);
   // Later commands of the same set must see what this one took.
   loaded.quotes.set(account_id, quote.id, funded);
   if (part.is_enough) {
@@ -136,7 +159,10 @@ function decideOne(
     const reserved = quote.received + funded.from_balance;
     loaded.reservations.set(quote.id, { ...quote, reserved });
   }
-  return { output: { quote: funded, content }, subject: { subject_id: quote.user_id, key } };
+  return {
+    output: { quote: funded, content, proposal },
+    subject: { subject_id: quote.user_id, key },
+  };
 }
 
 /** What the balance can contribute: what other quotes have not reserved, up to what is missing. */

@@ -31,6 +31,8 @@ export type QuoteContent = {
   invoice_problems: Problem[];
   /** The cost of its offramps, without those given up. */
   due: bigint;
+  /** The fees in it. */
+  due_fees: bigint;
 };
 
 export type LoadedQuotes = {
@@ -68,17 +70,18 @@ async function loadContent(
   quote: Quote,
 ): Promise<QuoteContent> {
   const { account_id, id } = quote;
-  const [payments, for_invoices, rows, rates, { token_amount: due }] = await Promise.all([
+  const [payments, for_invoices, rows, rates, paying] = await Promise.all([
     listQuotePayments(tx, account_id, id),
     listInvoicePayments(tx, account_id, id),
     listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
     listQuoteRates(tx, account_id, [id]),
     withoutAbandoned(tx, quote),
   ]);
+  const { token_amount: due, token_fees: due_fees } = paying;
   const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
   const invoices = await findPayables(tx, invoiceKeys(for_invoices));
   const invoice_problems = quoteInvoiceProblems(invoices, for_invoices);
-  return { payments, offramps, rates: toRates(rates), invoice_problems, due };
+  return { payments, offramps, rates: toRates(rates), invoice_problems, due, due_fees };
 }
 
 export function toRates(rows: { destination_currency: string; rate: string }[]): Rates {

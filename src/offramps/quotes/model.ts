@@ -27,6 +27,9 @@ export type Quote = {
   funded_at: Date | null;
   hold: "late_deposit" | null;
   closed_at: Date | null;
+  /** Its offramps wait until this proposal is done. */
+  proposal_id: string | null;
+  approval_status: "pending" | "done" | "rejected" | "void" | "lapsed" | null;
   created_at: Date;
   updated_at: Date;
 };

@@ -1,3 +1,4 @@
+import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
@@ -36,6 +37,7 @@ type QuoteDeps = {
   chain: ChainPort;
   renderer: OfframpRenderer;
   policy: GatePolicy;
+  approvals: ApprovalRules;
   quote_life_ms: number;
 };
 
@@ -143,8 +145,8 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
 }
 
 function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
-  const { database, executor, keyring, chain, policy, renderer } = deps;
-  const submitExecute = executor.register(executeQuotes(keyring, policy, renderer));
+  const { database, executor, chain } = deps;
+  const submitExecute = executor.register(executeQuotes(deps));
   addRoute({
     method: "POST",
     path: "/users/:user_id/quotes/:quote_id/execute",
@@ -187,8 +189,8 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
 }
 
 function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
-  const { executor, keyring, policy, renderer } = deps;
-  const submitFund = executor.register(fundFromBalance(keyring, policy, renderer));
+  const { executor } = deps;
+  const submitFund = executor.register(fundFromBalance(deps));
   addRoute({
     method: "POST",
     path: "/users/:user_id/quotes/:quote_id/fund",

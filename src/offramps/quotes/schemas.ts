@@ -59,6 +59,17 @@ export const QuoteAnswer = Type.Object(
     quote: QuoteRecord,
     deposit_address: DepositAddressRecord,
     crypto_transfer: CryptoTransfer,
+    approval: Type.Optional(
+      Type.Object(
+        {
+          proposal_id: Type.String({ format: "uuid" }),
+          status: Type.Enum(["pending", "done", "rejected", "void", "lapsed"], {
+            description: "Of the proposal. Until it is `done` the offramps are not paid.",
+          }),
+        },
+        { description: "Present when paying the offramps needs two members." },
+      ),
+    ),
     offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
     has_more_offramps: Type.Optional(Type.Boolean()),
   },

@@ -123,7 +123,7 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
   tx.write(
     `update quotes set executed_at = $3, tx_id = $4, tx_network = $5, tx_named_at = $6,
        received = $7, from_balance = $8, funded_at = $9, hold = $10, closed_at = $11,
-       updated_at = $12
+       updated_at = $12, proposal_id = $13, approval_status = $14
      where account_id = $1 and id = $2`,
     [
       quote.account_id,
@@ -138,6 +138,8 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
       quote.hold,
       quote.closed_at,
       quote.updated_at,
+      quote.proposal_id,
+      quote.approval_status,
     ],
   );
 }

@@ -46,6 +46,7 @@ export function settlementsWithApproval(
     ...approvals,
     amountOf,
     recordIdOf: ({ input }) => input.deposit_id,
+    countsAs: (_loaded, { input }) => [input.deposit_id],
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
       return `${SUMMARIES[action]} ${shown(amount, currency)}.`;

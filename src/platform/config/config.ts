@@ -18,6 +18,7 @@ export type Mode = Config["mode"];
 
 /** In cents. Applies in live mode; the sandbox has no such limit unless it is set. */
 const APPROVAL_ABOVE_USD_LIVE = 1_000_000n;
+const COOLING_OFF_HOURS_LIVE = 24;
 
 /** Reads the settings once; an invalid one stops the process with a sentence that names it. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
@@ -35,8 +36,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const public_url = config.public_url?.replace(/\/+$/, "");
   const approval_above_usd =
     config.approval_above_usd ?? (config.mode === "live" ? APPROVAL_ABOVE_USD_LIVE : undefined);
+  const cooling_off_hours =
+    config.cooling_off_hours ?? (config.mode === "live" ? COOLING_OFF_HOURS_LIVE : 0);
   const data_dir = resolve(config.data_dir);
-  return Object.freeze({ ...config, public_url, approval_above_usd, data_dir });
+  const derived = { public_url, approval_above_usd, cooling_off_hours, data_dir };
+  return Object.freeze({ ...config, ...derived });
 }
 
 /** The text of a setting, and the name of the variable to report errors under. */

@@ -285,9 +285,15 @@ export const SETTINGS = {
           ? parseMinor(value, 2)
           : fail("must be an amount in usd such as 10000 or 2500.50"),
     },
-    "The approval amount: refunds, re-routes, document reviews and decisions on deposits above " +
-      "this amount in usd need two-person approval on `/dashboard/proposals`. 0 = always. " +
-      "Default: no limit in sandbox, 10000 in live mode.",
+    "The approval amount: what moves more than this amount in usd, alone or with what moved " +
+      "without approval in 24 hours, needs two-person approval on `/dashboard/proposals`: " +
+      "execute, fund, refunds, re-routes and decisions on deposits; document reviews alone. " +
+      "0 = always. Default: no limit in sandbox, 10000 in live mode.",
+  ),
+  cooling_off_hours: optional(
+    { ...integer("SLIPROAD_COOLING_OFF_HOURS", 0, 720, 0, ""), default_text: null },
+    "How long a new refund address or payment detail receives a refund, a re-route or money " +
+      "from a balance only with approval. Default: 0 in sandbox, 24 in live mode.",
   ),
   event_retention_days: integer(
     "SLIPROAD_EVENT_RETENTION_DAYS",

@@ -1,0 +1,25 @@
+import type { Session } from "../platform/db/database.ts";
+
+/** What limits an account's requests beyond the settings. */
+export type AccountControls = {
+  account_id: string;
+  /** Cents; null: the setting decides. */
+  approval_above_usd: bigint | null;
+};
+
+/**
+ * Locks the accounts in which amounts are counted, in key order; the others have nothing to count
+ * and are left out. This lock comes before those of users and quotes.
+ */
+export function lockControls(
+  tx: Session,
+  account_ids: readonly string[],
+  counts_all: boolean,
+): Promise<AccountControls[]> {
+  return tx.query<AccountControls>(
+    `select account_id, approval_above_usd from account_controls
+     where account_id = any($1::uuid[]) and ($2 or approval_above_usd is not null)
+     order by account_id for no key update`,
+    [[...new Set(account_ids)], counts_all],
+  );
+}

@@ -1,0 +1,58 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+
+type UnapprovedAmount = {
+  account_id: string;
+  record_id: string;
+  amount_usd: bigint;
+  created_at: Date;
+};
+
+/** What moved without approval in each account since then, in cents. */
+export async function findUnapprovedSums(
+  session: Session,
+  account_ids: readonly string[],
+  since: Date,
+): Promise<Map<string, bigint>> {
+  const rows = await session.query<{ account_id: string; sum: bigint }>(
+    `select account_id, sum(amount_usd)::bigint as sum from unapproved_amounts
+     where account_id = any($1::uuid[]) and created_at > $2 group by account_id`,
+    [account_ids, since],
+  );
+  return new Map(rows.map((row) => [row.account_id, row.sum]));
+}
+
+/** Filters records to those that were counted before, at any time. */
+export async function findCounted(
+  session: Session,
+  account_ids: readonly string[],
+  record_ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ record_id: string }>(
+    `select record_id from unapproved_amounts
+     where account_id = any($1::uuid[]) and record_id = any($2::uuid[])`,
+    [account_ids, record_ids],
+  );
+  return new Set(rows.map((row) => row.record_id));
+}
+
+export function insertUnapproved(tx: Transaction, amounts: readonly UnapprovedAmount[]): void {
+  if (amounts.length === 0) return;
+  tx.write(
+    `insert into unapproved_amounts (account_id, record_id, amount_usd, created_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[])`,
+    [
+      amounts.map((amount) => amount.account_id),
+      amounts.map((amount) => amount.record_id),
+      amounts.map((amount) => amount.amount_usd),
+      amounts.map((amount) => amount.created_at),
+    ],
+  );
+}
+
+/** A record that moved nothing after all no longer counts. */
+export function deleteUnapproved(tx: Transaction, account_id: string, record_id: string): void {
+  tx.write("delete from unapproved_amounts where account_id = $1 and record_id = $2", [
+    account_id,
+    record_id,
+  ]);
+}

@@ -1,0 +1,29 @@
+import { actorOf } from "../accounts/model.ts";
+import type { Command } from "../platform/commands/use-case.ts";
+import type { Content, Proposal } from "./model.ts";
+import { newProposal } from "./record-proposals.ts";
+import type { NewProposal, Proposer } from "./store.ts";
+
+type Proposed = Pick<Proposal, "kind" | "record_id" | "amount_usd" | "summary" | "voters">;
+
+/** A proposal of what a command requests. */
+export function propose(
+  command: Command<unknown>,
+  proposed: Proposed,
+  sealed: { content: Content; subject_id: string | null; key: Buffer },
+  /** Who created the API keys that requested something. */
+  key_creators: ReadonlyMap<string, string>,
+  now: Date,
+): NewProposal {
+  const { account_id, credential_id } = command;
+  const proposer = proposerOf(command);
+  const proposal = newProposal({ account_id, ...proposed }, actorOf(command), proposer, now);
+  const proposed_by_person = proposal.proposed_by_person ?? key_creators.get(credential_id) ?? null;
+  return { proposal: { ...proposal, proposed_by_person }, proposer, ...sealed };
+}
+
+/** The member who sent the command, if any: proposing counts as a confirmation. */
+function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
+  if (!actor?.startsWith("member:")) return null;
+  return { account_id, person_id: actor.slice("member:".length) };
+}
