@@ -1,5 +1,13 @@
 -- The migrated database. Written by npm run generate; change a migration instead.
 
+create table account_controls (
+  account_id uuid not null,
+  approval_above_usd bigint,
+  constraint account_controls_pkey PRIMARY KEY (account_id),
+  constraint account_controls_approval_above_usd_check CHECK ((approval_above_usd >= 0)),
+  constraint account_controls_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table account_keys (
   account_id uuid not null,
   version integer not null,
@@ -876,7 +884,10 @@ create table quotes (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   from_balance bigint not null default 0,
+  proposal_id uuid,
+  approval_status text,
   constraint quotes_pkey PRIMARY KEY (account_id, id),
+  constraint quotes_approval_check CHECK ((((proposal_id IS NULL) = (approval_status IS NULL)) AND (approval_status = ANY (ARRAY['pending'::text, 'done'::text, 'rejected'::text, 'void'::text, 'lapsed'::text])))),
   constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
   constraint quotes_from_balance_check CHECK ((from_balance >= 0)),
   constraint quotes_hold_check CHECK ((hold = 'late_deposit'::text)),
@@ -1092,6 +1103,17 @@ create table tasks (
 CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at);
 CREATE INDEX tasks_failed ON public.tasks USING btree (kind, due_at) WHERE (attempts > 0);
 CREATE INDEX tasks_record ON public.tasks USING btree (record_id, kind);
+
+create table unapproved_amounts (
+  account_id uuid not null,
+  record_id uuid not null,
+  amount_usd bigint not null,
+  created_at timestamp with time zone not null,
+  constraint unapproved_amounts_pkey PRIMARY KEY (account_id, record_id),
+  constraint unapproved_amounts_amount_usd_check CHECK ((amount_usd >= 0)),
+  constraint unapproved_amounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX unapproved_amounts_by_time ON public.unapproved_amounts USING btree (account_id, created_at);
 
 create table users (
   account_id uuid not null,

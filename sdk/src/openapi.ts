@@ -2344,6 +2344,13 @@ export interface components {
                 blockchain: string;
                 network: string;
             } | null;
+            /** @description Present when paying the offramps needs two members. */
+            approval?: {
+                /** Format: uuid */
+                proposal_id: string;
+                /** @description Of the proposal. Until it is `done` the offramps are not paid. */
+                status: components["schemas"]["ProposalStatus"];
+            };
             /** @description At most 500; see has_more_offramps. */
             offramps: components["schemas"]["Offramp"][];
             has_more_offramps?: boolean;

@@ -29,7 +29,7 @@ export type Counted = {
 };
 
 /** Why a request needs two members; null when it does not. */
-export type ApprovalReason = "amount" | "sum" | null;
+type ApprovalReason = "amount" | "sum" | null;
 
 export const APPROVAL_REASONS = {
   amount: "The amount is above the approval amount.",

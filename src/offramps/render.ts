@@ -92,13 +92,16 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
               network: quote.tx_network ?? "",
             }
           : null,
-        ...(quote.proposal_id && quote.approval_status
-          ? { approval: { proposal_id: quote.proposal_id, status: quote.approval_status } }
-          : {}),
+        ...toApproval(quote),
         offramps: offramps.map(toRecord),
         ...(offramps.length < quote.offramp_count ? { has_more_offramps: true } : {}),
       }),
     quotes: (quotes: readonly Quote[], rates_of: (quote: Quote) => Rates, has_more: boolean) =>
       writeQuoteList({ quotes: quotes.map((quote) => toQuote(quote, rates_of(quote))), has_more }),
   };
+}
+
+/** Only where paying the quote needs two members. */
+function toApproval({ proposal_id, approval_status: status }: Quote) {
+  return proposal_id && status ? { approval: { proposal_id, status } } : {};
 }

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { PROPOSAL_STATUSES } from "../../approvals/model.ts";
 import { CHAINS, TOKENS } from "../../catalogue/chains.ts";
 import { listAnswer, listQuery } from "../../platform/http/list.ts";
 import { OfframpRecord } from "../schemas.ts";
@@ -63,7 +64,7 @@ export const QuoteAnswer = Type.Object(
       Type.Object(
         {
           proposal_id: Type.String({ format: "uuid" }),
-          status: Type.Enum(["pending", "done", "rejected", "void", "lapsed"], {
+          status: Type.Enum([...PROPOSAL_STATUSES], {
             description: "Of the proposal. Until it is `done` the offramps are not paid.",
           }),
         },
