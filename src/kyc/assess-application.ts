@@ -8,8 +8,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { DecryptionError } from "../platform/encryption/cipher.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
-import type { User } from "../users/model.ts";
-import { findUser, openUsers, type UserKey } from "../users/store.ts";
+import type { UserKey } from "../users/store.ts";
 import {
   findApplicationUser,
   findLastApplication,
@@ -22,14 +21,12 @@ import { findMissing } from "./check-identity.ts";
 import type { Slot, Submitted } from "./fields.ts";
 import { FAULTS } from "./form/attach-file.ts";
 import { openKycFile } from "./kyc-file.ts";
-import { lockKycUser, recordMoves } from "./move-kyc.ts";
+import { findKycUser, lockKycUser, type OpenUser, recordMoves } from "./move-kyc.ts";
 
 export type ApplicationAssessDeps = ResultDeps & { files: FileStore };
 
-type Opened = {
+type Opened = OpenUser & {
   key: UserKey;
-  user: User;
-  subject_key: Buffer;
   application: KycApplication & { submitted: Submitted };
   files: KycFile[];
 };
@@ -67,15 +64,11 @@ async function open(deps: ApplicationAssessDeps, task: Task): Promise<Opened | u
   const user_id = await findApplicationUser(database, account_id, task.record_id);
   if (user_id === undefined) return undefined;
   const key = { account_id, user_id };
-  const row = await findUser(database, key);
-  const [user] = await openUsers(database, keyring, row ? [row] : []);
-  const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
-  const subject_key = keys.get(account_id, user_id);
-  if (!user || !subject_key) return undefined;
-  const last = await findLastApplication(database, key, subject_key);
-  if (last?.id !== task.record_id || last.submitted === null) return undefined;
+  const found = await findKycUser(database, keyring, key);
+  const last = found && (await findLastApplication(database, key, found.subject_key));
+  if (!found || last?.id !== task.record_id || last.submitted === null) return undefined;
   const files = await listKycFiles(database, key, last.id);
-  return { key, user, subject_key, application: { ...last, submitted: last.submitted }, files };
+  return { key, ...found, application: { ...last, submitted: last.submitted }, files };
 }
 
 /** What the applicant must fix before a review; empty when nothing. */

@@ -123,24 +123,22 @@ export function isSlotRequired(
   return has_back && front_type !== "pdf";
 }
 
-/** The fields that are also in the user's record, and their names there. */
-const IN_USER: Readonly<Partial<Record<IdentityFieldName, keyof Omit<Identity, "metadata">>>> = {
-  first_name: "first_name",
-  last_name: "last_name",
-  company_name: "company_name",
-  registration_number: "ssn",
-  business_activity: "business_activity",
-  date_of_birth: "date_of_birth",
-  nationality: "nationality",
-  address_line1: "address_line1",
-  address_line2: "address_line2",
-  city: "city",
-  state: "state",
-  postcode: "postcode",
-  country: "country",
-  phone: "phone",
-  source_of_funds: "source_of_funds",
-};
+/** The field of the user's record with the same meaning; null for what only KYC asks for. */
+function fieldInUser(name: IdentityFieldName): keyof Omit<Identity, "metadata"> | null {
+  switch (name) {
+    case "registration_number":
+      return "ssn";
+    case "document_type":
+    case "controller_first_name":
+    case "controller_last_name":
+    case "controller_date_of_birth":
+    case "controller_nationality":
+    case "controller_document_type":
+      return null;
+    default:
+      return name;
+  }
+}
 
 /** The submitted values, with the account's record at that time. */
 export type Submitted = {
@@ -154,7 +152,7 @@ export type Submitted = {
 export function recordValues(type: BeneficiaryType, identity: Identity): Partial<Values> {
   return Object.fromEntries(
     FIELDS[type].map(({ name }) => {
-      const in_user = IN_USER[name];
+      const in_user = fieldInUser(name);
       return [name, in_user ? identity[in_user] : null];
     }),
   );
@@ -216,7 +214,7 @@ export function approvedIdentity(
   const values = knownValues(type, identity, submitted);
   const approved = { ...identity };
   for (const { name } of FIELDS[type]) {
-    const in_user = IN_USER[name];
+    const in_user = fieldInUser(name);
     if (in_user) approved[in_user] = values[name] ?? null;
   }
   return approved;

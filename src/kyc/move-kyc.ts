@@ -1,10 +1,18 @@
 import { type NewEvent, recordEvents } from "../events/record-events.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
-import { lockUsers, toUsers, type UserKey, updateIdentity, updateKyc } from "../users/store.ts";
+import {
+  findUser,
+  lockUsers,
+  toUsers,
+  type UserKey,
+  type UserRow,
+  updateIdentity,
+  updateKyc,
+} from "../users/store.ts";
 import { REASSESS_USER_TASK, USER_CHANGED_TASK, userTask } from "../users/task-kinds.ts";
 import {
   deleteKycDraft,
@@ -16,8 +24,10 @@ import { DECIDED, digestKyc, EDITABLE, movedKyc, type SwiftClearance } from "./m
 import { updateSessionsReadOnly } from "./store.ts";
 import { sweepFiles } from "./task-kinds.ts";
 
-/** A user whose row is locked, with the key of their personal data. */
-export type LockedUser = { user: User; subject_key: Buffer };
+/** A user with the key of their personal data. */
+export type OpenUser = { user: User; subject_key: Buffer };
+/** The same, with the row locked. */
+export type LockedUser = OpenUser;
 
 export type KycMoveDeps = { keyring: Keyring; swift_clearance: SwiftClearance };
 
@@ -26,9 +36,25 @@ export async function lockKycUser(
   keyring: Keyring,
   key: UserKey,
 ): Promise<LockedUser | undefined> {
-  const { account_id, user_id } = key;
-  const rows = await lockUsers(tx, [key]);
-  const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  return openUser(tx, keyring, key, await lockUsers(tx, [key]));
+}
+
+export async function findKycUser(
+  session: Session,
+  keyring: Keyring,
+  key: UserKey,
+): Promise<OpenUser | undefined> {
+  const row = await findUser(session, key);
+  return openUser(session, keyring, key, row ? [row] : []);
+}
+
+async function openUser(
+  session: Session,
+  keyring: Keyring,
+  { account_id, user_id }: UserKey,
+  rows: readonly UserRow[],
+): Promise<OpenUser | undefined> {
+  const keys = await keyring.openSubjects(session, [{ account_id, subject_id: user_id }]);
   const subject_key = keys.get(account_id, user_id);
   const [user] = toUsers(rows, keys);
   return user && subject_key ? { user, subject_key } : undefined;

@@ -15,7 +15,7 @@ import { FILE_BYTES_MAX } from "../model.ts";
 import { sweepFiles } from "../task-kinds.ts";
 import type { StateDeps } from "./load-state.ts";
 import { recordBegun } from "./record-begun.ts";
-import { changeAsVisitor, gone, type Visitor } from "./visitor.ts";
+import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
 export type FileDeps = StateDeps & { files: FileStore };
 
@@ -32,18 +32,16 @@ export async function attachFile(
   slot: Slot,
   request: FastifyRequest,
 ): Promise<void> {
-  const { files, database, keyring } = deps;
+  const { files } = deps;
   const { key, visit } = visitor;
   const { account_id, user_id } = key;
-  const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
-  const subject_key = keys.get(account_id, user_id);
-  if (!subject_key) throw gone();
   // Before anything is stored; checked again later, under the lock. The sweep deletes the file that
   // is replaced, and this one if its row is never written.
-  const file = await changeAsVisitor(deps, visitor, async (tx, { user }, now) => {
+  const { file, subject_key } = await changeAsVisitor(deps, visitor, async (tx, locked, now) => {
+    const { user, subject_key } = locked;
     if (!SLOTS_OF[user.beneficiary_type].includes(slot)) throw new Refusal("record_not_found");
     enqueueTasks(tx, [sweepFiles(key, now)]);
-    return newId(now);
+    return { file: newId(now), subject_key };
   });
   const stored = await storeUpload(deps, visitor, slot, file, subject_key, request);
   try {

@@ -4,7 +4,8 @@ import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
 import { POSTAL_COUNTRIES } from "../../catalogue/postal.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import type { Mode } from "../../platform/config/config.ts";
-import { findUser, openUsers } from "../../users/store.ts";
+import type { Session } from "../../platform/db/database.ts";
+import type { UserKey } from "../../users/store.ts";
 import {
   findKycDraft,
   findLastApplication,
@@ -26,6 +27,7 @@ import {
   type Values,
 } from "../fields.ts";
 import { BIRTH_DATE_TRIES_MAX } from "../model.ts";
+import { findKycUser, type OpenUser } from "../move-kyc.ts";
 import type { KycVisit } from "../store.ts";
 import { canEdit, gone, type Visitor, type VisitorDeps } from "./visitor.ts";
 
@@ -35,24 +37,15 @@ export type StateDeps = VisitorDeps & { catalogue: Catalogue; mode: Mode };
 export async function loadState(deps: StateDeps, visitor: Visitor) {
   const { database, keyring } = deps;
   const { key, session, visit } = visitor;
-  const { account_id, user_id } = key;
-  const row = await findUser(database, key);
-  const [[user], keys, account] = await Promise.all([
-    openUsers(database, keyring, row ? [row] : []),
-    keyring.openSubjects(database, [{ account_id, subject_id: user_id }]),
-    findAccountById(database, account_id),
+  const [found, account] = await Promise.all([
+    findKycUser(database, keyring, key),
+    findAccountById(database, key.account_id),
   ]);
-  const subject_key = keys.get(account_id, user_id);
-  if (!user || !subject_key) throw gone();
-  const last = await findLastApplication(database, key, subject_key);
+  if (!found) throw gone();
+  const { user } = found;
+  const { type, last, draft, record, standing } = await loadForm(database, key, found);
   const can_edit = canEdit(user, session);
-  const [draft, files] = await Promise.all([
-    findKycDraft(database, key, subject_key),
-    listKycFiles(database, key, can_edit ? null : (last?.id ?? null)),
-  ]);
-  const type = user.beneficiary_type;
-  const known = knownValues(type, user.identity, last?.submitted ?? null);
-  const record = recordValues(type, user.identity);
+  const files = await listKycFiles(database, key, can_edit ? null : (last?.id ?? null));
   const is_confirmed = visit.confirmed_at !== null;
   const tries_left = BIRTH_DATE_TRIES_MAX - session.wrong_birth_dates;
   return {
@@ -68,7 +61,7 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
     can_confirm: can_edit && !is_confirmed && tries_left > 0 && session.birth_date_hash !== null,
     identity: showIdentity(
       type,
-      laidOver(known, draft),
+      standing,
       (name, value) => can_edit && maySee(visit, draft, record, name, value),
     ),
     fields: FIELDS[type].map((field) => ({
@@ -81,17 +74,20 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
       ...country,
       is_served: !isBlockedCountry(deps.catalogue, country.code),
     })),
-    files: showFiles(type, laidOver(known, draft), files, (file) => {
-      return can_edit && file.visit_id === visit.id;
-    }),
+    files: showFiles(type, standing, files, (file) => can_edit && file.visit_id === visit.id),
     can_edit,
   };
 }
 
-/** The draft's value where there is one, otherwise the known value. */
-export function laidOver(known: Partial<Values>, draft: KycDraft): Partial<Values> {
+/** What the form contains: the draft's value where there is one, otherwise the known value. */
+export async function loadForm(session: Session, key: UserKey, { user, subject_key }: OpenUser) {
+  const type = user.beneficiary_type;
+  const last = await findLastApplication(session, key, subject_key);
+  const draft = await findKycDraft(session, key, subject_key);
+  const known = knownValues(type, user.identity, last?.submitted ?? null);
   const typed = Object.entries(draft).map(([name, entry]) => [name, entry.value]);
-  return { ...known, ...Object.fromEntries(typed) };
+  const standing: Partial<Values> = { ...known, ...Object.fromEntries(typed) };
+  return { type, last, draft, record: recordValues(type, user.identity), standing };
 }
 
 /**

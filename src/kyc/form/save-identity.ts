@@ -1,13 +1,7 @@
 import { type Problem, Refusal } from "../../platform/errors.ts";
-import {
-  findKycDraft,
-  findLastApplication,
-  type KycDraft,
-  updateKycDraft,
-} from "../application-store.ts";
+import { type KycDraft, updateKycDraft } from "../application-store.ts";
 import { checkIdentity } from "../check-identity.ts";
-import { knownValues, recordValues } from "../fields.ts";
-import { laidOver, maySee, type StateDeps } from "./load-state.ts";
+import { loadForm, maySee, type StateDeps } from "./load-state.ts";
 import { recordBegun } from "./record-begun.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
@@ -18,14 +12,8 @@ export function saveIdentity(
   given: Record<string, unknown>,
 ): Promise<void> {
   return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
-    const { user, subject_key } = locked;
-    const type = user.beneficiary_type;
-    const draft = await findKycDraft(tx, visitor.key, subject_key);
-    const last = await findLastApplication(tx, visitor.key, subject_key);
-    const known = knownValues(type, user.identity, last?.submitted ?? null);
-    const record = recordValues(type, user.identity);
+    const { type, draft, record, standing } = await loadForm(tx, visitor.key, locked);
     const today = now.toISOString().slice(0, 10);
-    const standing = laidOver(known, draft);
     const { country } = standing;
     if (country && !maySee(visitor.visit, draft, record, "country", country)) {
       // The country is hidden: the refusals would let a visitor guess it.
@@ -40,7 +28,7 @@ export function saveIdentity(
     for (const name of names) {
       changed[name] = { value: values[name] ?? null, visit_id: visitor.visit.id };
     }
-    updateKycDraft(tx, visitor.key, changed, subject_key, now);
+    updateKycDraft(tx, visitor.key, changed, locked.subject_key, now);
     recordBegun(tx, locked, now);
   });
 }

@@ -2,18 +2,16 @@ import { type Problem, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import {
-  findKycDraft,
-  findLastApplication,
   insertApplication,
   type KycApplication,
   listKycFiles,
   updateFilesSubmitted,
 } from "../application-store.ts";
 import { checkIdentity, findMissing } from "../check-identity.ts";
-import { isSlotRequired, knownValues, PERSON_FIELDS, recordValues, SLOTS_OF } from "../fields.ts";
+import { isSlotRequired, PERSON_FIELDS, SLOTS_OF } from "../fields.ts";
 import { recordMoves } from "../move-kyc.ts";
 import { ASSESS_APPLICATION_TASK } from "../task-kinds.ts";
-import { laidOver, type StateDeps } from "./load-state.ts";
+import { loadForm, type StateDeps } from "./load-state.ts";
 import { findOtherNames } from "./same-name.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
@@ -26,14 +24,9 @@ export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<vo
   return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
     const { user, subject_key } = locked;
     const { key } = visitor;
-    const type = user.beneficiary_type;
-    const draft = await findKycDraft(tx, key, subject_key);
-    const last = await findLastApplication(tx, key, subject_key);
+    const { type, record, standing } = await loadForm(tx, key, locked);
     const files = await listKycFiles(tx, key, null);
-    const known = knownValues(type, user.identity, last?.submitted ?? null);
-    const record = recordValues(type, user.identity);
     const today = now.toISOString().slice(0, 10);
-    const standing = laidOver(known, draft);
     const problems = findMissing(deps.catalogue, type, standing, record, today);
     const document_type = standing[PERSON_FIELDS[type].document_type] ?? null;
     const given = new Map(files.map((file) => [file.slot, file.type]));

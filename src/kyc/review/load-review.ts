@@ -6,9 +6,10 @@ import { findAccountById } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { User } from "../../users/model.ts";
-import { findUser, openUsers, type UserKey } from "../../users/store.ts";
+import type { UserKey } from "../../users/store.ts";
 import { findKycFile, type KycApplication, type KycFile } from "../application-store.ts";
 import { recordValues, type Values } from "../fields.ts";
+import { findKycUser } from "../move-kyc.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
 import { CHANGED, findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
 import type { ReviewDeps } from "./review-kyc.ts";
@@ -89,16 +90,12 @@ async function openForReview(
   member: MemberSession,
   key: UserKey,
 ) {
-  const { account_id, user_id } = key;
-  const account = await findAccountById(tx, account_id);
+  const account = await findAccountById(tx, key.account_id);
   // A member without permission must not learn whether the record exists.
   if (!account || !mayReviewKyc(member, account)) throw new Refusal("record_not_found");
-  const row = await findUser(tx, key);
-  const [user] = await openUsers(tx, keyring, row ? [row] : []);
-  const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
-  const subject_key = keys.get(account_id, user_id);
-  if (!user || !subject_key) throw new Refusal("record_not_found");
-  return { account, user, subject_key };
+  const found = await findKycUser(tx, keyring, key);
+  if (!found) throw new Refusal("record_not_found");
+  return { account, ...found };
 }
 
 function recordRead(
