@@ -9,7 +9,7 @@ import {
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { cutPage, readPage } from "../platform/http/list.ts";
+import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { loadProposals } from "./load-proposals.ts";
 import type { VoteChoice } from "./model.ts";
@@ -47,9 +47,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     answer: ProposalsAnswer,
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (found.length > 0) throw Refusal.of(found);
+      const page = requirePage(query, problems);
       const statuses = query.status && [query.status];
       const listed = await listProposals(database, caller.account_id, statuses, page);
       const { rows, has_more } = cutPage(listed, page);

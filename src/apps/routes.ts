@@ -1,6 +1,6 @@
 import { HOUR_MS } from "../platform/durations.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { cutPage, readPage } from "../platform/http/list.ts";
+import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
@@ -73,9 +73,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
     answer: AppListAnswer,
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (found.length > 0) throw Refusal.of(found);
+      const page = requirePage(query, problems);
       const rows = await listEndpointPage(database, caller.account_id, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       const key = await openKey(caller.account_id);

@@ -1,5 +1,5 @@
 import { type Html, html } from "../platform/http/html.ts";
-import { BRAND_MARK, STYLESHEETS_AND_ICON } from "../platform/pages/layout.ts";
+import { BRAND_MARK, htmlDocument } from "../platform/pages/layout.ts";
 import type { SearchResult } from "./assets/search-sections.js";
 import { CATEGORIES, type DocPage } from "./load-pages.ts";
 
@@ -53,18 +53,9 @@ ${CATEGORIES.map((category) => navOf(category, page, pages))}
 
 function frame(options: { title: string; has_search: boolean; body: Html }): Html {
   const script = options.has_search ? "search-box.js" : "copy-buttons.js";
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${options.title} · Sliproad</title>
-${STYLESHEETS_AND_ICON}
-<link rel="stylesheet" href="${ASSETS_PATH}/docs.css">
-<script type="module" src="${ASSETS_PATH}/${script}"></script>
-</head>
-<body>
+  const head = html`<link rel="stylesheet" href="${ASSETS_PATH}/docs.css">
+<script type="module" src="${ASSETS_PATH}/${script}"></script>`;
+  const body = html`<body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="top"><div class="column">
 <a class="brand" href="/docs">${BRAND_MARK}Sliproad</a>
@@ -73,9 +64,8 @@ ${STYLESHEETS_AND_ICON}
 ${options.has_search ? null : headerSearch()}
 </div></header>
 ${options.body}
-</body>
-</html>
-`;
+</body>`;
+  return htmlDocument(options.title, body, head);
 }
 
 function headerSearch(): Html {

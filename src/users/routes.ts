@@ -1,6 +1,6 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { cutPage, readPage } from "../platform/http/list.ts";
+import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { createUsers } from "./create-users.ts";
@@ -77,9 +77,7 @@ function addListUsers(addRoute: AddRoute, { database, keyring }: UserDeps): void
     answer: UserListAnswer,
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (found.length > 0) throw Refusal.of(found);
+      const page = requirePage(query, problems);
       const rows = await listUsers(database, caller.account_id, query.status, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       return renderUsers(await openUsers(database, keyring, shown), has_more);

@@ -8,7 +8,7 @@ for (const block of document.querySelectorAll("pre")) {
   button.textContent = "Copy";
   button.setAttribute("aria-label", "Copy this code");
   const said = document.createElement("span");
-  said.className = "visually-hidden";
+  said.className = "hidden";
   said.setAttribute("role", "status");
   button.addEventListener("click", async () => {
     const is_copied = await copy(block.textContent);

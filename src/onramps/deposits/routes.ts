@@ -2,7 +2,7 @@ import { orProposal } from "../../approvals/render.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
-import { cutPage, readPage } from "../../platform/http/list.ts";
+import { cutPage, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
@@ -44,9 +44,7 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     answer: FiatDepositListAnswer,
     errors: ["insufficient_scope"],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (found.length > 0) throw Refusal.of(found);
+      const page = requirePage(query, problems);
       if (caller.account_id !== operator_id) {
         throw new Refusal("insufficient_scope", "Only the operator's API keys can use this route.");
       }

@@ -1,5 +1,5 @@
 import Type, { type TProperties, type TSchema } from "typebox";
-import type { Problem } from "../errors.ts";
+import { type Problem, Refusal } from "../errors.ts";
 import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
 
 /** The query parameters of every list. */
@@ -73,6 +73,13 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   const below_id = upper.sort()[0] ?? LAST_ID;
   const limit = query.limit ?? LIMIT_DEFAULT;
   return { page: { limit, below_id, from_id }, problems };
+}
+
+/** The same, or a refusal: for routes that have nothing else to check. */
+export function requirePage(query: ListQuery, already: readonly Problem[]): Page {
+  const { page, problems } = readPage(query);
+  if (already.length + problems.length > 0) throw Refusal.of([...already, ...problems]);
+  return page;
 }
 
 export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";

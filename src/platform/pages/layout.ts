@@ -24,9 +24,23 @@ export const BRAND_MARK = raw(
     '<rect width="24" height="24" rx="6"></rect><path d="M8 19V5M8 13c0-4 8-2 8-8"></path></svg>',
 );
 
-/** For the head of a page. */
-export const STYLESHEETS_AND_ICON = html`<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">`;
+/** The HTML document around the body of a page; `head` adds to its head. */
+export function htmlDocument(title: string, body: Html, head: Html | null = null): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Sliproad</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">
+${head}
+</head>
+${body}
+</html>
+`;
+}
 
 /** A whole page. Without a session it has no header and one narrow column. */
 export function page(options: {
@@ -36,18 +50,7 @@ export function page(options: {
   body: Html;
 }): Html {
   const { title, mode, session, body } = options;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Sliproad</title>
-${STYLESHEETS_AND_ICON}
-</head>
-${session ? signedInBody(mode, session, body) : quietBody(mode, body)}
-</html>
-`;
+  return htmlDocument(title, session ? signedInBody(mode, session, body) : quietBody(mode, body));
 }
 
 /** A table on a wide screen; on a narrow one every row becomes a card with labels. */
