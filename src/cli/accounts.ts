@@ -11,6 +11,7 @@ import { updateAccountEnabled } from "../apps/store.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
+import { byOperator, findAccountOf } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
@@ -23,7 +24,6 @@ export function addAccountCommands(program: Command): void {
     .description("create an account")
     .requiredOption("--name <name>", "the account's name, unique in the installation")
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { name: string; reason: string }) => {
       const name = options.name.trim();
       if (!NAME.test(name)) {
@@ -41,7 +41,6 @@ export function addAccountCommands(program: Command): void {
   accounts
     .command("list")
     .description("list the accounts")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const list = await withCore(({ database }) => listAccounts(database));
       print(
@@ -63,16 +62,12 @@ function addSettingCommands(accounts: Command): void {
     .requiredOption("--account <account>", "the account's name or id")
     .requiredOption("--email <email>", "an e-mail address of the account")
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
-    .option("--json", "print one JSON document")
-    .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
+    .action(async (options: JsonOption & EmailOptions) => {
       const email = options.email.trim();
       if (!isEmail(email)) throw new StartupError("--email must be an e-mail address.");
-      const account = await withCore((core) =>
-        setEmail(core, options.account, email, options.reason),
-      );
+      const account = await withCore((core) => setEmail(core, { ...options, email }));
       const billing_email = { account_id: account.id, email, verified: true };
-      const line = `Invoices to ${email} are shared with ${account.name} .`;
-      print(options, { billing_email }, [line]);
+      print(options, { billing_email }, [`Invoices to ${email} are shared with ${account.name}.`]);
     });
 
   accounts
@@ -92,7 +87,6 @@ function addSettingCommands(accounts: Command): void {
       ).choices(["account", "operator"]),
     )
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
-    .option("--json", "print one JSON document")
     .action(async (options: SetOptions) => {
       const account = await withCore((core) => change(core, options));
       const members = account.kyc_two_person_approval ? "two members" : "one member";
@@ -107,12 +101,13 @@ function addSettingCommands(accounts: Command): void {
     .description("enable webhooks for an account's applications")
     .argument("<account>", "the account's name or id")
     .option("--reason <reason>", "the reason, for the audit log", "enabled on the command line")
-    .option("--json", "print one JSON document")
     .action(async (name: string, options: JsonOption & { reason: string }) => {
       const account = await withCore((core) => enableWebhooks(core, name, options.reason));
       print(options, { account }, [`Webhooks are enabled for ${account.name}.`]);
     });
 }
+
+type EmailOptions = { account: string; email: string; reason: string };
 
 type SetOptions = JsonOption & {
   account: string;
@@ -121,55 +116,43 @@ type SetOptions = JsonOption & {
   reason: string;
 };
 
-async function change({ database, clock }: Core, options: SetOptions): Promise<Account> {
+async function change(core: Core, options: SetOptions): Promise<Account> {
   const { kycTwoPersonApproval: two_person, kycReview: review, reason } = options;
   if (two_person === undefined && review === undefined) {
     throw new StartupError(
       "Set at least one of --kyc-two-person-approval on|off, --kyc-review account|operator.",
     );
   }
-  const found = await findAccount(database, options.account);
-  if (!found)
-    throw new StartupError(`There is no account ${options.account}; see sliproad accounts list.`);
-  return database.transaction(async (tx) =>
-    updateAccount(
-      tx,
-      found,
-      {
-        ...(two_person === undefined ? {} : { kyc_two_person_approval: two_person === "on" }),
-        ...(review === undefined ? {} : { kyc_review_by_account: review === "account" }),
-      },
-      { actor: "command line", reason },
-      clock.now(),
-    ),
+  const found = await findAccountOf(core, options.account);
+  const changes = {
+    ...(two_person === undefined ? {} : { kyc_two_person_approval: two_person === "on" }),
+    ...(review === undefined ? {} : { kyc_review_by_account: review === "account" }),
+  };
+  return core.database.transaction(async (tx) =>
+    updateAccount(tx, found, changes, byOperator(reason), core.clock.now()),
   );
 }
 
 async function enableWebhooks(core: Core, name: string, reason: string): Promise<Account> {
-  const { database, clock } = core;
-  const account = await findAccount(database, name);
-  if (!account) throw new StartupError(`There is no account ${name}; see sliproad accounts list.`);
+  const account = await findAccountOf(core, name);
   if (account.webhooks_enabled_at) return account;
-  const now = clock.now();
+  const now = core.clock.now();
   const account_id = account.id;
-  await database.transaction(async (tx) => {
+  await core.database.transaction(async (tx) => {
     updateAccountEnabled(tx, account_id, now);
     const action = "account.enable_webhooks";
     const record = `account:${account_id}`;
-    recordAudit(tx, { account_id, actor: "command line", action, record, reason }, now);
+    recordAudit(tx, { account_id, action, record, ...byOperator(reason) }, now);
   });
   return { ...account, webhooks_enabled_at: now };
 }
 
 /** An e-mail address belongs to one account; the message names it. */
-async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
-  const { database, clock } = core;
-  const account = await findAccount(database, name_or_id);
-  if (!account)
-    throw new StartupError(`There is no account ${name_or_id}; see sliproad accounts list.`);
-  const input = { account_id: account.id, email, actor: "command line", reason } as const;
+async function setEmail(core: Core, { account: wanted, email, reason }: EmailOptions) {
+  const account = await findAccountOf(core, wanted);
+  const input = { account_id: account.id, email, ...byOperator(reason) };
   try {
-    await database.transaction((tx) => setBillingEmail(tx, core, input, clock.now()));
+    await core.database.transaction((tx) => setBillingEmail(tx, core, input, core.clock.now()));
     return account;
   } catch (error) {
     if (violatedKey(error) !== "billing_emails_index") throw error;
@@ -181,7 +164,7 @@ async function create(core: Core, name: string, reason: string): Promise<Account
   const { database, keyring, clock } = core;
   const taken = new StartupError(`An account named ${name} already exists; use another name.`);
   if (await findAccount(database, name)) throw taken;
-  const input = { name, is_operator: false, actor: "command line", reason } as const;
+  const input = { name, is_operator: false, ...byOperator(reason) };
   try {
     return await database.transaction((tx) => createAccount(tx, keyring, input, clock.now()));
   } catch (error) {

@@ -24,7 +24,6 @@ export function addEventCommands(program: Command): void {
     .option("--from <time>", "ISO 8601: events from this time")
     .option("--to <time>", "ISO 8601: events before this time (default: now)")
     .option("--only-failed", "only events that failed or were skipped")
-    .option("--json", "print one JSON document")
     .action(async (event_id: string | undefined, options: RangeOptions) => {
       if (event_id !== undefined) return replayOne(event_id, options);
       if (!options.app || !options.from) {
@@ -40,7 +39,6 @@ export function addEventCommands(program: Command): void {
     .requiredOption("--from <time>", "ISO 8601: events from this time")
     .option("--to <time>", "ISO 8601: events before this time (default: now)")
     .option("--only-failed", "only events that failed or were skipped")
-    .option("--json", "print one JSON document")
     .action((app_id: string, options: RangeOptions) => replayRange(app_id, options.from!, options));
 }
 

@@ -5,17 +5,18 @@ import { createApiKey } from "../accounts/create-api-key.ts";
 import { makeApiKey } from "../accounts/model.ts";
 import { hashEmail } from "../accounts/person-email.ts";
 import { revokeApiKey } from "../accounts/revoke-api-key.ts";
-import { findAccount, findMember, findOperator, findPerson } from "../accounts/store.ts";
+import { findMember, findPerson } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import type { Session } from "../platform/db/database.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
+import { byOperator, findAccountOf } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
-type ReasonOption = { reason: string };
+type ReasonOption = JsonOption & { reason: string };
 type CreateOptions = ReasonOption & { account?: string; name: string; creator?: string };
 
 export function addKeyCommands(program: Command): void {
@@ -31,8 +32,7 @@ export function addKeyCommands(program: Command): void {
       "e-mail of the member it is for: counts as the proposer of what the key requests",
     )
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
-    .option("--json", "print one JSON document")
-    .action(async (options: JsonOption & CreateOptions) => {
+    .action(async (options: CreateOptions) => {
       const { key, api_key } = await withCore((core) => create(core, options));
       print(options, { api_key: { ...api_key, key } }, [
         key,
@@ -43,7 +43,6 @@ export function addKeyCommands(program: Command): void {
   keys
     .command("list")
     .description("list the API keys, without the keys themselves")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const list = await withCore(({ database }) => listApiKeys(database));
       print(
@@ -62,13 +61,10 @@ export function addKeyCommands(program: Command): void {
     .description("revoke an API key: immediately for writes, within a second for reads")
     .argument("<id>", "the key's id, from keys list")
     .option("--reason <reason>", "the reason, for the audit log", "revoked on the command line")
-    .option("--json", "print one JSON document")
-    .action(async (id: string, options: JsonOption & ReasonOption) => {
+    .action(async (id: string, options: ReasonOption) => {
       const { reason } = options;
       const key = await withCore(async ({ database, clock }) =>
-        isId(id)
-          ? revokeApiKey(database, { id, actor: "command line", reason }, clock.now())
-          : undefined,
+        isId(id) ? revokeApiKey(database, { id, ...byOperator(reason) }, clock.now()) : undefined,
       );
       if (!key) throw new StartupError(`There is no API key ${id}; see sliproad keys list.`);
       print(options, { api_key: key }, [`Revoked ${key.prefix}…${key.last_four}.`]);
@@ -78,8 +74,7 @@ export function addKeyCommands(program: Command): void {
     .command("rotate-encryption")
     .description("create a new master key and re-encrypt all keys with it")
     .option("--reason <reason>", "the reason, for the audit log", "rotated on the command line")
-    .option("--json", "print one JSON document")
-    .action(async (options: JsonOption & ReasonOption) => {
+    .action(async (options: ReasonOption) => {
       const rotated = await withProgress(options, (progress) =>
         withCore((core) => rotate(core, options.reason, progress)),
       );
@@ -97,18 +92,13 @@ const AFTER_ROTATION: Readonly<Record<Rotation["kept_in"], string>> = {
   "key service": "Old master keys in settings or the data directory are no longer needed.",
 };
 
-async function create({ database, index_key, clock, config }: Core, options: CreateOptions) {
-  const account = options.account
-    ? await findAccount(database, options.account)
-    : await findOperator(database);
-  if (!account) {
-    throw new StartupError(`There is no account ${options.account}; see sliproad accounts list.`);
-  }
+async function create(core: Core, options: CreateOptions) {
+  const { database, index_key, clock, config } = core;
+  const { id: account_id } = await findAccountOf(core, options.account);
   const key = makeApiKey(config.mode);
   const { name, reason } = options;
-  const created_by_person = await findCreator(database, index_key, account.id, options.creator);
-  const by = { actor: "command line", reason } as const;
-  const input = { account_id: account.id, name, key, created_by_person, ...by };
+  const created_by_person = await findCreator(database, index_key, account_id, options.creator);
+  const input = { account_id, name, key, created_by_person, ...byOperator(reason) };
   const api_key = await database.transaction(async (tx) =>
     createApiKey(tx, index_key, input, clock.now()),
   );
@@ -133,19 +123,13 @@ async function rotate(core: Core, reason: string, progress: Progress): Promise<R
     progress.show({ ...state, unit: "account keys" }),
   );
   const { accounts, key_id } = rotation;
-  await database.transaction(async (tx) =>
-    recordAudit(
-      tx,
-      {
-        account_id: first_start.operator.id,
-        actor: "command line",
-        action: "encryption.rotate",
-        record: `master_key:${key_id}`,
-        reason,
-        detail: { accounts },
-      },
-      clock.now(),
-    ),
-  );
+  const entry = {
+    account_id: first_start.operator.id,
+    ...byOperator(reason),
+    action: "encryption.rotate",
+    record: `master_key:${key_id}`,
+    detail: { accounts },
+  };
+  await database.transaction(async (tx) => recordAudit(tx, entry, clock.now()));
   return rotation;
 }

@@ -2,25 +2,21 @@ import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import { type MemberKey, removeMember, setMemberRole } from "../accounts/change-members.ts";
 import { createMember } from "../accounts/create-member.ts";
-import { type Account, ROLES, type Role } from "../accounts/model.ts";
+import { ROLES, type Role } from "../accounts/model.ts";
 import { hashEmail, openEmail } from "../accounts/person-email.ts";
 import { hashPassword } from "../accounts/sign-in/passwords.ts";
-import {
-  findAccount,
-  findMember,
-  findOperator,
-  findPerson,
-  listMembers,
-} from "../accounts/store.ts";
+import { findMember, findPerson, listMembers } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { NEW_MEMBER_WAIT_MS } from "../approvals/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
+import { byOperator, findAccountOf } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
-type CreateOptions = { email: string; role: Role; account?: string; reason: string };
+type ChangeOptions = JsonOption & { email: string; account?: string; reason: string };
+type RoleOptions = ChangeOptions & { role: Role };
 
 const PASSWORD_BYTES = 15;
 const ACCOUNT = ["--account <name or id>", "the account (default: the first account)"] as const;
@@ -42,8 +38,7 @@ function addCreate(members: Command): void {
     .addOption(roleOption())
     .option(...ACCOUNT)
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
-    .option("--json", "print one JSON document")
-    .action(async (options: JsonOption & CreateOptions) => {
+    .action(async (options: RoleOptions) => {
       const { member, password } = await withCore((core) => create(core, options));
       print(options, { member: { ...member, email: options.email, password } }, [
         `Created member ${options.email} (${member.role}).`,
@@ -59,7 +54,6 @@ function addList(members: Command): void {
     .command("list")
     .description("list the members of an account")
     .option(...ACCOUNT)
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {
       const found = await withCore((core) => list(core, options.account));
       print(
@@ -71,19 +65,13 @@ function addList(members: Command): void {
 }
 
 async function list(core: Core, wanted: string | undefined) {
-  const account = await accountOf(core, wanted);
+  const account = await findAccountOf(core, wanted);
   const rows = await listMembers(core.database, account.id);
   return rows.map(({ email, ...row }) => ({
     ...row,
     email: openEmail(core.index_key, row.person_id, email),
   }));
 }
-
-type ChangeOptions = JsonOption & {
-  email: string;
-  account?: string;
-  reason: string;
-};
 
 function addChanges(members: Command): void {
   const change = (name: string, description: string) =>
@@ -92,12 +80,11 @@ function addChanges(members: Command): void {
       .description(description)
       .requiredOption("--email <address>", "the person's e-mail address")
       .option(...ACCOUNT)
-      .option("--reason <reason>", "the reason, for the audit log", "on the command line")
-      .option("--json", "print one JSON document");
+      .option("--reason <reason>", "the reason, for the audit log", "on the command line");
 
   change("set-role", "change a member's role; takes effect within a second")
     .addOption(roleOption())
-    .action(async (options: ChangeOptions & { role: Role }) => {
+    .action(async (options: RoleOptions) => {
       const { role, email } = options;
       const member = await withCore((core) =>
         changeMember(core, options, (tx, member, by) => setMemberRole(tx, member, role, ...by)),
@@ -124,11 +111,11 @@ async function changeMember(
   change: (
     tx: Transaction,
     member: MemberKey,
-    by: [{ actor: "command line"; reason: string }, Date],
+    by: readonly [ReturnType<typeof byOperator>, Date],
   ) => Promise<void>,
 ): Promise<MemberKey> {
   const { database, index_key, clock } = core;
-  const account = await accountOf(core, wanted);
+  const account = await findAccountOf(core, wanted);
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = person && { account_id: account.id, person_id: person.id };
   if (!member || !(await findMember(database, account.id, member.person_id))) {
@@ -136,17 +123,9 @@ async function changeMember(
       `${email} is not a member of ${account.name}; see sliproad members list.`,
     );
   }
-  const by = { actor: "command line", reason } as const;
-  await inWords(database.transaction((tx) => change(tx, member, [by, clock.now()])));
+  const by = [byOperator(reason), clock.now()] as const;
+  await inWords(database.transaction((tx) => change(tx, member, by)));
   return member;
-}
-
-async function accountOf({ database }: Core, wanted: string | undefined): Promise<Account> {
-  const account = wanted ? await findAccount(database, wanted) : await findOperator(database);
-  if (!account) {
-    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
-  }
-  return account;
 }
 
 /** A refusal in the words of the command line. */
@@ -159,18 +138,18 @@ async function inWords<Result>(result: Promise<Result>): Promise<Result> {
   }
 }
 
-async function create(core: Core, { email, role, account: wanted, reason }: CreateOptions) {
+async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
   const { database, index_key, clock } = core;
-  const account = await accountOf(core, wanted);
+  const account = await findAccountOf(core, wanted);
   const password = randomBytes(PASSWORD_BYTES).toString("base64url");
   const password_hash = await hashPassword(password);
   const vote_wait_ms = core.config.mode === "live" ? NEW_MEMBER_WAIT_MS : 0;
-  const input = { account_id: account.id, email, password_hash, role, vote_wait_ms, reason };
+  const by = byOperator(reason);
+  const input = { account_id: account.id, email, password_hash, role, vote_wait_ms, ...by };
   return inWords(
     database.transaction(async (tx) => {
       const known = await findPerson(tx, hashEmail(index_key, email));
-      const actor = "command line" as const;
-      const member = await createMember(tx, index_key, { ...input, actor }, clock.now());
+      const member = await createMember(tx, index_key, input, clock.now());
       return { member, password: known ? null : password };
     }),
   );

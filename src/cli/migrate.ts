@@ -8,7 +8,6 @@ export function addMigrateCommand(program: Command): void {
   program
     .command("migrate")
     .description("migrate the database to this version (start does this automatically)")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       // Opening the core migrates; this only reports it.
       const migrations = await withProgress(options, (progress) =>

@@ -3,6 +3,7 @@ import { StartupError } from "../platform/startup-error.ts";
 import type { RateCheck } from "../prices/rate-checks.ts";
 import { listRateChecks } from "../prices/store.ts";
 import { withCore } from "./context.ts";
+import { byOperator } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type ConfirmOptions = JsonOption & { all?: boolean; reason: string };
@@ -14,7 +15,6 @@ export function addRateCommands(program: Command): void {
     .command("list")
     .description("list the last accepted rates and the held ones")
     .option("--held", "list only rates that need confirmation")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { held?: boolean }) => {
       const checks = await withCore(({ database }) => listRateChecks(database));
       const list = options.held ? checks.filter((check) => check.held_rate !== null) : checks;
@@ -31,7 +31,6 @@ export function addRateCommands(program: Command): void {
     .argument("[rate]", "the held rate, as shown by rates list")
     .option("--all", "confirm every rate that is held now")
     .option("--reason <reason>", "the reason, for the audit log", "confirmed on the command line")
-    .option("--json", "print one JSON document")
     .action(async (token, currency, rate, options: ConfirmOptions) => {
       const one = token && currency && rate ? { token, currency, rate } : undefined;
       if (options.all ? token : !one) {
@@ -53,8 +52,7 @@ async function confirm(
     const { confirmHeldRate } = await import("../prices/confirm-held-rate.ts");
     const confirmed: RateCheck[] = [];
     for (const key of wanted) {
-      const by = { actor: "command line", reason } as const;
-      const check = await confirmHeldRate(database, key, by, clock.now());
+      const check = await confirmHeldRate(database, key, byOperator(reason), clock.now());
       if (check) confirmed.push(check);
     }
     if (confirmed.length === 0) {

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { findAccount, findOperator } from "../accounts/store.ts";
 import { existsOpenRefund } from "../balances/refund-store.ts";
 import { existsOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
@@ -9,6 +8,7 @@ import { StartupError } from "../platform/startup-error.ts";
 import { eraseUser } from "../users/erase-user.ts";
 import type { UserKey } from "../users/store.ts";
 import { withCore } from "./context.ts";
+import { byOperator, findAccountOf } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 export function addUserCommands(program: Command): void {
@@ -20,18 +20,15 @@ export function addUserCommands(program: Command): void {
     .argument("<user_id>", "the user's id")
     .requiredOption("--reason <reason>", "the reason, for the audit log (no personal data)")
     .option("--account <name or id>", "whose user it is (default: the first account)")
-    .option("--json", "print one JSON document")
     .action(async (user_id: string, options: JsonOption & { reason: string; account?: string }) => {
-      await withCore(async ({ database, keyring, clock }) => {
-        const account = options.account
-          ? await findAccount(database, options.account)
-          : await findOperator(database);
-        const key = account && { account_id: account.id, user_id };
-        const by = { actor: "command line", reason: options.reason } as const;
-        const outcome =
-          key && isId(user_id)
-            ? await eraseUser(database, keyring, key, by, clock.now(), hasOpenPayments)
-            : "unknown";
+      await withCore(async (core) => {
+        const { database, keyring, clock } = core;
+        const { id: account_id } = await findAccountOf(core, options.account);
+        const key = { account_id, user_id };
+        const by = byOperator(options.reason);
+        const outcome = isId(user_id)
+          ? await eraseUser(database, keyring, key, by, clock.now(), hasOpenPayments)
+          : "unknown";
         if (outcome === "unknown") {
           throw new StartupError(`There is no user ${user_id} in that account; check the id.`);
         }

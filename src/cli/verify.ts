@@ -22,7 +22,6 @@ export function addVerifyCommand(program: Command): void {
       "--anchor <file>",
       "a log file of the service: the anchors in it must match the database",
     )
-    .option("--json", "print one JSON document")
     .action(async (options: Options) => {
       const { accounts, fault } = await withProgress(options, (progress) =>
         withCore((core) => run(core, options.anchor, progress)),

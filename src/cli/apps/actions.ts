@@ -1,5 +1,4 @@
-import type { Account } from "../../accounts/model.ts";
-import { findAccount, findOperator, listAccounts } from "../../accounts/store.ts";
+import { listAccounts } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { openSender } from "../../app/open-partners.ts";
 import type { AppChange } from "../../apps/change-app.ts";
@@ -12,6 +11,7 @@ import { changeOneApp } from "../../apps/update-apps.ts";
 import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { skipDeliveries } from "../../webhooks/delivery/recorder.ts";
+import { byOperator, findAccountOf } from "../operator.ts";
 import type { JsonOption } from "../output.ts";
 
 export { toDocument };
@@ -41,7 +41,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 export async function create(core: Core, options: CreateOptions) {
   const { config } = core;
-  const account = await accountOf(core, options.account);
+  const account = await findAccountOf(core, options.account);
   const { fields, problems } = checkApp(
     {
       name: options.name,
@@ -63,12 +63,12 @@ export async function create(core: Core, options: CreateOptions) {
     const field = problem.field.replace(/\[\d+\]$/, "");
     throw new StartupError(`${FLAGS[field] ?? field}: ${problem.message}`);
   }
-  return createOneApp(core, account.id, fields, { actor: "command line", reason: options.reason });
+  return createOneApp(core, account.id, fields, byOperator(options.reason));
 }
 
 export async function list(core: Core, wanted: string | undefined) {
   const { database, keyring, clock } = core;
-  const accounts = wanted ? [await accountOf(core, wanted)] : await listAccounts(database);
+  const accounts = wanted ? [await findAccountOf(core, wanted)] : await listAccounts(database);
   const keys = await keyring.openAccounts(
     database,
     accounts.map((account) => account.id),
@@ -88,17 +88,9 @@ export async function list(core: Core, wanted: string | undefined) {
 
 /** In any account: the command line is the operator's. */
 export async function apply(core: Core, id: string, change: AppChange, reason: string) {
-  const by = { actor: "command line", reason } as const;
   const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;
-  const changed = found && (await changeOneApp({ ...core, skipDeliveries }, found, change, by));
+  const deps = { ...core, skipDeliveries };
+  const changed = found && (await changeOneApp(deps, found, change, byOperator(reason)));
   if (!changed) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
   return changed;
-}
-
-async function accountOf({ database }: Core, wanted: string | undefined): Promise<Account> {
-  const account = wanted ? await findAccount(database, wanted) : await findOperator(database);
-  if (!account) {
-    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
-  }
-  return account;
 }

@@ -47,7 +47,6 @@ function addCreate(apps: Command): void {
     )
     .option("--no-ordered", "send events of a record without waiting for earlier ones")
     .option(...REASON)
-    .option("--json", "print one JSON document")
     .action(async (options: CreateOptions) => {
       const { create, toDocument } = await actions();
       const created = await withCore((core) => create(core, options));
@@ -69,7 +68,6 @@ function addList(apps: Command): void {
     .command("list")
     .description("list applications and their delivery state")
     .option("--account <name or id>", "list only this account's applications")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {
       const { list } = await actions();
       const records = await withCore((core) => list(core, options.account));
@@ -94,7 +92,6 @@ function addRotate(apps: Command): void {
     .option("--webhook-secret <secret>", "the new secret (default: generated)")
     .option("--grace-hours <hours>", "how long the old secret stays in use, 0 to 168", "24")
     .option(...REASON)
-    .option("--json", "print one JSON document")
     .action(
       async (
         id: string,
@@ -143,7 +140,6 @@ function addStates(apps: Command): void {
       .description(description)
       .argument("<client_id>", "the application, from apps list")
       .option(...REASON)
-      .option("--json", "print one JSON document")
       .action(async (id: string, options: JsonOption & { reason: string }) => {
         const { apply, toDocument } = await actions();
         const changed = await withCore((core) => apply(core, id, { kind }, options.reason));

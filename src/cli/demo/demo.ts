@@ -27,7 +27,6 @@ export function addDemoCommand(program: Command): void {
   withApiOptions(program.command("demo"))
     .description("run a complete payout in the sandbox and show every request and response")
     .option("--fast", "do not pause between steps")
-    .option("--json", "print one JSON document")
     .action(run);
 }
 

@@ -15,7 +15,6 @@ export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description("check this installation and show how to fix problems")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const findings = await examine();
       const ok = findings.every((finding) => finding.ok);

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { findAccount, findOperator } from "../../accounts/store.ts";
 import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
+import { findAccountOf } from "../operator.ts";
 import { type JsonOption, print } from "../output.ts";
 
 type ApproveOptions = JsonOption & { reason: string; hash?: string; account?: string };
@@ -20,7 +20,6 @@ export function addDocumentCommands(program: Command): void {
     .requiredOption("--reason <reason>", "the reason, for the audit log (no personal data)")
     .option("--hash <sha256>", "SHA-256 of the reviewed file; no other file is approved")
     .option("--account <name or id>", "whose offramp it is (default: the first account)")
-    .option("--json", "print one JSON document")
     .action(async (offramp_id: string, options: ApproveOptions) => {
       const { reason, hash } = options;
       if (reason.trim() === "") throw new StartupError("--reason must not be empty.");
@@ -29,12 +28,10 @@ export function addDocumentCommands(program: Command): void {
       }
       const { approveOnCommandLine } = await actions();
       const outcome = await withCore(async (core) => {
-        const account = options.account
-          ? await findAccount(core.database, options.account)
-          : await findOperator(core.database);
-        if (!account || !isId(offramp_id)) throw unknown(offramp_id);
+        const { id: account_id } = await findAccountOf(core, options.account);
+        if (!isId(offramp_id)) throw unknown(offramp_id);
         const review = { reason, document_hash: hash?.toLowerCase() };
-        return approveOnCommandLine(core, { account_id: account.id, id: offramp_id }, review);
+        return approveOnCommandLine(core, { account_id, id: offramp_id }, review);
       });
       if (!outcome) throw unknown(offramp_id);
       print(options, outcome, [describe(outcome)]);

@@ -22,7 +22,6 @@ export function addTriggerCommand(program: Command): void {
         .choices(TRIGGER_STATUSES)
         .argParser(String),
     )
-    .option("--json", "print one JSON document")
     .addHelpText("after", () => `\n${choiceLines().join("\n")}`)
     .action(async (event: EventName | undefined, options: TriggerOptions) => {
       if (event === undefined) return print(options, { events: choices() }, choiceLines());
