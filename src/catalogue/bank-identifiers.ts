@@ -3,180 +3,147 @@ import type { Parsed } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { compact, upperAscii } from "./text.ts";
 
-/**
- * The checks that a field of the requirements table can name. Each removes spaces and hyphens from
- * the input and checks what is publicly known about that number.
- */
-export const IDENTIFIER_CHECKS = {
-  iban: checkIban,
-  bic: checkBic,
-  aba: checkRoutingNumber,
-  sort_code: checkSortCode,
-  uk_account: checkUkAccountNumber,
-  clabe: checkClabe,
-  cbu: checkCbu,
-  ifsc: checkIfsc,
-  bsb: checkBsb,
-  rib_ma: checkMoroccanRib,
-  rib_tn: checkTunisianRib,
-  rib_dz: checkAlgerianRib,
-  rib_cfa: checkCfaRib,
-} as const satisfies Record<string, (text: string) => Parsed<string>>;
+type Identifier = {
+  /** Without spaces and hyphens, letters in upper case. */
+  form: RegExp;
+  /** What to send if the form is wrong. */
+  advice: string;
+  /** What is publicly known about a number of this form, and the reason to refuse it otherwise. */
+  rules?: readonly (readonly [holds: (value: string) => boolean, reason: string])[];
+};
 
-export type IdentifierCheck = keyof typeof IDENTIFIER_CHECKS;
-
-/**
- * Country, length and structure from the IBAN registry, and mod 97. The library can also check
- * national check digits inside some IBANs; they are not part of the standard, so they are ignored.
- */
-export function checkIban(text: string): Parsed<string> {
-  const value = upperAscii(compact(text));
-  if (!/^[A-Z]{2}[0-9]{2}[A-Z0-9]{8,30}$/.test(value)) {
-    return refused("Send an IBAN: two letters, two digits, then the account, e.g. DE89 3704 …");
-  }
-  const { errorCodes } = validateIBAN(value);
-  const reasons: [ValidationErrorsIBAN, string][] = [
-    [
-      ValidationErrorsIBAN.NoIBANCountry,
-      "The first two letters are not a country that uses IBANs; check the IBAN.",
+/** The identifiers that a field of the requirements table can name as its check. */
+export const IDENTIFIERS = {
+  /** Country, length and structure from the IBAN registry, and mod 97. */
+  iban: {
+    form: /^[A-Z]{2}\d{2}[A-Z0-9]{8,30}$/,
+    advice: "Send an IBAN: two letters, two digits, then the account, e.g. DE89 3704 …",
+    rules: [
+      ibanRule(
+        "NoIBANCountry",
+        "The first two letters are not a country that uses IBANs; check the IBAN.",
+      ),
+      ibanRule("WrongBBANLength", "The IBAN has the wrong length for its country; check it."),
+      ibanRule("WrongBBANFormat", "The IBAN does not have its country's format; check it."),
+      ibanRule("ChecksumNotNumber", "The third and fourth character must be digits."),
+      ibanRule("WrongIBANChecksum", mismatch("IBAN")),
     ],
-    [
-      ValidationErrorsIBAN.WrongBBANLength,
-      "The IBAN has the wrong length for its country; check it.",
+  },
+  /** ISO 9362: four letters, a country (Kosovo's XK is used though not assigned), 2 or 5 more. */
+  bic: {
+    form: /^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/,
+    advice: "Send a BIC of 8 or 11 characters, e.g. DEUTDEFF.",
+    rules: [
+      [
+        (value) => isCountry(value.slice(4, 6)) || value.slice(4, 6) === "XK",
+        "Letters 5 and 6 of the BIC must be a country code; check the BIC.",
+      ],
     ],
-    [
-      ValidationErrorsIBAN.WrongBBANFormat,
-      "The IBAN does not have its country's format; check it.",
+  },
+  /** ABA: weights 3, 7, 1 and mod 10. The first two digits identify a Federal Reserve district. */
+  aba: {
+    form: /^\d{9}$/,
+    advice: "Send the ABA routing number of 9 digits.",
+    rules: [
+      [
+        (value) =>
+          /^(0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)/.test(value) && /[1-9]/.test(value),
+        "No routing number starts with these digits; check it for a typo.",
+      ],
+      [(value) => weightedSum(value, [3, 7, 1]) % 10 === 0, mismatch("routing number")],
     ],
-    [ValidationErrorsIBAN.ChecksumNotNumber, "The third and fourth character must be digits."],
-    [ValidationErrorsIBAN.WrongIBANChecksum, mismatch("IBAN")],
-  ];
-  const reason = reasons.find(([code]) => errorCodes.includes(code));
-  return reason ? refused(reason[1]) : accepted(value);
-}
+  },
+  /** Format only: a check of the account needs tables that Vocalink changes every month. */
+  sort_code: { form: /^\d{6}$/, advice: "Send the sort code as 6 digits, e.g. 20-00-00." },
+  uk_account: {
+    form: /^\d{8}$/,
+    advice: "Send the UK account number of 8 digits; pad a shorter one with leading zeros.",
+  },
+  /** Mexico: 17 digits weighted 3, 7, 1, each product mod 10, and one check digit. */
+  clabe: {
+    form: /^\d{18}$/,
+    advice: "Send the CLABE of 18 digits.",
+    rules: [[(value) => hasCheckDigit(value, [3, 7, 1]), mismatch("CLABE")]],
+  },
+  /** Argentina's CBU and CVU: bank and branch with a check digit, account with a check digit. */
+  cbu: {
+    form: /^\d{22}$/,
+    advice: "Send the CBU or CVU of 22 digits.",
+    rules: [
+      [(value) => hasCheckDigit(value.slice(0, 8), [7, 1, 3, 9]), mismatch("CBU")],
+      [(value) => hasCheckDigit(value.slice(8), [3, 9, 7, 1]), mismatch("CBU")],
+    ],
+  },
+  /** India: bank, a reserved zero, branch. It has no check digit. */
+  ifsc: {
+    form: /^[A-Z]{4}0[A-Z0-9]{6}$/,
+    advice: "Send the IFSC: four letters, a zero, six letters or digits, e.g. HDFC0000001.",
+  },
+  /** Australia: bank, state and branch. It has no check digit. */
+  bsb: { form: /^\d{6}$/, advice: "Send the BSB as 6 digits, e.g. 062-000." },
+  /** Morocco: bank 3, town 3, account 16, key 2. */
+  rib_ma: {
+    form: /^\d{24}$/,
+    advice: "Send the Moroccan RIB of 24 digits.",
+    rules: [[hasRibKey, mismatch("RIB")]],
+  },
+  /** Tunisia: bank 2, branch 3, account 13, key 2. */
+  rib_tn: {
+    form: /^\d{20}$/,
+    advice: "Send the Tunisian RIB of 20 digits.",
+    rules: [[hasRibKey, mismatch("RIB")]],
+  },
+  /**
+   * Algeria (instruction 06-2004 of the Bank of Algeria): bank 3, branch 5, account 10, key 2. The
+   * key covers branch and account only, so a mistyped bank code is not detected.
+   */
+  rib_dz: {
+    form: /^\d{20}$/,
+    advice: "Send the Algerian RIB of 20 digits.",
+    rules: [[(value) => hasRibKey(value.slice(3)), mismatch("RIB")]],
+  },
+  /** CFA franc: bank 5, branch 5, account 11 (Central Africa) or 12 (West Africa), key 2. */
+  rib_cfa: {
+    form: /^[A-Z0-9]{5}\d{5}[A-Z0-9]{11,12}\d{2}$/,
+    advice: "Send the RIB of 23 or 24 letters and digits: bank, branch, account and key.",
+    rules: [[hasRibKey, mismatch("RIB")]],
+  },
+} as const satisfies Record<string, Identifier>;
 
-/** ISO 9362: four letters, a country (Kosovo's XK is used though not assigned), 2 or 5 more. */
-export function checkBic(text: string): Parsed<string> {
+export type IdentifierCheck = keyof typeof IDENTIFIERS;
+
+/** Removes spaces and hyphens, and checks what is publicly known about such a number. */
+export function checkIdentifier(check: IdentifierCheck, text: string): Parsed<string> {
+  const { form, advice, rules = [] }: Identifier = IDENTIFIERS[check];
   const value = upperAscii(compact(text));
-  if (!/^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(value)) {
-    return refused("Send a BIC of 8 or 11 characters, e.g. DEUTDEFF.");
-  }
-  const country = value.slice(4, 6);
-  if (!isCountry(country) && country !== "XK") {
-    return refused("Letters 5 and 6 of the BIC must be a country code; check the BIC.");
-  }
-  return accepted(value);
-}
-
-/** ABA: weights 3, 7, 1 and mod 10. The first two digits identify a Federal Reserve district. */
-export function checkRoutingNumber(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{9}$/.test(value)) return refused("Send the ABA routing number of 9 digits.");
-  const district = Number(value.slice(0, 2));
-  const is_assigned = [
-    [0, 12],
-    [21, 32],
-    [61, 72],
-    [80, 80],
-  ].some(([from, to]) => district >= from! && district <= to!);
-  if (!is_assigned || /^0+$/.test(value)) {
-    return refused("No routing number starts with these digits; check it for a typo.");
-  }
-  if (weightedSum(value, [3, 7, 1]) % 10 !== 0) return refused(mismatch("routing number"));
-  return accepted(value);
-}
-
-/** Format only: a check of the account needs tables that Vocalink changes every month. */
-export function checkSortCode(text: string): Parsed<string> {
-  const value = compact(text);
-  return /^\d{6}$/.test(value)
-    ? accepted(value)
-    : refused("Send the sort code as 6 digits, e.g. 20-00-00.");
-}
-
-export function checkUkAccountNumber(text: string): Parsed<string> {
-  const value = compact(text);
-  return /^\d{8}$/.test(value)
-    ? accepted(value)
-    : refused("Send the UK account number of 8 digits; pad a shorter one with leading zeros.");
-}
-
-/** Mexico: 17 digits weighted 3, 7, 1, each product mod 10, and one check digit. */
-export function checkClabe(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{18}$/.test(value)) return refused("Send the CLABE of 18 digits.");
-  return hasCheckDigit(value, [3, 7, 1]) ? accepted(value) : refused(mismatch("CLABE"));
-}
-
-/** Argentina's CBU and CVU: bank and branch with a check digit, account with a check digit. */
-export function checkCbu(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{22}$/.test(value)) return refused("Send the CBU or CVU of 22 digits.");
-  const is_right =
-    hasCheckDigit(value.slice(0, 8), [7, 1, 3, 9]) && hasCheckDigit(value.slice(8), [3, 9, 7, 1]);
-  return is_right ? accepted(value) : refused(mismatch("CBU"));
-}
-
-/** India: bank, a reserved zero, branch. It has no check digit. */
-export function checkIfsc(text: string): Parsed<string> {
-  const value = upperAscii(compact(text));
-  return /^[A-Z]{4}0[A-Z0-9]{6}$/.test(value)
-    ? accepted(value)
-    : refused("Send the IFSC: four letters, a zero, six letters or digits, e.g. HDFC0000001.");
-}
-
-/** Australia: bank, state and branch. It has no check digit. */
-export function checkBsb(text: string): Parsed<string> {
-  const value = compact(text);
-  return /^\d{6}$/.test(value)
-    ? accepted(value)
-    : refused("Send the BSB as 6 digits, e.g. 062-000.");
-}
-
-/** Morocco: bank 3, town 3, account 16, key 2. */
-export function checkMoroccanRib(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{24}$/.test(value)) return refused("Send the Moroccan RIB of 24 digits.");
-  return hasRibKey(value) ? accepted(value) : refused(mismatch("RIB"));
-}
-
-/** Tunisia: bank 2, branch 3, account 13, key 2. */
-export function checkTunisianRib(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{20}$/.test(value)) return refused("Send the Tunisian RIB of 20 digits.");
-  return hasRibKey(value) ? accepted(value) : refused(mismatch("RIB"));
+  if (!form.test(value)) return { reason: advice };
+  const broken = rules.find(([holds]) => !holds(value));
+  return broken ? { reason: broken[1] } : { value };
 }
 
 /**
- * Algeria (instruction 06-2004 of the Bank of Algeria): bank 3, branch 5, account 10, key 2. The
- * key covers branch and account only, so a mistyped bank code is not detected.
+ * The library can also check national check digits inside some IBANs; they are not part of the
+ * standard, so they are ignored.
  */
-export function checkAlgerianRib(text: string): Parsed<string> {
-  const value = compact(text);
-  if (!/^\d{20}$/.test(value)) return refused("Send the Algerian RIB of 20 digits.");
-  return hasRibKey(value.slice(3)) ? accepted(value) : refused(mismatch("RIB"));
+function ibanRule(fault: keyof typeof ValidationErrorsIBAN, reason: string) {
+  const holds = (value: string) =>
+    !validateIBAN(value).errorCodes.includes(ValidationErrorsIBAN[fault]);
+  return [holds, reason] as const;
 }
 
 /**
- * CFA franc: bank 5, branch 5, account 11 (Central Africa) or 12 (West Africa), key 2. Letters,
+ * The key is 97 − (number × 100 mod 97), so 01 to 97: 00 is wrong although it is congruent. Letters,
  * such as the country in a West African bank code, count as the digits of the French RIB.
  */
-export function checkCfaRib(text: string): Parsed<string> {
-  const value = upperAscii(compact(text));
-  if (!/^[A-Z0-9]{5}\d{5}[A-Z0-9]{11,12}\d{2}$/.test(value)) {
-    return refused("Send the RIB of 23 or 24 letters and digits: bank, branch, account and key.");
-  }
-  const digits = value.replace(/[A-Z]/g, (letter) => RIB_DIGITS[letter.charCodeAt(0) - 65]!);
-  return hasRibKey(digits) ? accepted(value) : refused(mismatch("RIB"));
-}
-
-// A to I are 1 to 9, J to R 1 to 9, but S to Z 2 to 9.
-const RIB_DIGITS = "12345678912345678923456789";
-
-/** The key is 97 − (number × 100 mod 97), so 01 to 97: 00 is wrong although it is congruent. */
-function hasRibKey(digits: string): boolean {
+function hasRibKey(value: string): boolean {
+  const digits = value.replace(/[A-Z]/g, (letter) => ribDigit(letter));
   const remainder = Number(BigInt(`${digits.slice(0, -2)}00`) % 97n);
   return Number(digits.slice(-2)) === 97 - remainder;
+}
+
+/** A to I are 1 to 9, J to R 1 to 9, but S to Z 2 to 9. */
+function ribDigit(letter: string): string {
+  return "12345678912345678923456789"[letter.charCodeAt(0) - 65]!;
 }
 
 function hasCheckDigit(digits: string, weights: readonly number[]): boolean {
@@ -195,12 +162,4 @@ function weightedSum(digits: string, weights: readonly number[]): number {
 
 function mismatch(name: string): string {
   return `The check digits do not match; check the ${name} for a typo.`;
-}
-
-function accepted(value: string): Parsed<string> {
-  return { value };
-}
-
-function refused(reason: string): Parsed<string> {
-  return { reason };
 }

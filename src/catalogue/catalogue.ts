@@ -1,4 +1,3 @@
-import { BLOCKED_COUNTRIES } from "./countries.ts";
 import type { Catalogue } from "./lookups.ts";
 import { MINIMUMS } from "./minimums.ts";
 import { parseOverride } from "./override.ts";
@@ -14,8 +13,8 @@ export * from "./lookups.ts";
  * rail each, `blocked_countries` replaces the list. Throws one sentence about the first error, so
  * that the process stops instead of using half a table.
  */
-export function loadCatalogue(override_json_text?: string): Catalogue {
-  const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
+export function loadCatalogue(override_json_text = "{}"): Catalogue {
+  const override = parseOverride(override_json_text);
   const rails = { ...CURRENCY_RAILS, ...override.rails };
   const requirements = mergeByCurrency(REQUIREMENTS, override.requirements);
   const minimums = mergeByCurrency(MINIMUMS, override.minimums);
@@ -30,13 +29,12 @@ export function loadCatalogue(override_json_text?: string): Catalogue {
       );
     }
   }
-  const blocked_countries = override.blocked_countries ?? BLOCKED_COUNTRIES;
-  return deepFreeze({ rails: sortRails(rails), requirements, minimums, blocked_countries });
+  return deepFreeze({ ...override, rails: sortRails(rails), requirements, minimums });
 }
 
 type ByCurrency<T> = Readonly<Record<string, Readonly<Partial<Record<Rail, T>>>>>;
 
-function mergeByCurrency<T>(shipped: ByCurrency<T>, override: ByCurrency<T> = {}): ByCurrency<T> {
+function mergeByCurrency<T>(shipped: ByCurrency<T>, override: ByCurrency<T>): ByCurrency<T> {
   const merged: Record<string, Readonly<Partial<Record<Rail, T>>>> = { ...shipped };
   for (const [currency, rows] of Object.entries(override)) {
     merged[currency] = { ...merged[currency], ...rows };
@@ -48,7 +46,7 @@ function mergeByCurrency<T>(shipped: ByCurrency<T>, override: ByCurrency<T> = {}
 function assertServed(
   rails: Catalogue["rails"],
   table: "requirements" | "minimums",
-  override: ByCurrency<unknown> = {},
+  override: ByCurrency<unknown>,
 ): void {
   for (const [currency, rows] of Object.entries(override)) {
     for (const rail of Object.keys(rows)) {

@@ -2,6 +2,8 @@ import { type Decimal, formatDecimal, parseDecimal } from "../platform/money.ts"
 import { operatorFile } from "./operator-file.ts";
 import { RAILS } from "./rails.ts";
 
+const { parse, asObject, wrong } = operatorFile("The fee schedule");
+
 /** A percentage of the amount, and a flat part in usd, converted at the current rates. */
 export type Fee = { readonly basis_points: number; readonly flat_usd: Decimal };
 
@@ -23,7 +25,6 @@ const DEFAULT_FEES: FeeTable = {
 
 /** Half of the amount: a higher fee is a typo. */
 const BASIS_POINTS_MAX = 5_000;
-const FILE = operatorFile("The fee schedule");
 const FLAT_USD = /^\d{1,6}(\.\d{1,2})?$/;
 
 /**
@@ -31,9 +32,8 @@ const FLAT_USD = /^\d{1,6}(\.\d{1,2})?$/;
  * one sentence about the first error, so that the process stops instead of charging by half a
  * table.
  */
-export function loadFees(override_json_text?: string): FeeSchedule {
-  const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
-  return toFeeSchedule({ ...DEFAULT_FEES, ...override });
+export function loadFees(override_json_text = "{}"): FeeSchedule {
+  return toFeeSchedule({ ...DEFAULT_FEES, ...parseOverride(override_json_text) });
 }
 
 export function toFeeSchedule(table: FeeTable): FeeSchedule {
@@ -53,17 +53,14 @@ export function toFeeTable(fees: FeeSchedule): FeeTable {
 }
 
 function parseOverride(json_text: string): Partial<FeeTable> {
-  const file = FILE.parse(json_text);
-  FILE.allowKeys(file, "the file", FEE_KINDS);
-  const rows = Object.entries(file).map(([kind, value]) => {
-    const row = FILE.asObject(value, kind);
-    FILE.allowKeys(row, kind, ["basis_points", "flat_usd"]);
+  const rows = Object.entries(parse(json_text, FEE_KINDS)).map(([kind, value]) => {
+    const row = asObject(value, kind, ["basis_points", "flat_usd"]);
     return [kind, { basis_points: asBasisPoints(row, kind), flat_usd: asFlat(row, kind) }];
   });
   const override: Partial<FeeTable> = Object.fromEntries(rows);
   // An onramp's fee is a percentage of its amount only.
   if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
-    throw FILE.wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
+    throw wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
   }
   return override;
 }
@@ -71,11 +68,11 @@ function parseOverride(json_text: string): Partial<FeeTable> {
 function asBasisPoints({ basis_points }: Record<string, unknown>, kind: string): number {
   const number = basis_points as number;
   if (Number.isInteger(number) && number >= 0 && number <= BASIS_POINTS_MAX) return number;
-  throw FILE.wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
+  throw wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
 }
 
 /** Text, because a JSON number may differ from what the file says. */
 function asFlat({ flat_usd = "0" }: Record<string, unknown>, kind: string): string {
   if (typeof flat_usd === "string" && FLAT_USD.test(flat_usd)) return flat_usd;
-  throw FILE.wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');
+  throw wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');
 }

@@ -1,5 +1,5 @@
 import type { Parsed } from "../platform/problems.ts";
-import { IDENTIFIER_CHECKS, type IdentifierCheck } from "./bank-identifiers.ts";
+import { checkIdentifier, IDENTIFIERS, type IdentifierCheck } from "./bank-identifiers.ts";
 import type { FieldName } from "./payment-detail-fields.ts";
 import { compact, upperAscii } from "./text.ts";
 
@@ -17,7 +17,7 @@ export type FieldRule = {
 /** Normalises a value and checks it against its rule. */
 export function checkFieldRule(rule: FieldRule, text: string): Parsed<string> {
   const value = normaliseField(rule.name, text);
-  const identified: Parsed<string> = rule.check ? IDENTIFIER_CHECKS[rule.check](value) : { value };
+  const identified: Parsed<string> = rule.check ? checkIdentifier(rule.check, value) : { value };
   if ("reason" in identified || !rule.pattern) return identified;
   if (patternOf(rule.pattern).test(identified.value)) return identified;
   return { reason: `Send ${rule.description}, e.g. ${rule.example}.` };
@@ -32,15 +32,8 @@ export function normaliseField(name: FieldName, text: string): string {
 }
 
 const COMPACT_FIELDS: ReadonlySet<FieldName> = new Set([
-  ...([
-    "account_number",
-    "routing_number",
-    "rib_number",
-    "iban",
-    "swift_bic",
-    "sort_code",
-  ] as const),
-  ...(["bsb_number", "bank_code", "branch_code", "ncc", "ifsc"] as const),
+  ...(["account_number", "routing_number", "rib_number", "iban", "swift_bic"] as const),
+  ...(["sort_code", "bsb_number", "bank_code", "branch_code", "ncc", "ifsc"] as const),
 ]);
 
 const UPPER_FIELDS: ReadonlySet<FieldName> = new Set([
@@ -56,115 +49,51 @@ function patternOf(source: string): RegExp {
   return pattern;
 }
 
-const ACCOUNT_DIGITS = "^\\d{6,25}$";
-
 // The requirements table replaces it with one of the currency's own country.
 const EXAMPLE_IBAN = "DE89370400440532013000";
 
+const CFA_RIB = "the RIB of 23 or 24 letters and digits";
+
 /** The rules that the requirements table is composed of. */
 export const RULES = {
-  iban: identifier("iban", "iban", "the IBAN", EXAMPLE_IBAN, "^[A-Z]{2}\\d{2}[A-Z0-9]{8,30}$"),
+  iban: identifier("iban", "iban", "the IBAN", EXAMPLE_IBAN),
   iban_as_account_number: {
     ...identifier("account_number", "iban", "the IBAN", EXAMPLE_IBAN),
+    pattern: null,
     stands_for: "iban",
   },
-  bic: identifier(
-    "swift_bic",
-    "bic",
-    "the bank's BIC of 8 or 11 characters",
-    "DEUTDEFF",
-    "^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$",
-  ),
+  bic: identifier("swift_bic", "bic", "the bank's BIC of 8 or 11 characters", "DEUTDEFF"),
   routing_number: identifier(
     "routing_number",
     "aba",
     "the ABA routing number of 9 digits",
     "021000021",
-    "^\\d{9}$",
   ),
-  us_account: plain(
-    "account_number",
-    "the account number of 6 to 17 letters or digits",
-    "000123456789",
-    "^[0-9A-Za-z]{6,17}$",
-  ),
-  us_swift_account: plain(
-    "account_number",
-    "the account number of 6 to 25 letters or digits",
-    "000123456789",
-    "^[0-9A-Za-z]{6,25}$",
-  ),
+  us_account: account(6, 17, "000123456789"),
+  us_swift_account: account(6, 25, "000123456789"),
+  any_account: account(4, 34, "0012345678"),
   account: plain(
     "account_number",
     "the account number of 6 to 25 digits",
     "0012345678",
-    ACCOUNT_DIGITS,
+    "^\\d{6,25}$",
   ),
-  any_account: plain(
-    "account_number",
-    "the account number of 4 to 34 letters or digits",
-    "0012345678",
-    "^[0-9A-Za-z]{4,34}$",
-  ),
-  sort_code: identifier(
-    "sort_code",
-    "sort_code",
-    "the sort code of 6 digits",
-    "20-00-00",
-    "^\\d{6}$",
-  ),
+  sort_code: identifier("sort_code", "sort_code", "the sort code of 6 digits", "20-00-00"),
   uk_account: identifier(
     "account_number",
     "uk_account",
     "the UK account number of 8 digits",
     "55779911",
-    "^\\d{8}$",
   ),
-  clabe: identifier(
-    "account_number",
-    "clabe",
-    "the CLABE of 18 digits",
-    "032180000118359719",
-    "^\\d{18}$",
-  ),
-  cbu: identifier(
-    "account_number",
-    "cbu",
-    "the CBU or CVU of 22 digits",
-    "2850590940090418135201",
-    "^\\d{22}$",
-  ),
-  rib_ma: identifier(
-    "rib_number",
-    "rib_ma",
-    "the Moroccan RIB of 24 digits",
-    "011519000001205000534921",
-    "^\\d{24}$",
-  ),
-  rib_tn: identifier(
-    "rib_number",
-    "rib_tn",
-    "the Tunisian RIB of 20 digits",
-    "10006035183598478831",
-    "^\\d{20}$",
-  ),
-  rib_dz: identifier(
-    "rib_number",
-    "rib_dz",
-    "the Algerian RIB of 20 digits",
-    "00799999002345678941",
-    "^\\d{20}$",
-  ),
-  rib_cemac: cfaRib("10002000300277976315008"),
-  rib_uemoa: cfaRib("SN0100152000048500003035"),
-  bsb: identifier("bsb_number", "bsb", "the BSB of 6 digits", "062-000", "^\\d{6}$"),
-  ifsc: identifier(
-    "ifsc",
-    "ifsc",
-    "the branch's IFSC of 11 characters",
-    "HDFC0000001",
-    "^[A-Z]{4}0[A-Z0-9]{6}$",
-  ),
+  clabe: identifier("account_number", "clabe", "the CLABE of 18 digits", "032180000118359719"),
+  cbu: identifier("account_number", "cbu", "the CBU or CVU of 22 digits", "2850590940090418135201"),
+  rib_ma: rib("rib_ma", "the Moroccan RIB of 24 digits", "011519000001205000534921"),
+  rib_tn: rib("rib_tn", "the Tunisian RIB of 20 digits", "10006035183598478831"),
+  rib_dz: rib("rib_dz", "the Algerian RIB of 20 digits", "00799999002345678941"),
+  rib_cemac: rib("rib_cfa", CFA_RIB, "10002000300277976315008"),
+  rib_uemoa: rib("rib_cfa", CFA_RIB, "SN0100152000048500003035"),
+  bsb: identifier("bsb_number", "bsb", "the BSB of 6 digits", "062-000"),
+  ifsc: identifier("ifsc", "ifsc", "the branch's IFSC of 11 characters", "HDFC0000001"),
   bank_code: plain("bank_code", "the national code of the bank", "001"),
   branch_code: plain("branch_code", "the code of the branch", "00012"),
   ncc: plain("ncc", "the national clearing code", "010001"),
@@ -214,9 +143,14 @@ export function documentType(...types: [string, ...string[]]): FieldRule {
   return plain("document_type", description, types[0], `^(${types.join("|")})$`);
 }
 
-function cfaRib(example: string): FieldRule {
-  const description = "the RIB of 23 or 24 letters and digits";
-  return identifier("rib_number", "rib_cfa", description, example, "^[A-Z0-9]{23,24}$");
+function account(length_min: number, length_max: number, example: string): FieldRule {
+  const description = `the account number of ${length_min} to ${length_max} letters or digits`;
+  const pattern = `^[0-9A-Za-z]{${length_min},${length_max}}$`;
+  return plain("account_number", description, example, pattern);
+}
+
+function rib(check: IdentifierCheck, description: string, example: string): FieldRule {
+  return identifier("rib_number", check, description, example);
 }
 
 function identifier(
@@ -224,9 +158,8 @@ function identifier(
   check: IdentifierCheck,
   description: string,
   example: string,
-  pattern: string | null = null,
 ): FieldRule {
-  return { name, pattern, check, description, example };
+  return { name, pattern: IDENTIFIERS[check].form.source, check, description, example };
 }
 
 function plain(

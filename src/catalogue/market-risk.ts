@@ -17,8 +17,7 @@ const FILE = operatorFile("The market risk file");
 
 /** From the operator's file (JSON text); without one there is no spread and no maximum. */
 export function loadMarketRisk(json_text = "{}"): MarketRisk {
-  const file = FILE.parse(json_text);
-  FILE.allowKeys(file, "the file", KEYS);
+  const file = FILE.parse(json_text, KEYS);
   const spreads = byCurrency(file, "spread_basis_points", asSpread);
   const maximums = byCurrency(file, "exposure_max_usd", asUsd);
   return {

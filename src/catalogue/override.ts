@@ -1,8 +1,10 @@
-import { IDENTIFIER_CHECKS, type IdentifierCheck } from "./bank-identifiers.ts";
-import { isCountry } from "./countries.ts";
+import { IDENTIFIERS, type IdentifierCheck } from "./bank-identifiers.ts";
+import { BLOCKED_COUNTRIES, isCountry } from "./countries.ts";
 import { CURRENCIES, minorDigits } from "./currencies.ts";
 import { checkFieldRule, type FieldRule } from "./field-rules.ts";
-import type { MinimumAmount, MinimumsTable } from "./minimums.ts";
+import type { Catalogue } from "./lookups.ts";
+import type { MinimumAmount } from "./minimums.ts";
+import { operatorFile } from "./operator-file.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   FIELD_LENGTHS,
@@ -11,40 +13,26 @@ import {
   isFieldName,
 } from "./payment-detail-fields.ts";
 import { isRail, RAILS, type Rail, WIRE_CURRENCY } from "./rails.ts";
-import type { RailRequirement, RequirementsTable } from "./requirements.ts";
+import type { RailRequirement } from "./requirements.ts";
 
-/** What an operator's file may change. Every part is optional. */
-type Override = {
-  rails?: Readonly<Record<string, readonly Rail[]>>;
-  requirements?: RequirementsTable;
-  minimums?: MinimumsTable;
-  blocked_countries?: readonly string[];
-};
+const { parse, asObject, wrong } = operatorFile("The catalogue override");
 
-/** Reads the file's text; throws one sentence with the path of the first error. */
-export function parseOverride(json_text: string): Override {
-  const file = asObject(parseJson(json_text), "the file");
-  allowKeys(file, "the file", ["rails", "requirements", "minimums", "blocked_countries"]);
-  const override: Override = {};
-  if (file.rails !== undefined) override.rails = parseRails(file.rails);
-  if (file.requirements !== undefined) {
-    override.requirements = parseByRail(file.requirements, "requirements", parseRequirement);
-  }
-  if (file.minimums !== undefined) {
-    override.minimums = parseByRail(file.minimums, "minimums", parseMinimum);
-  }
-  if (file.blocked_countries !== undefined) {
-    override.blocked_countries = parseCountries(file.blocked_countries, "blocked_countries");
-  }
-  return override;
-}
-
-function parseJson(json_text: string): unknown {
-  try {
-    return JSON.parse(json_text);
-  } catch {
-    throw wrong("the file", "must be well-formed JSON");
-  }
+/**
+ * What an operator's file changes; every part of it is optional. Throws one sentence with the path
+ * of the first error.
+ */
+export function parseOverride(json_text: string): Catalogue {
+  const file = parse(json_text, ["rails", "requirements", "minimums", "blocked_countries"]);
+  const { rails = {}, requirements = {}, minimums = {}, blocked_countries } = file;
+  return {
+    rails: parseRails(rails),
+    requirements: parseByRail(requirements, "requirements", parseRequirement),
+    minimums: parseByRail(minimums, "minimums", parseMinimum),
+    blocked_countries:
+      blocked_countries === undefined
+        ? BLOCKED_COUNTRIES
+        : parseCountries(blocked_countries, "blocked_countries"),
+  };
 }
 
 function parseRails(value: unknown): Record<string, readonly Rail[]> {
@@ -76,10 +64,11 @@ function parseByRail<T>(
 }
 
 function parseRequirement(value: unknown, path: string): RailRequirement {
-  const row = asObject(value, path);
-  const lists = ["alternatives", "individual", "business", "optional"] as const;
-  allowKeys(row, path, ["experimental", "bank_countries", "length_limits", ...lists]);
-  const experimental = row.experimental ?? false;
+  const row = asObject(value, path, [
+    ...["experimental", "bank_countries", "length_limits"],
+    ...["alternatives", "individual", "business", "optional"],
+  ]);
+  const { experimental = false, bank_countries = null } = row;
   if (typeof experimental !== "boolean") {
     throw wrong(`${path}.experimental`, "must be true or false");
   }
@@ -97,7 +86,8 @@ function parseRequirement(value: unknown, path: string): RailRequirement {
   }
   return {
     experimental,
-    bank_countries: parseBankCountries(row.bank_countries ?? null, `${path}.bank_countries`),
+    bank_countries:
+      bank_countries === null ? null : parseCountries(bank_countries, `${path}.bank_countries`),
     alternatives: sets,
     individual: parseRules(row.individual, `${path}.individual`),
     business: parseRules(row.business, `${path}.business`),
@@ -110,14 +100,10 @@ function namesAccount({ name }: FieldRule): boolean {
   return (ACCOUNT_IDENTIFIERS as readonly FieldName[]).includes(name);
 }
 
-function parseBankCountries(value: unknown, path: string): string[] | null {
-  return value === null ? null : parseCountries(value, path);
-}
-
 /** A rule whose own example fails would refuse every value, so it is refused itself. */
 function parseRule(value: unknown, path: string): FieldRule {
-  const given = asObject(value, path);
-  allowKeys(given, path, ["name", "pattern", "check", "description", "example", "stands_for"]);
+  const known = ["name", "pattern", "check", "description", "example", "stands_for"];
+  const given = asObject(value, path, known);
   const rule: FieldRule = {
     name: asRuleField(given.name, `${path}.name`),
     pattern: asPattern(given.pattern ?? null, `${path}.pattern`),
@@ -149,8 +135,7 @@ function parseLengthLimits(value: unknown, path: string): Partial<Record<FieldNa
 }
 
 function parseMinimum(value: unknown, path: string, currency: string): MinimumAmount {
-  const given = asObject(value, path);
-  allowKeys(given, path, ["amount", "usd_equivalent"]);
+  const given = asObject(value, path, ["amount", "usd_equivalent"]);
   if (Object.keys(given).length !== 1) {
     throw wrong(path, "must have either amount or usd_equivalent");
   }
@@ -211,10 +196,10 @@ function asPattern(value: unknown, path: string): string | null {
 
 function asCheck(value: unknown, path: string): IdentifierCheck | null {
   if (value === null) return null;
-  if (typeof value === "string" && Object.hasOwn(IDENTIFIER_CHECKS, value)) {
+  if (typeof value === "string" && Object.hasOwn(IDENTIFIERS, value)) {
     return value as IdentifierCheck;
   }
-  throw wrong(path, `must be one of ${Object.keys(IDENTIFIER_CHECKS).join(", ")}`);
+  throw wrong(path, `must be one of ${Object.keys(IDENTIFIERS).join(", ")}`);
 }
 
 function asText(value: unknown, path: string): string {
@@ -225,21 +210,4 @@ function asText(value: unknown, path: string): string {
 function asArray(value: unknown, path: string): unknown[] {
   if (Array.isArray(value)) return value;
   throw wrong(path, "must be a list");
-}
-
-function asObject(value: unknown, path: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
-  throw wrong(path, "must be an object");
-}
-
-function allowKeys(given: object, path: string, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  throw wrong(path, `has the unknown key ${unknown}; known keys are ${known.join(", ")}`);
-}
-
-function wrong(path: string, what: string): Error {
-  return new Error(`The catalogue override is invalid: ${path} ${what}.`);
 }

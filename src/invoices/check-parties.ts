@@ -1,4 +1,4 @@
-import { checkBic, checkIban } from "../catalogue/bank-identifiers.ts";
+import { checkIdentifier } from "../catalogue/bank-identifiers.ts";
 import { CHAINS, type Chain, isToken, TOKENS } from "../catalogue/chains.ts";
 import { isCountry } from "../catalogue/countries.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
@@ -228,7 +228,7 @@ function readBankAccount(
     const text = fields.text(`${field}.${name}`, input[name], NAME_MAX);
     if (text !== undefined) account[name] = text;
   }
-  const { paymentDetailId, iban, accountNumber, swiftBic } = account;
+  const { paymentDetailId, iban, accountNumber } = account;
   if (paymentDetailId !== undefined && !isId(paymentDetailId)) {
     const message = "Send the id of a payment detail.";
     fields.report(`${field}.paymentDetailId`, "record_invalid", message);
@@ -237,14 +237,12 @@ function readBankAccount(
     const message = "Send paymentDetailId, iban or accountNumber.";
     fields.report(`${field}.paymentDetailId`, "parameter_missing", message);
   }
-  const checks = [
-    ["iban", iban, checkIban],
-    ["swiftBic", swiftBic, checkBic],
-  ] as const;
-  for (const [name, text, check] of checks) {
-    const checked = text === undefined ? null : check(text);
-    if (checked && "value" in checked) account[name] = checked.value;
-    else if (checked) fields.report(`${field}.${name}`, "record_invalid", checked.reason);
+  for (const [name, check] of [["iban", "iban"] as const, ["swiftBic", "bic"] as const]) {
+    const text = account[name];
+    if (text === undefined) continue;
+    const checked = checkIdentifier(check, text);
+    if ("value" in checked) account[name] = checked.value;
+    else fields.report(`${field}.${name}`, "record_invalid", checked.reason);
   }
   if (paymentDetailId) account.paymentDetailId = lowerAscii(paymentDetailId);
   return account;
