@@ -1,3 +1,4 @@
+import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
@@ -12,7 +13,18 @@ type RecordedChange = KeyedInvoice & {
 };
 
 export function insertChanges(tx: Transaction, changes: readonly RecordedChange[]): void {
-  const of = <Value>(read: (change: RecordedChange) => Value) => changes.map(read);
+  const rows = changes.map(({ invoice, change, key, change_key, other_body }) => ({
+    ...change,
+    account_id: invoice.account_id,
+    invoice_id: invoice.id,
+    input: change.input && sealJson(key, inputPlace(invoice.account_id, change.id), change.input),
+    change_key,
+    facts: digestFacts(invoice),
+    other_body:
+      other_body === null
+        ? null
+        : seal(key, 1, bodyPlace(invoice.account_id, change.id), Buffer.from(other_body)),
+  }));
   tx.write(
     `insert into invoice_changes (account_id, invoice_id, sequence, id, name, from_status,
        to_status, actor_account_id, input, change_key, facts, other_body, at)
@@ -20,26 +32,9 @@ export function insertChanges(tx: Transaction, changes: readonly RecordedChange[
        $7::text[], $8::uuid[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[],
        $13::timestamptz[])`,
     [
-      of(({ invoice }) => invoice.account_id),
-      of(({ invoice }) => invoice.id),
-      of(({ change }) => change.sequence),
-      of(({ change }) => change.id),
-      of(({ change }) => change.name),
-      of(({ change }) => change.from_status),
-      of(({ change }) => change.to_status),
-      of(({ change }) => change.actor_account_id),
-      of(
-        ({ invoice, change, key }) =>
-          change.input && sealJson(key, inputPlace(invoice.account_id, change.id), change.input),
-      ),
-      of(({ change_key }) => change_key),
-      of(({ invoice }) => digestFacts(invoice)),
-      of(({ invoice, change, key, other_body }) =>
-        other_body === null
-          ? null
-          : seal(key, 1, bodyPlace(invoice.account_id, change.id), Buffer.from(other_body)),
-      ),
-      of(({ change }) => change.at),
+      ...columnsOf(rows, "account_id", "invoice_id", "sequence", "id", "name", "from_status"),
+      ...columnsOf(rows, "to_status", "actor_account_id", "input", "change_key", "facts"),
+      ...columnsOf(rows, "other_body", "at"),
     ],
   );
 }
@@ -99,11 +94,7 @@ export function insertRequestIds(
   tx.write(
     `insert into invoice_request_ids (request_id, account_id, invoice_id)
      select * from unnest($1::text[], $2::uuid[], $3::uuid[])`,
-    [
-      entries.map((entry) => entry.request_id),
-      entries.map((entry) => entry.account_id),
-      entries.map((entry) => entry.id),
-    ],
+    columnsOf(entries, "request_id", "account_id", "id"),
   );
 }
 
@@ -127,11 +118,7 @@ export function insertLinks(
   tx.write(
     `insert into invoice_links (token_hash, account_id, invoice_id)
      select * from unnest($1::bytea[], $2::uuid[], $3::uuid[])`,
-    [
-      links.map((link) => link.token_hash),
-      links.map((link) => link.account_id),
-      links.map((link) => link.id),
-    ],
+    columnsOf(links, "token_hash", "account_id", "id"),
   );
 }
 

@@ -1,3 +1,4 @@
+import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -17,11 +18,6 @@ type ChangeRow = Omit<InvoiceChange, "input"> & {
   input: Buffer | null;
 };
 
-const columnsOf = (keys: readonly InvoiceKey[]) => [
-  keys.map((key) => key.account_id),
-  keys.map((key) => key.id),
-];
-
 /** Invoices without a lock; absent ones are left out. */
 export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceRow[]> {
   if (keys.length === 0) return Promise.resolve([]);
@@ -29,7 +25,7 @@ export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Pro
     `select invoices.* from invoices
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)`,
-    columnsOf(keys),
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -40,7 +36,7 @@ export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
      order by account_id, id for no key update of invoices`,
-    columnsOf(keys),
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -76,7 +72,7 @@ function listChanges(session: Session, keys: readonly InvoiceKey[]): Promise<Cha
      from invoice_changes
      where account_id = any($1::uuid[]) and invoice_id = any($2::uuid[])
      order by account_id, invoice_id, sequence`,
-    columnsOf(keys),
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -98,8 +94,7 @@ function toChange(row: ChangeRow, key: Buffer): InvoiceChange {
 }
 
 export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
-  const of = <Value>(read: (invoice: Invoice) => Value) =>
-    entries.map(({ invoice }) => read(invoice));
+  const rows = entries.map(toRow);
   tx.write(
     `insert into invoices (account_id, id, format, status, request_id, number_index, currency,
        total, total_without_tax, creation_date, due_at, document, party_index, shared_with,
@@ -111,38 +106,18 @@ export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
        $16::timestamptz[], $17::uuid[], $18::int[], $19::uuid[], $20::int[], $21::timestamptz[],
        $22::timestamptz[])`,
     [
-      of((invoice) => invoice.account_id),
-      of((invoice) => invoice.id),
-      of((invoice) => invoice.format),
-      of((invoice) => invoice.status),
-      of((invoice) => invoice.request_id),
-      of((invoice) => invoice.number_index),
-      of((invoice) => invoice.currency),
-      of((invoice) => invoice.total),
-      of((invoice) => invoice.total_without_tax),
-      of((invoice) => invoice.creation_date),
-      of((invoice) => invoice.due_at),
-      entries.map(({ invoice, key }) =>
-        sealJson(key, place(invoice, "document"), invoice.document),
-      ),
-      of((invoice) => invoice.party_index),
-      of((invoice) => invoice.shared_with),
-      of((invoice) => invoice.shared_from),
-      of((invoice) => invoice.next_occurrence_at),
-      of((invoice) => invoice.template_id),
-      of((invoice) => invoice.occurrence),
-      of((invoice) => invoice.app_id),
-      of((invoice) => invoice.sequence),
-      of((invoice) => invoice.created_at),
-      of((invoice) => invoice.updated_at),
+      ...columnsOf(rows, "account_id", "id", "format", "status", "request_id", "number_index"),
+      ...columnsOf(rows, "currency", "total", "total_without_tax", "creation_date", "due_at"),
+      ...columnsOf(rows, "document", "party_index", "shared_with", "shared_from"),
+      ...columnsOf(rows, "next_occurrence_at", "template_id", "occurrence", "app_id", "sequence"),
+      ...columnsOf(rows, "created_at", "updated_at"),
     ],
   );
 }
 
 /** Writes every mutable column of locked invoices. */
 export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
-  const of = <Value>(read: (invoice: Invoice) => Value) =>
-    entries.map(({ invoice }) => read(invoice));
+  const rows = entries.map(toRow);
   tx.write(
     `update invoices set status = t.status, request_id = t.request_id,
        shared_with = t.shared_with, shared_from = t.shared_from, was_accepted = t.was_accepted,
@@ -156,31 +131,21 @@ export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
          offramp_id, next_occurrence_at, occurrences, sequence, updated_at, document, tracked)
      where invoices.account_id = t.account_id and invoices.id = t.id`,
     [
-      of((invoice) => invoice.account_id),
-      of((invoice) => invoice.id),
-      of((invoice) => invoice.status),
-      of((invoice) => invoice.request_id),
-      of((invoice) => invoice.shared_with),
-      of((invoice) => invoice.shared_from),
-      of((invoice) => invoice.was_accepted),
-      entries.map(({ invoice, key }) =>
-        invoice.payment === null ? null : sealJson(key, place(invoice, "payment"), invoice.payment),
-      ),
-      of((invoice) => invoice.offramp_id),
-      of((invoice) => invoice.next_occurrence_at),
-      of((invoice) => invoice.occurrences),
-      of((invoice) => invoice.sequence),
-      of((invoice) => invoice.updated_at),
-      entries.map(({ invoice, key }) =>
-        sealJson(key, place(invoice, "document"), invoice.document),
-      ),
-      entries.map(({ invoice, key }) =>
-        invoice.tracked.length === 0
-          ? null
-          : sealJson(key, place(invoice, "tracked"), invoice.tracked),
-      ),
+      ...columnsOf(rows, "account_id", "id", "status", "request_id", "shared_with", "shared_from"),
+      ...columnsOf(rows, "was_accepted", "payment", "offramp_id", "next_occurrence_at"),
+      ...columnsOf(rows, "occurrences", "sequence", "updated_at", "document", "tracked"),
     ],
   );
+}
+
+function toRow({ invoice, key }: KeyedInvoice): InvoiceRow {
+  const write = (column: string, value: unknown) => sealJson(key, place(invoice, column), value);
+  return {
+    ...invoice,
+    document: write("document", invoice.document),
+    payment: invoice.payment && write("payment", invoice.payment),
+    tracked: invoice.tracked.length > 0 ? write("tracked", invoice.tracked) : null,
+  };
 }
 
 /** Which of these numbers are taken, as `account_id number_index`. */
@@ -191,7 +156,7 @@ export async function findTakenNumbers(
   const rows = await session.query<{ account_id: string; number_index: Buffer }>(
     `select account_id, number_index from invoices
      where account_id = any($1::uuid[]) and number_index = any($2::bytea[])`,
-    [numbers.map((number) => number.account_id), numbers.map((number) => number.number_index)],
+    columnsOf(numbers, "account_id", "number_index"),
   );
   return new Set(rows.map((row) => numberKey(row.account_id, row.number_index)));
 }

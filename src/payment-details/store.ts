@@ -1,3 +1,4 @@
+import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
@@ -68,7 +69,7 @@ export function lockPaymentDetails(
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
      order by account_id, id for no key update of payment_details`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -77,28 +78,25 @@ export function insertPaymentDetails(
   unsorted: readonly { detail: PaymentDetail; key: Buffer }[],
 ): void {
   // Each insert locks its user's key: in one order, so that two processes cannot deadlock.
-  const userOf = ({ detail }: { detail: PaymentDetail }) =>
-    `${detail.account_id} ${detail.user_id}`;
-  const entries = [...unsorted].sort((a, b) => (userOf(a) < userOf(b) ? -1 : 1));
+  const rows = unsorted
+    .map(({ detail, key }) => ({
+      ...detail,
+      ...detail.fields,
+      details: sealDetails(detail, key),
+      order: `${detail.account_id} ${detail.user_id}`,
+    }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1));
   tx.write(
     `insert into payment_details (account_id, id, user_id, currency, rails, beneficiary_type,
        status, details, created_at, updated_at)
-     select account_id, id, user_id, currency, rails, beneficiary_type, status, details,
-       created_at, created_at
+     select *, created_at
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bytea[], $9::timestamptz[])
        as t (account_id, id, user_id, currency, rails, beneficiary_type, status, details,
          created_at)`,
     [
-      entries.map(({ detail }) => detail.account_id),
-      entries.map(({ detail }) => detail.id),
-      entries.map(({ detail }) => detail.user_id),
-      entries.map(({ detail }) => detail.fields.currency),
-      entries.map(({ detail }) => detail.fields.rails),
-      entries.map(({ detail }) => detail.fields.beneficiary_type),
-      entries.map(({ detail }) => detail.status),
-      entries.map(({ detail, key }) => sealDetails(detail, key)),
-      entries.map(({ detail }) => detail.created_at),
+      ...columnsOf(rows, "account_id", "id", "user_id", "currency", "rails", "beneficiary_type"),
+      ...columnsOf(rows, "status", "details", "created_at"),
     ],
   );
 }
@@ -110,13 +108,7 @@ export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
        as t (account_id, id, status, sequence, updated_at)
      where payment_details.account_id = t.account_id and payment_details.id = t.id`,
-    [
-      details.map((detail) => detail.account_id),
-      details.map((detail) => detail.id),
-      details.map((detail) => detail.status),
-      details.map((detail) => detail.sequence),
-      details.map((detail) => detail.updated_at),
-    ],
+    columnsOf(details, "account_id", "id", "status", "sequence", "updated_at"),
   );
 }
 

@@ -165,7 +165,7 @@ describe("users erase", () => {
       run(["users", "erase", UNKNOWN_ID, "--reason", "x", "--account", "Nobody"]),
     ]);
     expectSentence(nonsense, "There is no user nonsense");
-    expectSentence(elsewhere, `There is no user ${UNKNOWN_ID}`);
+    expectSentence(elsewhere, "There is no account Nobody");
   });
 });
 

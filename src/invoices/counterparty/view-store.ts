@@ -1,3 +1,4 @@
+import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
@@ -33,7 +34,7 @@ export function findViews(session: Session, keys: readonly InvoiceKey[]): Promis
     `select ${COLUMNS} from invoice_views
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -52,7 +53,7 @@ export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promi
        from invoice_payment_steps s
        where s.account_id = v.account_id and s.offramp_id = v.offramp_id
        order by s.step desc limit 1), false)`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -63,7 +64,7 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
      order by account_id, id for no key update of invoice_views`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -77,7 +78,11 @@ type NewView = {
 };
 
 export function insertViews(tx: Transaction, views: readonly NewView[]): void {
-  const of = <Value>(read: (view: NewView) => Value) => views.map(read);
+  const rows = views.map(({ entry: { invoice }, ...view }) => ({
+    ...invoice,
+    owner_account_id: invoice.account_id,
+    ...view,
+  }));
   tx.write(
     `insert into invoice_views (account_id, id, owner_account_id, role, format, status,
        creation_date, due_at, sequence, updated_at)
@@ -85,16 +90,8 @@ export function insertViews(tx: Transaction, views: readonly NewView[]): void {
        $7::timestamptz[], $8::timestamptz[], $9::int[], $10::timestamptz[])
      on conflict do nothing`,
     [
-      of((view) => view.account_id),
-      of(({ entry }) => entry.invoice.id),
-      of(({ entry }) => entry.invoice.account_id),
-      of((view) => view.role),
-      of(({ entry }) => entry.invoice.format),
-      of(({ entry }) => entry.invoice.status),
-      of(({ entry }) => entry.invoice.creation_date),
-      of(({ entry }) => entry.invoice.due_at),
-      of((view) => view.sequence),
-      of((view) => view.updated_at),
+      ...columnsOf(rows, "account_id", "id", "owner_account_id", "role", "format", "status"),
+      ...columnsOf(rows, "creation_date", "due_at", "sequence", "updated_at"),
     ],
   );
 }
@@ -110,13 +107,7 @@ export function updateViews(
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
        as t (account_id, id, status, sequence, updated_at)
      where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
-    [
-      views.map((view) => view.account_id),
-      views.map((view) => view.id),
-      views.map((view) => view.status),
-      views.map((view) => view.sequence),
-      views.map((view) => view.updated_at),
-    ],
+    columnsOf(views, "account_id", "id", "status", "sequence", "updated_at"),
   );
 }
 
@@ -130,11 +121,7 @@ export function updatePayingOfframps(
     `update invoice_views set offramp_id = t.offramp_id
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
      where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
-    [
-      payments.map((payment) => payment.account_id),
-      payments.map((payment) => payment.id),
-      payments.map((payment) => payment.offramp_id),
-    ],
+    columnsOf(payments, "account_id", "id", "offramp_id"),
   );
 }
 
@@ -149,11 +136,7 @@ export function updateFreed(
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
      where invoice_views.account_id = t.account_id and invoice_views.id = t.id
        and invoice_views.offramp_id = t.offramp_id`,
-    [
-      payments.map((payment) => payment.account_id),
-      payments.map((payment) => payment.id),
-      payments.map((payment) => payment.offramp_id),
-    ],
+    columnsOf(payments, "account_id", "id", "offramp_id"),
   );
 }
 
@@ -173,7 +156,7 @@ export function updateFreedOfSent(
        select s.kind = 'sent' and s.created_at <= t.at from invoice_payment_steps s
        where s.account_id = v.account_id and s.offramp_id = v.offramp_id
        order by s.step desc limit 1), false)`,
-    [unpaid.map((one) => one.account_id), unpaid.map((one) => one.id), unpaid.map((one) => one.at)],
+    columnsOf(unpaid, "account_id", "id", "at"),
   );
 }
 
@@ -186,11 +169,7 @@ export function insertWords(
     `insert into invoice_words (account_id, word, invoice_id)
      select * from unnest($1::uuid[], $2::bytea[], $3::uuid[])
      on conflict do nothing`,
-    [
-      words.map((entry) => entry.account_id),
-      words.map((entry) => entry.word),
-      words.map((entry) => entry.invoice_id),
-    ],
+    columnsOf(words, "account_id", "word", "invoice_id"),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Chain } from "../../catalogue/chains.ts";
+import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
@@ -11,13 +12,7 @@ export function insertClaims(tx: Transaction, claims: readonly PaymentClaim[]): 
   tx.write(
     `insert into invoice_claims (${COLUMNS})
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
-    [
-      claims.map((claim) => claim.account_id),
-      claims.map((claim) => claim.invoice_id),
-      claims.map((claim) => claim.chain),
-      claims.map((claim) => claim.tx_id),
-      claims.map((claim) => claim.expires_at),
-    ],
+    columnsOf(claims, "account_id", "invoice_id", "chain", "tx_id", "expires_at"),
   );
 }
 
@@ -27,7 +22,7 @@ export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void
     `delete from invoice_claims c
      using unnest($1::uuid[], $2::uuid[]) as t (account_id, invoice_id)
      where c.account_id = t.account_id and c.invoice_id = t.invoice_id`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 

@@ -1,3 +1,4 @@
+import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { InvoiceKey } from "../store.ts";
 
@@ -20,14 +21,7 @@ export function insertPaymentSteps(
   tx.write(
     `insert into invoice_payment_steps (account_id, offramp_id, step, invoice_id, kind, created_at)
      select *, $6 from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[])`,
-    [
-      steps.map((step) => step.account_id),
-      steps.map((step) => step.offramp_id),
-      steps.map((step) => step.step),
-      steps.map((step) => step.invoice_id),
-      steps.map((step) => step.kind),
-      now,
-    ],
+    [...columnsOf(steps, "account_id", "offramp_id", "step", "invoice_id", "kind"), now],
   );
 }
 

@@ -1,3 +1,4 @@
+import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
@@ -72,8 +73,7 @@ export function insertCommands(tx: Transaction, rows: readonly CommandRow[], rea
       sorted.map((row) => row.command.id),
       sorted.map((row) => row.command.idempotency?.index ?? null),
       sorted.map((row) => row.command.idempotency?.request_hash ?? null),
-      sorted.map((row) => row.subject_id),
-      sorted.map((row) => row.answer),
+      ...columnsOf(sorted, "subject_id", "answer"),
       real_now,
     ],
   );

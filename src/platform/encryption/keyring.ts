@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
+import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
 import { LruMap } from "../lru-map.ts";
 import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
@@ -136,8 +137,7 @@ export function createSubjectKeys(
      select account_id, subject_id, $3, wrapped, $5
      from unnest($1::uuid[], $2::uuid[], $4::bytea[]) as t (account_id, subject_id, wrapped)`,
     [
-      subjects.map((subject) => subject.account_id),
-      subjects.map((subject) => subject.subject_id),
+      ...columnsOf(subjects, "account_id", "subject_id"),
       ACCOUNT_KEY_VERSION,
       subjects.map((subject) => {
         const wrapping_key = account_keys.get(subject.account_id)!;

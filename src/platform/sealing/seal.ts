@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
+import { columnsOf } from "../db/columns.ts";
 import type { Database, Transaction } from "../db/database.ts";
 
 /**
@@ -50,13 +51,7 @@ export function noteUnsealed(
     `insert into seal_pending (account_id, log, entry_id, digest, noted_at)
      select account_id, $2, entry_id, digest, $5
      from unnest($1::uuid[], $3::uuid[], $4::bytea[]) as t (account_id, entry_id, digest)`,
-    [
-      entries.map((entry) => entry.account_id),
-      log,
-      entries.map((entry) => entry.id),
-      entries.map((entry) => entry.digest),
-      now,
-    ],
+    [entries.map((entry) => entry.account_id), log, ...columnsOf(entries, "id", "digest"), now],
   );
 }
 

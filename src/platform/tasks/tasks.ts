@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
 import { newId } from "../ids.ts";
 
@@ -35,10 +36,7 @@ export function enqueueTasks(tx: Transaction, tasks: readonly NewTask[]): void {
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[],
        $5::timestamptz[], $6::timestamptz[])`,
     [
-      tasks.map((task) => task.account_id),
-      tasks.map((task) => task.id),
-      tasks.map((task) => task.kind),
-      tasks.map((task) => task.record_id),
+      ...columnsOf(tasks, "account_id", "id", "kind", "record_id"),
       tasks.map((task) => task.due_at.toISOString()),
       tasks.map((task) => task.created_at.toISOString()),
     ],
@@ -90,13 +88,7 @@ export function wakeTasks(
      on conflict (account_id, id)
      do update set due_at = excluded.due_at, created_at = excluded.created_at
      where tasks.due_at > excluded.due_at`,
-    [
-      sorted.map((record) => record.account_id),
-      sorted.map((record) => record.task_id),
-      sorted.map((record) => record.id),
-      kind,
-      now,
-    ],
+    [...columnsOf(sorted, "account_id", "task_id", "id"), kind, now],
   );
 }
 
