@@ -132,8 +132,8 @@ function ibanRule(fault: keyof typeof ValidationErrorsIBAN, reason: string) {
 }
 
 /**
- * The key is 97 − (number × 100 mod 97), so 01 to 97: 00 is wrong although it is congruent. Letters,
- * such as the country in a West African bank code, count as the digits of the French RIB.
+ * The key is 97 − (number × 100 mod 97), so 01 to 97: 00 is wrong although it is congruent.
+ * Letters, such as the country in a West African bank code, count as digits of the French RIB.
  */
 function hasRibKey(value: string): boolean {
   const digits = value.replace(/[A-Z]/g, (letter) => ribDigit(letter));

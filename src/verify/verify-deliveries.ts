@@ -1,10 +1,7 @@
-import type { Session } from "../platform/db/database.ts";
+import type { Check } from "./checks.ts";
 
 /** A delivery is in the queue, at its due time, if and only if it is pending. */
-export async function verifyDeliveries(
-  session: Session,
-  account_id: string,
-): Promise<string | null> {
+export const verifyDeliveries: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string; status: string | null }>(
     `select coalesce(d.id, w.delivery_id) as id, d.status
      from (select * from webhook_deliveries where account_id = $1) d
@@ -22,4 +19,4 @@ export async function verifyDeliveries(
       ? "it is pending, but not in the queue at its due time"
       : `it is ${row.status ?? "missing"}, but in the queue`;
   return `webhook delivery ${row.id} of account ${account_id}: ${fault}`;
-}
+};

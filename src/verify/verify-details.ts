@@ -1,30 +1,14 @@
-import { findContents, type SealedProposal } from "../approvals/store.ts";
-import { type InvoiceRow, openInvoices } from "../invoices/store.ts";
-import { type OfframpRow, openOfframps } from "../offramps/store.ts";
-import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
-import { type OnrampRow, openOnramps } from "../onramps/store.ts";
+import { findContents } from "../approvals/store.ts";
+import { openInvoices } from "../invoices/store.ts";
+import { openOfframps } from "../offramps/store.ts";
+import { openDeposits } from "../onramps/deposits/store.ts";
+import { openOnramps } from "../onramps/store.ts";
 import { type PaymentDetailRow, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { DecryptionError } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { openUsers, type UserRow } from "../users/store.ts";
-import { eachPage } from "./each-page.ts";
-
-const PAGE_ROWS = 500;
-
-type Opening<Row> = {
-  table:
-    | "users"
-    | "payment_details"
-    | "offramps"
-    | "invoices"
-    | "onramps"
-    | "fiat_deposits"
-    | "proposals";
-  name: string;
-  /** Throws if anything cannot be decrypted. */
-  open: (rows: Row[]) => Promise<unknown>;
-};
+import { openUsers } from "../users/store.ts";
+import { eachPage } from "./checks.ts";
 
 /**
  * Encrypted values are not part of any digest, since a rotation must not break the chains. They are
@@ -36,79 +20,42 @@ export async function verifyDetails(
   keyring: Keyring,
   account_id: string,
 ): Promise<string | null> {
-  const users: Opening<UserRow> = {
-    table: "users",
-    name: "user",
-    open: (rows) => openUsers(session, keyring, rows),
+  type Open<Row> = (rows: Row[]) => Promise<unknown>;
+  const check = <Row extends { id: string }>(table: string, name: string, open: Open<Row>) =>
+    eachPage<Row>(
+      session,
+      account_id,
+      `select * from ${table} where account_id = $1 and id > $2
+         ${table === "users" ? "and erased_at is null" : ""} order by id limit $3`,
+      async (rows) => {
+        if (await opens(open, rows)) return null;
+        for (const row of rows) {
+          if (await opens(open, [row])) continue;
+          return `${name} ${row.id} of account ${account_id}: its encrypted data was changed`;
+        }
+        return null;
+      },
+    );
+  const openDetails: Open<PaymentDetailRow> = async (rows) => {
+    const subjects = rows.map((row) => ({ account_id, subject_id: row.user_id }));
+    return toPaymentDetails(rows, await keyring.openSubjects(session, subjects));
   };
-  const payment_details: Opening<PaymentDetailRow> = {
-    table: "payment_details",
-    name: "payment detail",
-    open: async (rows) => {
-      const subjects = rows.map((row) => ({ account_id, subject_id: row.user_id }));
-      return toPaymentDetails(rows, await keyring.openSubjects(session, subjects));
-    },
-  };
-  const offramps: Opening<OfframpRow> = {
-    table: "offramps",
-    name: "offramp",
-    open: (rows) => openOfframps(session, keyring, rows),
-  };
-  const onramps: Opening<OnrampRow> = {
-    table: "onramps",
-    name: "onramp",
-    open: (rows) => openOnramps(session, keyring, rows),
-  };
-  const deposits: Opening<FiatDepositRow> = {
-    table: "fiat_deposits",
-    name: "deposit",
-    open: (rows) => openDeposits(session, keyring, rows),
-  };
-  const proposals: Opening<SealedProposal> = {
-    table: "proposals",
-    name: "proposal",
-    open: (rows) => findContents(session, keyring, rows),
-  };
-  const invoices: Opening<InvoiceRow> = {
-    table: "invoices",
-    name: "invoice",
-    open: (rows) => openInvoices(session, keyring, rows),
-  };
+  const open =
+    <Row>(openRows: (session: Session, keyring: Keyring, rows: Row[]) => Promise<unknown>) =>
+    (rows: Row[]) =>
+      openRows(session, keyring, rows);
   return (
-    (await verifyTable(session, account_id, users)) ??
-    (await verifyTable(session, account_id, payment_details)) ??
-    (await verifyTable(session, account_id, offramps)) ??
-    (await verifyTable(session, account_id, invoices)) ??
-    (await verifyTable(session, account_id, onramps)) ??
-    (await verifyTable(session, account_id, deposits)) ??
-    (await verifyTable(session, account_id, proposals))
+    (await check("users", "user", open(openUsers))) ??
+    (await check("payment_details", "payment detail", openDetails)) ??
+    (await check("offramps", "offramp", open(openOfframps))) ??
+    (await check("invoices", "invoice", open(openInvoices))) ??
+    (await check("onramps", "onramp", open(openOnramps))) ??
+    (await check("fiat_deposits", "deposit", open(openDeposits))) ??
+    (await check("proposals", "proposal", open(findContents)))
   );
 }
 
-function verifyTable<Row extends { id: string }>(
-  session: Session,
-  account_id: string,
-  { table, name, open }: Opening<Row>,
-): Promise<string | null> {
-  const is_there = table === "users" ? "and erased_at is null" : "";
-  return eachPage<Row>(
-    (above_id) =>
-      session.query<Row>(
-        `select * from ${table} where account_id = $1 and id > $2 ${is_there}
-         order by id limit $3`,
-        [account_id, above_id, PAGE_ROWS],
-      ),
-    async (rows) => {
-      if (await opens(open, rows)) return null;
-      for (const row of rows) {
-        if (await opens(open, [row])) continue;
-        return `${name} ${row.id} of account ${account_id}: its encrypted data was changed`;
-      }
-      return null;
-    },
-  );
-}
-
+/** Whether nothing of the rows was changed: else something cannot be decrypted. */
 async function opens<Row>(open: (rows: Row[]) => Promise<unknown>, rows: Row[]): Promise<boolean> {
   try {
     await open(rows);

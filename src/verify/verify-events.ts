@@ -1,7 +1,8 @@
 import type { Session } from "../platform/db/database.ts";
+import { type Check, eachPage } from "./checks.ts";
 
 /** A table for which every change is an event. */
-export type EventedTable<Row> = {
+type EventedTable<Row> = {
   table: string;
   /** The table of removed records, with the number of their last event. */
   removed_table?: string;
@@ -14,7 +15,30 @@ export type EventedTable<Row> = {
   before_events: string | null;
   /** The digest that the last event recorded. */
   digest: (row: Row) => Buffer;
+  /** Lists the records, as `eachPage` requires. */
+  query: string;
 };
+
+/** Compares the records of a table with their events; `checkMore` gets each page afterwards. */
+export function verifyEvented<Row extends { id: string; status: string; sequence: number }>(
+  evented: EventedTable<Row>,
+  checkMore: (session: Session, account_id: string, rows: readonly Row[]) => Promise<string | null>,
+): Check {
+  return async (session, account_id) => {
+    const stray = await findStrayEvent(session, account_id, evented);
+    if (stray) return stray;
+    return eachPage<Row>(session, account_id, evented.query, async (rows) => {
+      const ids = rows.map((row) => row.id);
+      const events = await listVerifiedEvents(session, account_id, ids);
+      const events_of = Map.groupBy(events, (event) => event.record_id);
+      for (const row of rows) {
+        const fault = checkEvents(evented, row, events_of.get(row.id) ?? []);
+        if (fault) return `${evented.name} ${row.id} of account ${account_id}: ${fault}`;
+      }
+      return checkMore(session, account_id, rows);
+    });
+  };
+}
 
 type EventRow = {
   record_id: string;
@@ -25,7 +49,7 @@ type EventRow = {
 };
 
 /** An event of a record that does not exist. */
-export async function findStrayEvent<Row>(
+async function findStrayEvent<Row>(
   session: Session,
   account_id: string,
   { table, removed_table, name, event }: EventedTable<Row>,
@@ -47,7 +71,7 @@ export async function findStrayEvent<Row>(
   return `event ${row.id} of account ${account_id}: there is no ${name} ${row.record_id}`;
 }
 
-export function listVerifiedEvents(
+function listVerifiedEvents(
   session: Session,
   account_id: string,
   ids: readonly string[],
@@ -63,7 +87,7 @@ export function listVerifiedEvents(
  * One event per change; each starts from the state in which the previous one ended, and the last
  * one matches the record.
  */
-export function checkEvents<Row extends { status: string; sequence: number }>(
+function checkEvents<Row extends { status: string; sequence: number }>(
   { moves, before_events, digest }: EventedTable<Row>,
   record: Row,
   events: readonly EventRow[],

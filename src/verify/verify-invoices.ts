@@ -2,10 +2,7 @@ import { CHANGES, type ChangeName, digestFacts, type InvoiceStatus } from "../in
 import { eventName } from "../invoices/record-changes.ts";
 import type { InvoiceRow } from "../invoices/store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { eachPage } from "./each-page.ts";
-import type { Check } from "./verify-ledger.ts";
-
-const PAGE_ROWS = 500;
+import { type Check, eachPage, inOrder } from "./checks.ts";
 
 type ChangeRow = {
   invoice_id: string;
@@ -24,32 +21,6 @@ type EventRow = {
   change_id: string;
   to_status: string;
   facts: Buffer;
-};
-
-/** Compares every invoice with its changes, and the changes with their events. */
-export const verifyInvoices: Check = async (session, account_id) => {
-  const fault =
-    (await checkStrayEvents(session, account_id)) ?? (await checkPlaces(session, account_id));
-  if (fault) return fault;
-  return eachPage<InvoiceRow>(
-    (above_id) => listInvoices(session, account_id, above_id),
-    async (invoices) => {
-      const ids = invoices.map((invoice) => invoice.id);
-      const [changes, events] = await Promise.all([
-        listChanges(session, account_id, ids),
-        listEvents(session, account_id, ids),
-      ]);
-      const changes_of = Map.groupBy(changes, (change) => change.invoice_id);
-      const events_of = Map.groupBy(events, (event) => event.record_id);
-      for (const invoice of invoices) {
-        const past = changes_of.get(invoice.id) ?? [];
-        const fault =
-          checkChanges(invoice, past) ?? checkEvents(past, events_of.get(invoice.id) ?? []);
-        if (fault) return `invoice ${invoice.id} of account ${account_id}: ${fault}`;
-      }
-      return null;
-    },
-  );
 };
 
 /** Every event belongs to an invoice that the account can see. */
@@ -147,13 +118,6 @@ function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[])
   return null;
 }
 
-function listInvoices(session: Session, account_id: string, above_id: string) {
-  return session.query<InvoiceRow>(
-    "select * from invoices where account_id = $1 and id > $2 order by id limit $3",
-    [account_id, above_id, PAGE_ROWS],
-  );
-}
-
 function listChanges(session: Session, account_id: string, ids: readonly string[]) {
   return session.query<ChangeRow>(
     `select invoice_id, sequence, id, name, from_status, to_status, facts from invoice_changes
@@ -169,3 +133,26 @@ function listEvents(session: Session, account_id: string, ids: readonly string[]
     [account_id, ids],
   );
 }
+
+const checkInvoices: Check = (session, account_id) => {
+  const query = "select * from invoices where account_id = $1 and id > $2 order by id limit $3";
+  return eachPage<InvoiceRow>(session, account_id, query, async (invoices) => {
+    const ids = invoices.map((invoice) => invoice.id);
+    const [changes, events] = await Promise.all([
+      listChanges(session, account_id, ids),
+      listEvents(session, account_id, ids),
+    ]);
+    const changes_of = Map.groupBy(changes, (change) => change.invoice_id);
+    const events_of = Map.groupBy(events, (event) => event.record_id);
+    for (const invoice of invoices) {
+      const past = changes_of.get(invoice.id) ?? [];
+      const fault =
+        checkChanges(invoice, past) ?? checkEvents(past, events_of.get(invoice.id) ?? []);
+      if (fault) return `invoice ${invoice.id} of account ${account_id}: ${fault}`;
+    }
+    return null;
+  });
+};
+
+/** Compares every invoice with its changes, and the changes with their events. */
+export const verifyInvoices = inOrder(checkStrayEvents, checkPlaces, checkInvoices);

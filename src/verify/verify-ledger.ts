@@ -1,22 +1,6 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-table.ts";
-import type { Session } from "../platform/db/database.ts";
-
-/** Checks one account. Returns a sentence about the first wrong row, or null. */
-export type Check = (session: Session, account_id: string) => Promise<string | null>;
-
-/**
- * What must be true of the ledger whatever the records contain: entries sum to zero, stored
- * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
- * statement that returns the first wrong row, so that nothing is loaded.
- */
-export const verifyLedger: Check = async (session, account_id) => {
-  for (const check of [checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing]) {
-    const fault = await check(session, account_id);
-    if (fault) return fault;
-  }
-  return null;
-};
+import { type Check, inOrder } from "./checks.ts";
 
 const checkKinds: Check = async (session, account_id) => {
   const kinds = Object.entries(POSTINGS);
@@ -120,6 +104,15 @@ const checkReturnClearing: Check = async (session, account_id) => {
     `being returned`
   );
 };
+
+/**
+ * What must be true of the ledger whatever the records contain: entries sum to zero, stored
+ * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
+ * statement that returns the first wrong row, so that nothing is loaded.
+ */
+export const verifyLedger = inOrder(
+  ...[checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing],
+);
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };
 

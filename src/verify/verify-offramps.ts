@@ -3,53 +3,46 @@ import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, OFFRAMP_MOVES } from "../offramps/model.ts";
 import type { OfframpRow } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { eachPage } from "./each-page.ts";
-import {
-  checkEvents,
-  type EventedTable,
-  findStrayEvent,
-  listVerifiedEvents,
-} from "./verify-events.ts";
-import { type Check, entryName } from "./verify-ledger.ts";
+import { verifyEvented } from "./verify-events.ts";
+import { entryName } from "./verify-ledger.ts";
 import { checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
-
-const PAGE_ROWS = 500;
 
 /** An offramp with the fields needed from its quote. */
 type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
 
-const OFFRAMP_EVENTS: EventedTable<Offramp> = {
-  table: "offramps",
-  removed_table: "removed_offramps",
-  name: "offramp",
-  event: "offramp_update",
-  moves: OFFRAMP_MOVES,
-  before_events: null,
-  digest: digestFacts,
-};
-
 /** Compares every offramp with its events, its attempts and its ledger entries. */
-export const verifyOfframps: Check = async (session, account_id) => {
-  const fault = await findStrayEvent(session, account_id, OFFRAMP_EVENTS);
-  if (fault) return fault;
-  return eachPage<Offramp>(
-    (above_id) => listOfframps(session, account_id, above_id),
-    (offramps) => checkPage(session, account_id, offramps),
-  );
-};
+export const verifyOfframps = verifyEvented<Offramp>(
+  {
+    table: "offramps",
+    removed_table: "removed_offramps",
+    name: "offramp",
+    event: "offramp_update",
+    moves: OFFRAMP_MOVES,
+    before_events: null,
+    digest: digestFacts,
+    query: `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id,
+        o.status, o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate,
+        o.fee, o.deposit_token, o.deposit_token_chain, o.token_amount, o.token_fee,
+        o.document_status, o.document_source, o.document_id, o.document_file, o.document_hash,
+        o.document_type, o.document_version, o.funded_at, o.attempt, o.payout_reference,
+        o.sequence, o.created_at, o.updated_at,
+        q.funded_at is not null as is_quote_funded
+      from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
+      where o.account_id = $1 and o.id > $2 order by o.id limit $3`,
+  },
+  checkMoney,
+);
 
-async function checkPage(
+async function checkMoney(
   session: Session,
   account_id: string,
   offramps: readonly Offramp[],
 ): Promise<string | null> {
   const ids = offramps.map((offramp) => offramp.id);
-  const [events, payouts, entries] = await Promise.all([
-    listVerifiedEvents(session, account_id, ids),
+  const [payouts, entries] = await Promise.all([
     listPayouts(session, account_id, ids),
     listEntriesByLedgerAccount(session, account_id, ids.map(payoutPending)),
   ]);
-  const events_of = Map.groupBy(events, (event) => event.record_id);
   const payouts_of = Map.groupBy(payouts, (payout) => payout.offramp_id);
   // The second part of the key of every posting on an offramp's account is the offramp's id.
   const entries_of = Map.groupBy(entries, (entry) => entry.key.split(":")[1]!);
@@ -57,31 +50,11 @@ async function checkPage(
   const stray = entries.find((entry) => !known_ids.has(entry.key.split(":")[1]!));
   if (stray) return `${entryName(stray.id, account_id)} (${stray.key}): it is on the wrong account`;
   for (const offramp of offramps) {
-    const fault =
-      checkEvents(OFFRAMP_EVENTS, offramp, events_of.get(offramp.id) ?? []) ??
-      checkOfframpMoney(
-        offramp,
-        payouts_of.get(offramp.id) ?? [],
-        entries_of.get(offramp.id) ?? [],
-      );
-    if (fault) return `offramp ${offramp.id} of account ${account_id}: ${fault}`;
+    const { id } = offramp;
+    const fault = checkOfframpMoney(offramp, payouts_of.get(id) ?? [], entries_of.get(id) ?? []);
+    if (fault) return `offramp ${id} of account ${account_id}: ${fault}`;
   }
   return null;
-}
-
-function listOfframps(session: Session, account_id: string, above_id: string) {
-  return session.query<Offramp>(
-    `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id, o.status,
-       o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate, o.fee,
-       o.deposit_token, o.deposit_token_chain, o.token_amount, o.token_fee, o.document_status,
-       o.document_source, o.document_id, o.document_file, o.document_hash, o.document_type,
-       o.document_version, o.funded_at, o.attempt, o.payout_reference, o.sequence,
-       o.created_at, o.updated_at,
-       q.funded_at is not null as is_quote_funded
-     from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
-     where o.account_id = $1 and o.id > $2 order by o.id limit $3`,
-    [account_id, above_id, PAGE_ROWS],
-  );
 }
 
 function listPayouts(session: Session, account_id: string, ids: readonly string[]) {

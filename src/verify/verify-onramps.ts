@@ -10,64 +10,25 @@ import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, ONRAMP_MOVES } from "../onramps/model.ts";
 import type { OnrampRow } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
+import { type Check, inOrder } from "./checks.ts";
 import { compareEntry } from "./compare-entries.ts";
-import { eachPage } from "./each-page.ts";
-import {
-  checkEvents,
-  type EventedTable,
-  findStrayEvent,
-  listVerifiedEvents,
-} from "./verify-events.ts";
-import { type Check, entryName } from "./verify-ledger.ts";
+import { verifyEvented } from "./verify-events.ts";
+import { entryName } from "./verify-ledger.ts";
 
-const PAGE_ROWS = 500;
-
-const ONRAMP_EVENTS: EventedTable<OnrampRow> = {
-  table: "onramps",
-  name: "onramp",
-  event: "onramp_update",
-  moves: ONRAMP_MOVES,
-  before_events: null,
-  digest: digestFacts,
-};
-
-/** Compares every onramp with its events, its ledger entries and the deposit that pays it. */
-export const verifyOnramps: Check = async (session, account_id) => {
-  const fault =
-    (await findStrayEvent(session, account_id, ONRAMP_EVENTS)) ??
-    (await checkCodes(session, account_id)) ??
-    (await checkDeposits(session, account_id)) ??
-    (await checkSuspense(session, account_id));
-  if (fault) return fault;
-  return eachPage<OnrampRow>(
-    (above_id) =>
-      session.query<OnrampRow>(
-        "select * from onramps where account_id = $1 and id > $2 order by id limit $3",
-        [account_id, above_id, PAGE_ROWS],
-      ),
-    (onramps) => checkPage(session, account_id, onramps),
-  );
-};
-
-async function checkPage(
+async function checkEntries(
   session: Session,
   account_id: string,
   onramps: readonly OnrampRow[],
 ): Promise<string | null> {
-  const ids = onramps.map((onramp) => onramp.id);
-  const [events, entries] = await Promise.all([
-    listVerifiedEvents(session, account_id, ids),
-    listEntriesByLedgerAccount(session, account_id, ids.map(onrampAccount)),
-  ]);
-  const events_of = Map.groupBy(events, (event) => event.record_id);
+  const names = onramps.map((onramp) => onrampAccount(onramp.id));
+  const entries = await listEntriesByLedgerAccount(session, account_id, names);
   const by_key = new Map(entries.map((entry) => [entry.key, entry]));
   for (const onramp of onramps) {
-    const name = `onramp ${onramp.id} of account ${account_id}`;
-    const fault = checkEvents(ONRAMP_EVENTS, onramp, events_of.get(onramp.id) ?? []);
-    if (fault) return `${name}: ${fault}`;
     for (const expected of expectedEntries(onramp)) {
       const entry = by_key.get(expected.key);
-      if (!entry) return `${name}: the ledger has no entry ${expected.key}`;
+      if (!entry) {
+        return `onramp ${onramp.id} of account ${account_id}: the ledger has no entry ${expected.key}`;
+      }
       const difference = compareEntry(entry, expected);
       if (difference) return difference;
       by_key.delete(expected.key);
@@ -173,3 +134,22 @@ const checkSuspense: Check = async (session, account_id) => {
   if (!row) return null;
   return `deposits ${row.bank_reference}: ${row.account} differs from their open amount`;
 };
+
+/** Compares every onramp with its events, its ledger entries and the deposit that pays it. */
+export const verifyOnramps = inOrder(
+  checkCodes,
+  checkDeposits,
+  checkSuspense,
+  verifyEvented<OnrampRow>(
+    {
+      table: "onramps",
+      name: "onramp",
+      event: "onramp_update",
+      moves: ONRAMP_MOVES,
+      before_events: null,
+      digest: digestFacts,
+      query: "select * from onramps where account_id = $1 and id > $2 order by id limit $3",
+    },
+    checkEntries,
+  ),
+);

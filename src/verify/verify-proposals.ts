@@ -1,7 +1,6 @@
 import { CONFIRMATIONS_NEEDED, type ProposalStatus } from "../approvals/model.ts";
-import type { Session } from "../platform/db/database.ts";
 import { formatDecimal, parseDecimal } from "../platform/money.ts";
-import { eachPage } from "./each-page.ts";
+import { type Check, eachPage } from "./checks.ts";
 
 type Row = {
   id: string;
@@ -11,8 +10,6 @@ type Row = {
   status: ProposalStatus;
 };
 type Entry = { record: string; actor: string; action: string; detail: string };
-
-const PAGE_ROWS = 500;
 
 /** What the audit log must contain for a proposal in this state, besides its creation. */
 const ENDS: Record<ProposalStatus, string | null> = {
@@ -29,18 +26,13 @@ const ENDS: Record<ProposalStatus, string | null> = {
  * Compares proposals with the sealed audit log: the proposal is unchanged, it ended as recorded,
  * and an executed one involved two different members.
  */
-export async function verifyProposals(
-  session: Session,
-  account_id: string,
-): Promise<string | null> {
+export const verifyProposals: Check = async (session, account_id) => {
   let seen = 0;
   const fault = await eachPage<Row>(
-    (above_id) =>
-      session.query<Row>(
-        `select id, kind, record_id, amount_usd, status from proposals
-         where account_id = $1 and id > $2 order by id limit $3`,
-        [account_id, above_id, PAGE_ROWS],
-      ),
+    session,
+    account_id,
+    `select id, kind, record_id, amount_usd, status from proposals
+     where account_id = $1 and id > $2 order by id limit $3`,
     async (rows) => {
       seen += rows.length;
       const entries = await session.query<Entry>(
@@ -64,7 +56,7 @@ export async function verifyProposals(
   return created!.count === BigInt(seen)
     ? null
     : `account ${account_id} has ${seen} proposals, but ${created!.count} were created`;
-}
+};
 
 function faultOf(row: Row, entries: readonly Entry[]): string | null {
   const created = entries.filter(({ action }) => action === "proposal.create");

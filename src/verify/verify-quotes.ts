@@ -10,29 +10,9 @@ import {
   refundSent,
   refundStarted,
 } from "../ledger/postings.ts";
-import type { Session } from "../platform/db/database.ts";
+import { type Check, eachPage, inOrder } from "./checks.ts";
 import { compareEntries } from "./compare-entries.ts";
-import { eachPage } from "./each-page.ts";
-import { type Check, entryName } from "./verify-ledger.ts";
-
-const PAGE_ROWS = 1_000;
-
-/** Compares quotes, deposits and refunds with each other and with the ledger. */
-export const verifyQuotes: Check = async (session, account_id) => {
-  const checks = [
-    checkTotals,
-    checkOwners,
-    checkOrphans,
-    checkDeposits,
-    checkFunding,
-    checkRefunds,
-  ];
-  for (const check of [...checks, checkDepositClearing]) {
-    const fault = await check(session, account_id);
-    if (fault) return fault;
-  }
-  return null;
-};
+import { entryName } from "./verify-ledger.ts";
 
 const checkTotals: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string; is_received: boolean }>(
@@ -132,12 +112,10 @@ const checkOrphans: Check = async (session, account_id) => {
 
 const checkDeposits: Check = (session, account_id) =>
   eachPage<DepositMoney & { id: string }>(
-    (above) =>
-      session.query(
-        `select account_id, id, user_id, chain, tx_id, log_index, token, amount from deposits
-         where account_id = $1 and id > $2 order by id limit $3`,
-        [account_id, above, PAGE_ROWS],
-      ),
+    session,
+    account_id,
+    `select account_id, id, user_id, chain, tx_id, log_index, token, amount from deposits
+     where account_id = $1 and id > $2 order by id limit $3`,
     (rows) => compareEntries(session, account_id, rows.map(depositFinal)),
   );
 
@@ -147,20 +125,8 @@ const checkDeposits: Check = (session, account_id) =>
  */
 const checkFunding: Check = (session, account_id) =>
   eachPage<QuoteMoney & { used: string }>(
-    (above) => listFundedQuotes(session, account_id, above),
-    async (rows) => {
-      const excessive = rows.find((row) => BigInt(row.used) > row.token_amount);
-      if (excessive) {
-        const name = `quote ${excessive.id} of account ${account_id}`;
-        return `${name}: it took ${excessive.used}, more than its amount`;
-      }
-      const expected = rows.map((row) => quoteFunded(row, BigInt(row.used)));
-      return compareEntries(session, account_id, expected);
-    },
-  );
-
-function listFundedQuotes(session: Session, account_id: string, above: string) {
-  return session.query<QuoteMoney & { used: string }>(
+    session,
+    account_id,
     `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain, q.token_amount
          - (select coalesce(sum(o.token_amount), 0)::bigint from offramps o
            where o.account_id = $1 and o.quote_id = q.id and o.status = 'failed'
@@ -172,18 +138,23 @@ function listFundedQuotes(session: Session, account_id: string, above: string) {
          as used
      from quotes q
      where q.account_id = $1 and q.id > $2 and q.funded_at is not null order by q.id limit $3`,
-    [account_id, above, PAGE_ROWS],
+    async (rows) => {
+      const excessive = rows.find((row) => BigInt(row.used) > row.token_amount);
+      if (excessive) {
+        const name = `quote ${excessive.id} of account ${account_id}`;
+        return `${name}: it took ${excessive.used}, more than its amount`;
+      }
+      const expected = rows.map((row) => quoteFunded(row, BigInt(row.used)));
+      return compareEntries(session, account_id, expected);
+    },
   );
-}
 
 const checkRefunds: Check = (session, account_id) =>
   eachPage<RefundMoney & { status: string }>(
-    (above) =>
-      session.query(
-        `select account_id, id, user_id, token, chain, amount, status from refunds
-         where account_id = $1 and id > $2 order by id limit $3`,
-        [account_id, above, PAGE_ROWS],
-      ),
+    session,
+    account_id,
+    `select account_id, id, user_id, token, chain, amount, status from refunds
+     where account_id = $1 and id > $2 order by id limit $3`,
     (rows) => {
       const sent = rows.filter((row) => row.status === "sent");
       const failed = rows.filter((row) => row.status === "failed");
@@ -214,3 +185,9 @@ const checkDepositClearing: Check = async (session, account_id) => {
   const name = `deposit_clearing of account ${account_id}`;
   return `${name} holds ${row.held} ${row.token}, but offramps require ${row.awaited}`;
 };
+
+/** Compares quotes, deposits and refunds with each other and with the ledger. */
+export const verifyQuotes = inOrder(
+  ...[checkTotals, checkOwners, checkOrphans, checkDeposits, checkFunding, checkRefunds],
+  checkDepositClearing,
+);

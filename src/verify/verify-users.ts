@@ -1,16 +1,6 @@
 import { digestKyc, KYC_MOVES, SWIFT_CURRENCIES } from "../kyc/model.ts";
-import type { Session } from "../platform/db/database.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
-import { eachPage } from "./each-page.ts";
-import {
-  checkEvents,
-  type EventedTable,
-  findStrayEvent,
-  listVerifiedEvents,
-} from "./verify-events.ts";
-import type { Check } from "./verify-ledger.ts";
-
-const PAGE_ROWS = 500;
+import { verifyEvented } from "./verify-events.ts";
 
 type Row = {
   account_id: string;
@@ -21,47 +11,29 @@ type Row = {
   sequence: number;
 };
 
-const USER_EVENTS: EventedTable<Row> = {
-  table: "users",
-  name: "user",
-  event: "kyc_update",
-  moves: KYC_MOVES,
-  before_events: "not_started",
-  digest: ({ status, usd, eur, ...row }) =>
-    digestKyc({ ...row, kyc: { general: { status }, usd, eur } }),
-};
-
 /** Compares the KYC of every user, including erased ones, with its events. */
-export const verifyUsers: Check = async (session, account_id) => {
-  const fault = await findStrayEvent(session, account_id, USER_EVENTS);
-  if (fault) return fault;
-  return eachPage<Row>(
-    (above_id) =>
-      session.query<Row>(
-        `select account_id, id, kyc_status as status, sequence,
-           json_build_object('status', kyc_usd_status, 'swift_status', kyc_usd_swift_status) as usd,
-           json_build_object('status', kyc_eur_status, 'swift_status', kyc_eur_swift_status) as eur
-         from users where account_id = $1 and id > $2 order by id limit $3`,
-        [account_id, above_id, PAGE_ROWS],
-      ),
-    (users) => checkPage(session, account_id, users),
-  );
-};
-
-async function checkPage(
-  session: Session,
-  account_id: string,
-  users: readonly Row[],
-): Promise<string | null> {
-  const ids = users.map((user) => user.id);
-  const events = await listVerifiedEvents(session, account_id, ids);
-  const events_of = Map.groupBy(events, (event) => event.record_id);
-  for (const user of users) {
-    const fault = checkEvents(USER_EVENTS, user, events_of.get(user.id) ?? []) ?? checkMap(user);
-    if (fault) return `user ${user.id} of account ${account_id}: ${fault}`;
-  }
-  return null;
-}
+export const verifyUsers = verifyEvented<Row>(
+  {
+    table: "users",
+    name: "user",
+    event: "kyc_update",
+    moves: KYC_MOVES,
+    before_events: "not_started",
+    digest: ({ status, usd, eur, ...row }) =>
+      digestKyc({ ...row, kyc: { general: { status }, usd, eur } }),
+    query: `select account_id, id, kyc_status as status, sequence,
+        json_build_object('status', kyc_usd_status, 'swift_status', kyc_usd_swift_status) as usd,
+        json_build_object('status', kyc_eur_status, 'swift_status', kyc_eur_swift_status) as eur
+      from users where account_id = $1 and id > $2 order by id limit $3`,
+  },
+  async (_session, account_id, users) => {
+    for (const user of users) {
+      const fault = checkMap(user);
+      if (fault) return `user ${user.id} of account ${account_id}: ${fault}`;
+    }
+    return null;
+  },
+);
 
 /** Nothing is cleared beyond what the general status allows, even if the chain is valid. */
 function checkMap(user: Row): string | null {

@@ -7,11 +7,12 @@ import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
+import { inOrder } from "./checks.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
-import { type Check, verifyLedger } from "./verify-ledger.ts";
+import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
 import { verifyProposals } from "./verify-proposals.ts";
@@ -24,16 +25,10 @@ const SEALED_TABLES: readonly SealedTable[] = [
   { ...EVENT_LOG, table: "events" },
 ];
 /** Run after the chains: these find rows that were wrong from the start and not changed since. */
-const CHECKS: readonly Check[] = [
-  verifyLedger,
-  verifyOfframps,
-  verifyOnramps,
-  verifyQuotes,
-  verifyInvoices,
-  verifyProposals,
-  verifyUsers,
-  verifyDeliveries,
-];
+const verifyRecords = inOrder(
+  ...[verifyLedger, verifyOfframps, verifyOnramps, verifyQuotes],
+  ...[verifyInvoices, verifyProposals, verifyUsers, verifyDeliveries],
+);
 
 export type VerifyInput = {
   now: Date;
@@ -101,9 +96,5 @@ export async function findFault(
     const fault = await verifyChain(session, key, sealed, account_id, { now, is_sealer_running });
     if (fault) return fault;
   }
-  for (const check of CHECKS) {
-    const fault = await check(session, account_id);
-    if (fault) return fault;
-  }
-  return null;
+  return verifyRecords(session, account_id);
 }

@@ -8,8 +8,8 @@ import { insertOfframps, updateOfframpRows } from "../../src/offramps/store.ts";
 import type { Session, Transaction } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
+import type { Check } from "../../src/verify/checks.ts";
 import { findFault } from "../../src/verify/verify.ts";
-import type { Check } from "../../src/verify/verify-ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 
 export type Quote = postings.QuoteMoney & { token_fees: bigint };

@@ -1,0 +1,38 @@
+import type { Session } from "../platform/db/database.ts";
+import { FIRST_ID } from "../platform/ids.ts";
+
+/** Checks one account. Returns a sentence about the first wrong row, or null. */
+export type Check = (session: Session, account_id: string) => Promise<string | null>;
+
+const PAGE_ROWS = 500;
+
+/** Runs the checks in order, until one finds an error. */
+export function inOrder(...checks: readonly Check[]): Check {
+  return async (session, account_id) => {
+    for (const check of checks) {
+      const fault = await check(session, account_id);
+      if (fault) return fault;
+    }
+    return null;
+  };
+}
+
+/**
+ * Passes rows to a check page by page, in order of their ids, until it finds an error. In the
+ * query, $1 is the account, $2 the id above which a page begins, $3 the size of a page.
+ */
+export async function eachPage<Row extends { id: string }>(
+  session: Session,
+  account_id: string,
+  query: string,
+  check: (rows: Row[]) => Promise<string | null>,
+): Promise<string | null> {
+  for (let above_id = FIRST_ID; ; ) {
+    const rows = await session.query<Row>(query, [account_id, above_id, PAGE_ROWS]);
+    const last = rows.at(-1);
+    if (!last) return null;
+    const fault = await check(rows);
+    if (fault) return fault;
+    above_id = last.id;
+  }
+}
