@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   access,
   chmod,
@@ -8,7 +7,6 @@ import {
   readdir,
   readFile,
   realpath,
-  rename,
   rm,
   stat,
   unlink,
@@ -16,6 +14,7 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
+import { replaceSecretFile } from "./secret-file.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What the running instance reports to the command line. */
@@ -178,14 +177,7 @@ async function readInfo(directory: string): Promise<InstanceInfo | null> {
 }
 
 async function writeInfo(directory: string, info: InstanceInfo): Promise<void> {
-  const temporary = join(directory, `instance.json.${randomBytes(6).toString("hex")}`);
-  try {
-    const file = await open(temporary, "wx", 0o600);
-    await file.writeFile(`${JSON.stringify(info, null, 2)}\n`).finally(() => file.close());
-    await rename(temporary, join(directory, "instance.json"));
-  } finally {
-    await rm(temporary, { force: true });
-  }
+  replaceSecretFile(join(directory, "instance.json"), `${JSON.stringify(info, null, 2)}\n`);
 }
 
 function ownedBy(directory: string, owner: ProcessIdentity): StartupError {

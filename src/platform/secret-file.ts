@@ -53,7 +53,7 @@ function linkOrCopy(from: string, to: string): void {
 }
 
 /** Without it a power failure could lose the file, and with it all data encrypted with it. */
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   if (process.platform === "win32") return;
   const handle = openSync(directory, "r");
   try {

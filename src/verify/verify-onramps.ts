@@ -27,7 +27,8 @@ async function checkEntries(
     for (const expected of expectedEntries(onramp)) {
       const entry = by_key.get(expected.key);
       if (!entry) {
-        return `onramp ${onramp.id} of account ${account_id}: the ledger has no entry ${expected.key}`;
+        const name = `onramp ${onramp.id} of account ${account_id}`;
+        return `${name}: the ledger has no entry ${expected.key}`;
       }
       const difference = compareEntry(entry, expected);
       if (difference) return difference;

@@ -8,41 +8,55 @@ export type Setting<Value> = {
   meaning: string;
   /** Can also be set as a file name, in a variable that ends in `_FILE`. */
   is_secret?: boolean;
-  /** Returns the value, or throws with the end of a sentence that begins with the name. */
-  read: (text: string) => Value;
+  read: Read<Value>;
 };
 
-export function fail(reason: string): never {
+/** Returns the value, or throws with the end of a sentence that begins with the setting's name. */
+type Read<Value> = (text: string) => Value;
+
+function fail(reason: string): never {
   throw new Error(reason);
 }
 
-/** The text must be a decimal with at most `digits` digits after the point. */
-export function parseMinor(value: string, digits: number): bigint {
-  const { units, scale } = parseDecimal(value)!;
-  return units * powerOfTen(digits - scale);
-}
-
-export function text<Default extends string | null>(
-  name: string,
-  default_text: Default,
-  meaning: string,
-): Setting<string> {
+export function text(name: string, default_text: string, meaning: string): Setting<string> {
   return { name, default_text, meaning, read: (value) => value };
 }
 
-export function optional<Value>(
-  setting: Setting<Value>,
+export function optional<Value = string>(
+  name: string,
   meaning: string,
+  read: Read<Value> = (value) => value as Value,
 ): Setting<Value | undefined> {
-  return { ...setting, meaning };
+  return { name, default_text: null, meaning, read };
 }
 
 /** An optional setting that an operator may store in a file. */
-export function secret<Value>(
-  setting: Setting<Value>,
+export function secret<Value = string>(
+  name: string,
   meaning: string,
+  read?: Read<Value>,
 ): Setting<Value | undefined> {
-  return { ...optional(setting, meaning), is_secret: true };
+  return { ...optional(name, meaning, read), is_secret: true };
+}
+
+export function matching(form: RegExp, reason: string): Read<string> {
+  return (value) => (form.test(value) ? value : fail(reason));
+}
+
+export function urlOf(protocol: RegExp, example: string): Read<string> {
+  return (value) =>
+    protocol.test(URL.parse(value)?.protocol ?? "")
+      ? value
+      : fail(`must be a URL such as ${example}`);
+}
+
+/** A decimal amount in its smallest units; `form` allows at most `digits` after the point. */
+export function minorUnits(form: RegExp, digits: number, reason: string): Read<bigint> {
+  return (value) => {
+    if (!form.test(value)) fail(reason);
+    const { units, scale } = parseDecimal(value)!;
+    return units * powerOfTen(digits - scale);
+  };
 }
 
 export function integer(
@@ -52,15 +66,15 @@ export function integer(
   default_value: number,
   meaning: string,
 ): Setting<number> {
-  return {
-    name,
-    default_text: String(default_value),
-    meaning,
-    read: (value) => {
-      const number = Number(value);
-      const fits = /^\d+$/.test(value) && number >= min && number <= max;
-      return fits ? number : fail(`must be a whole number from ${min} to ${max}`);
-    },
+  const default_text = String(default_value);
+  return { name, default_text, meaning, read: wholeNumber(min, max) };
+}
+
+export function wholeNumber(min: number, max: number): Read<number> {
+  return (value) => {
+    const number = Number(value);
+    const fits = /^\d+$/.test(value) && number >= min && number <= max;
+    return fits ? number : fail(`must be a whole number from ${min} to ${max}`);
   };
 }
 
@@ -81,15 +95,20 @@ export function choice<Value extends string>(
 
 export function networks(name: string, meaning: string): Setting<readonly string[]> {
   const read = (value: string) => {
-    const parts = value
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean);
+    const parts = words(value);
     const wrong = parts.find((part) => !isNetwork(part));
     if (wrong) fail(`must list IP addresses or networks such as 10.0.0.0/8; ${wrong} is neither`);
     return parts;
   };
   return { name, default_text: "", meaning, read };
+}
+
+/** Separated by commas. */
+export function words(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
 }
 
 function isNetwork(text: string): boolean {
@@ -100,15 +119,8 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits_max);
 }
 
-export function key(name: string): Setting<Buffer> {
-  return {
-    name,
-    default_text: null,
-    meaning: "",
-    read: (value) => {
-      // Node ignores characters that are not base64: a key with a typo would become another key.
-      const is_key = /^[A-Za-z0-9+/]{43}=$/.test(value);
-      return is_key ? Buffer.from(value, "base64") : fail("must be 32 bytes in base64");
-    },
-  };
+export function key(text: string): Buffer {
+  // Node ignores characters that are not base64: a key with a typo would become another key.
+  const is_key = /^[A-Za-z0-9+/]{43}=$/.test(text);
+  return is_key ? Buffer.from(text, "base64") : fail("must be 32 bytes in base64");
 }

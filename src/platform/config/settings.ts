@@ -1,14 +1,16 @@
 import {
   choice,
-  fail,
   integer,
   key,
+  matching,
+  minorUnits,
   networks,
   optional,
-  parseMinor,
-  type Setting,
   secret,
   text,
+  urlOf,
+  wholeNumber,
+  words,
 } from "./setting-kinds.ts";
 
 /** Every setting of the program, in one table. docs/reference/settings.md is generated from it. */
@@ -31,7 +33,7 @@ export const SETTINGS = {
       "one. Other commands do not use it.",
   ),
   public_url: optional(
-    text("SLIPROAD_PUBLIC_URL", null, ""),
+    "SLIPROAD_PUBLIC_URL",
     "The public URL of this server; every absolute URL in responses starts with it. Default: " +
       "`http://HOST:PORT`. Live mode requires https.",
   ),
@@ -41,16 +43,9 @@ export const SETTINGS = {
     "Directory for the embedded database, the sandbox's keys and uploaded files.",
   ),
   database_url: secret(
-    {
-      name: "DATABASE_URL",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? "")
-          ? value
-          : fail("must be a URL such as postgres://user:password@host:5432/database"),
-    },
+    "DATABASE_URL",
     "URL of a PostgreSQL 15 to 18 to use instead of the embedded one.",
+    urlOf(/^postgres(ql)?:$/, "postgres://user:password@host:5432/database"),
   ),
   database_connections: integer(
     "SLIPROAD_DATABASE_CONNECTIONS",
@@ -92,81 +87,65 @@ export const SETTINGS = {
     "Requests per second, IP address and process for API calls without a valid key; 0 = no limit.",
   ),
   api_key: secret(
-    {
-      name: "SLIPROAD_API_KEY",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        /^[\x21-\x7e]{20,255}$/.test(value)
-          ? value
-          : fail("must be 20 to 255 printable characters without spaces"),
-    },
+    "SLIPROAD_API_KEY",
     "API key of the first account, used on the first start. Generated and printed if not set.",
+    matching(/^[\x21-\x7e]{20,255}$/, "must be 20 to 255 printable characters without spaces"),
   ),
   admin_email: optional(
-    {
-      name: "SLIPROAD_ADMIN_EMAIL",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        value.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(value)
-          ? value
-          : fail("must be an e-mail address"),
-    },
+    "SLIPROAD_ADMIN_EMAIL",
     "E-mail address of the first person who can sign in. Default: `admin@sliproad.test`.",
+    matching(/^(?=.{1,254}$)[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
   ),
   admin_password: secret(
-    {
-      name: "SLIPROAD_ADMIN_PASSWORD",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        value.length >= 12 && value.length <= 200 ? value : fail("must have 12 to 200 characters"),
-    },
+    "SLIPROAD_ADMIN_PASSWORD",
     "Password of that person, used on the first start. Generated and printed if not set.",
+    matching(/^.{12,200}$/s, "must have 12 to 200 characters"),
   ),
   encryption_key: secret(
-    key("SLIPROAD_ENCRYPTION_KEY"),
+    "SLIPROAD_ENCRYPTION_KEY",
     "Master key for personal data: 32 bytes, base64. Sandbox generates one in the data " +
       "directory; live mode does not start without it.",
+    key,
   ),
   encryption_key_previous: secret(
-    key("SLIPROAD_ENCRYPTION_KEY_PREVIOUS"),
+    "SLIPROAD_ENCRYPTION_KEY_PREVIOUS",
     "The previous master key; needed until `sliproad keys rotate-encryption` has finished.",
+    key,
   ),
   kms_command: optional(
-    text("SLIPROAD_KMS_COMMAND", null, ""),
+    "SLIPROAD_KMS_COMMAND",
     "Path of a program that asks a key management service to wrap and unwrap keys; the master " +
       "key then never leaves that service. Replaces SLIPROAD_ENCRYPTION_KEY.",
   ),
   signing_key: secret(
-    key("SLIPROAD_SIGNING_KEY"),
+    "SLIPROAD_SIGNING_KEY",
     "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox generates one in the " +
       "data directory; live mode does not start without it.",
+    key,
   ),
   catalogue_file: optional(
-    text("SLIPROAD_CATALOGUE_FILE", null, ""),
+    "SLIPROAD_CATALOGUE_FILE",
     "JSON file that overrides rails, required fields, minimums and blocked countries.",
   ),
   fees_file: optional(
-    text("SLIPROAD_FEES_FILE", null, ""),
+    "SLIPROAD_FEES_FILE",
     "JSON file that overrides the fees: basis points and a flat part in usd for local, swift and " +
       "wire, basis points for onramp.",
   ),
   market_risk_file: optional(
-    text("SLIPROAD_MARKET_RISK_FILE", null, ""),
+    "SLIPROAD_MARKET_RISK_FILE",
     'JSON file with spreads and maximums of the exposure, `{ "spread_basis_points": ' +
       '{ "default": 10, "eur": 5 }, "exposure_max_usd": { "default": "250000" } }`. A currency ' +
       "above its maximum is not quoted. Without the file there are none.",
   ),
   rates_file: optional(
-    text("SLIPROAD_RATES_FILE", null, ""),
+    "SLIPROAD_RATES_FILE",
     'JSON file with rates, `{ "as_of": "2026-11-15T09:00:00Z", "rates": { "eur": "0.86" } }`: ' +
       "units for one token. Read again every minute. Without `as_of`, which live mode requires, " +
       "its rates never expire.",
   ),
   rates_url: optional(
-    text("SLIPROAD_RATES_URL", null, ""),
+    "SLIPROAD_RATES_URL",
     "URL of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, " +
       "read every 15 minutes. Live mode requires this or a file; sandbox has a built-in table.",
   ),
@@ -178,12 +157,12 @@ export const SETTINGS = {
     "Maximum age of rates for new quotes. With the default, daily rates stay valid over a weekend.",
   ),
   token_rates_file: optional(
-    text("SLIPROAD_TOKEN_RATES_FILE", null, ""),
+    "SLIPROAD_TOKEN_RATES_FILE",
     'JSON file with the tokens\' own rates in usd, `{ "as_of": "2026-11-15T09:00:00Z", "rates": ' +
       '{ "usdc": "0.9998" } }`. Read again every minute. Without it, one token is one usd.',
   ),
   token_rates_url: optional(
-    text("SLIPROAD_TOKEN_RATES_URL", null, ""),
+    "SLIPROAD_TOKEN_RATES_URL",
     "URL of the tokens' own rates, in the same format as the file, read every minute.",
   ),
   token_rates_max_age_minutes: integer(
@@ -223,25 +202,14 @@ export const SETTINGS = {
       "to webhook and document URLs can reach although they are private. In sandbox, loopback " +
       "needs no entry while HOST is loopback and neither SLIPROAD_PUBLIC_URL nor " +
       "SLIPROAD_TRUSTED_PROXIES is set.",
-    read: (value: string) =>
-      value
-        .split(",")
-        .map((part) => part.trim())
-        .filter(Boolean),
+    read: words,
   },
   outbound_proxy: secret(
-    {
-      name: "SLIPROAD_OUTBOUND_PROXY",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        /^https?:$/.test(URL.parse(value)?.protocol ?? "")
-          ? value
-          : fail("must be a URL such as http://user:password@proxy.internal:3128"),
-    },
+    "SLIPROAD_OUTBOUND_PROXY",
     "An HTTP proxy for requests to webhook and document URLs. Sliproad sends it (CONNECT) the IP " +
       "address that Sliproad resolved and checked, never a name. Other proxy variables are " +
       "ignored.",
+    urlOf(/^https?:$/, "http://user:password@proxy.internal:3128"),
   ),
   documents: choice(
     "SLIPROAD_DOCUMENTS",
@@ -263,11 +231,8 @@ export const SETTINGS = {
     meaning:
       "Maximum shortfall of a deposit, in tokens; never more than a tenth of the quote's " +
       "fees. The difference is posted to `short_deposits`.",
-    read: (value) =>
-      /^\d{1,6}(\.\d{1,6})?$/.test(value)
-        ? parseMinor(value, 6)
-        : fail("must be an amount of tokens such as 0.01"),
-  } satisfies Setting<bigint>,
+    read: minorUnits(/^\d{1,6}(\.\d{1,6})?$/, 6, "must be an amount of tokens such as 0.01"),
+  },
   bank_horizon_hours: integer(
     "SLIPROAD_BANK_HORIZON_HOURS",
     1,
@@ -276,24 +241,18 @@ export const SETTINGS = {
     "How long a payout may stay unanswered by the bank before the operator is notified.",
   ),
   approval_above_usd: optional(
-    {
-      name: "SLIPROAD_APPROVAL_ABOVE_USD",
-      default_text: null,
-      meaning: "",
-      read: (value) =>
-        /^\d{1,13}(\.\d{1,2})?$/.test(value)
-          ? parseMinor(value, 2)
-          : fail("must be an amount in usd such as 10000 or 2500.50"),
-    },
+    "SLIPROAD_APPROVAL_ABOVE_USD",
     "The approval amount: what moves more than this amount in usd, alone or with what moved " +
       "without approval in 24 hours, needs two-person approval on `/dashboard/proposals`: " +
       "execute, fund, refunds, re-routes and decisions on deposits; document reviews alone. " +
       "0 = always. Default: no limit in sandbox, 10000 in live mode.",
+    minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 10000 or 2500.50"),
   ),
   cooling_off_hours: optional(
-    { ...integer("SLIPROAD_COOLING_OFF_HOURS", 0, 720, 0, ""), default_text: null },
+    "SLIPROAD_COOLING_OFF_HOURS",
     "How long a new refund address or payment detail receives a refund, a re-route or money " +
       "from a balance only with approval. Default: 0 in sandbox, 24 in live mode.",
+    wholeNumber(0, 720),
   ),
   event_retention_days: integer(
     "SLIPROAD_EVENT_RETENTION_DAYS",
@@ -310,7 +269,7 @@ export const SETTINGS = {
     "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
   ),
   metrics_token: secret(
-    text("SLIPROAD_METRICS_TOKEN", null, ""),
+    "SLIPROAD_METRICS_TOKEN",
     "Bearer token for `/metrics`. Without it, only direct requests from this machine are " +
       "answered, in live mode none.",
   ),

@@ -4,7 +4,6 @@ import {
   chown,
   lchown,
   mkdir,
-  open,
   readdir,
   readFile,
   realpath,
@@ -13,6 +12,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { replaceSecretFile, syncDirectory } from "../secret-file.ts";
 import { StartupError } from "../startup-error.ts";
 import {
   type Binaries,
@@ -93,7 +93,8 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
           `or set SLIPROAD_DATA_DIR to another directory.`,
       );
     });
-    await syncDirectory(parent);
+    // Otherwise a power failure could undo the rename, and lose a database in use.
+    syncDirectory(parent);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -123,9 +124,7 @@ export async function keepPassword(data_dir: string, cluster: Cluster): Promise<
     );
   }
   const password = randomBytes(24).toString("base64url");
-  const temporary = `${path}.${randomBytes(6).toString("hex")}`;
-  await writeFile(temporary, `${password}\n`, { mode: 0o600, flag: "wx", flush: true });
-  await rename(temporary, path);
+  replaceSecretFile(path, `${password}\n`);
   return password;
 }
 
@@ -219,13 +218,6 @@ function runInitdb(binaries: Binaries, user: ServerUser | null, args: string[][]
 
 function initFailure(reason: string): StartupError {
   return new StartupError(`PostgreSQL could not create the database (${reason.trim()}).`);
-}
-
-/** Without it a power failure could undo the rename, and lose a database in use. */
-async function syncDirectory(directory: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const handle = await open(directory, "r");
-  await handle.sync().finally(() => handle.close());
 }
 
 function absentIsNull(error: unknown): null {
