@@ -27,17 +27,13 @@ export function createPaymentDetails(
     name: "create-payment-details",
     rows: () => 1,
     load: async (tx, commands) => {
-      const users = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
-      }));
-      const subjects = users.map(({ account_id, user_id }) => ({
-        account_id,
+      const users = commands.map(({ account_id, input: { user_id } }) => ({
+        ...{ account_id, user_id },
         subject_id: user_id,
       }));
       const [kycs, keys] = await Promise.all([
         lockKycs(tx, users),
-        keyring.openSubjects(tx, subjects),
+        keyring.openSubjects(tx, users),
       ]);
       return { kycs, keys };
     },

@@ -23,22 +23,15 @@ export function deactivatePaymentDetails(
     name: "deactivate-payment-details",
     rows: () => 1,
     load: async (tx, commands) => {
-      const subjects = commands.map(({ account_id, input }) => ({
-        account_id,
-        subject_id: input.user_id,
-      }));
-      const users_of = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
+      const wanted = commands.map(({ account_id, input: { id, user_id } }) => ({
+        ...{ account_id, id, user_id },
+        subject_id: user_id,
       }));
       const [users, rows, keys] = await Promise.all([
         // A cached key may belong to a person erased in the meantime.
-        lockKycs(tx, users_of),
-        lockPaymentDetails(
-          tx,
-          commands.map(({ account_id, input }) => ({ account_id, id: input.id })),
-        ),
-        keyring.openSubjects(tx, subjects),
+        lockKycs(tx, wanted),
+        lockPaymentDetails(tx, wanted),
+        keyring.openSubjects(tx, wanted),
       ]);
       const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
       return { users, details, keys };

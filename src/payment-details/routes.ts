@@ -17,6 +17,7 @@ import {
   renderRequirements,
   renderValidation,
 } from "./render.ts";
+import { SAMPLE_PAYMENT_DETAIL } from "./sample.ts";
 import {
   PaymentDetailAnswer,
   PaymentDetailBody,
@@ -46,20 +47,7 @@ const CREATE_ERRORS = [
   "not_yet_passed_kyc_kyb",
   "not_approved_for_payout_rail",
 ] as const;
-const EXAMPLE = {
-  payment_detail: {
-    account_name: "Maria Sample",
-    currency: "eur",
-    iban: "DE89370400440532013000",
-    bank_name: "Sample Bank",
-    beneficiary_type: "individual",
-    date_of_birth: "21/04/1988",
-    address_line1: "12 Sample Street",
-    city: "Lisbon",
-    postal_code: "1100-148",
-    country: "PT",
-  },
-};
+const EXAMPLE = { payment_detail: SAMPLE_PAYMENT_DETAIL };
 
 export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDeps): void {
   addCreate(addRoute, deps);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isSliproadError, type Offramp, type Sliproad } from "../../../sdk/src/index.ts";
 import { SAMPLE_PDF } from "../../partners/documents/sample-pdf.ts";
+import { SAMPLE_PAYMENT_DETAIL } from "../../payment-details/sample.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { onInterruption } from "../interruption.ts";
 import { openApp, quietApp, quietAppsAt } from "./app.ts";
@@ -41,7 +42,7 @@ export type Proof = {
 
 type Batch = { user_id: string; quote_id: string; offramps: Offramp[] };
 
-const CURRENCY = "eur";
+const CURRENCY = SAMPLE_PAYMENT_DETAIL.currency;
 const CHAIN = "polygon";
 const WAIT_MAX_MS = 15_000;
 const ASK_MS = 100;
@@ -120,19 +121,7 @@ async function createUser({ sliproad, runStep }: StoryDeps): Promise<string> {
 
 /** If KYC is already required here, shows the refusal and approves the user at once. */
 async function createBankAccount(deps: StoryDeps, user_id: string) {
-  const create = () =>
-    deps.sliproad.paymentDetails.create(user_id, {
-      account_name: "Maria Sample",
-      currency: CURRENCY,
-      iban: "DE89370400440532013000",
-      bank_name: "Sample Bank",
-      beneficiary_type: "individual",
-      date_of_birth: "21/04/1988",
-      address_line1: "12 Sample Street",
-      city: "Lisbon",
-      postal_code: "1100-148",
-      country: "PT",
-    });
+  const create = () => deps.sliproad.paymentDetails.create(user_id, SAMPLE_PAYMENT_DETAIL);
   const title = "Create the payment detail: the bank account to pay";
   const first = await deps.runStep(title, async () => {
     const detail = await nullIfNotApproved(create);

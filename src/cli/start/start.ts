@@ -13,18 +13,15 @@ import { greetingLines, readyFacts } from "./greeting.ts";
 type Parts = { api: boolean; worker: boolean };
 
 export function addStartCommands(program: Command): void {
-  program
-    .command("start")
-    .description("run Sliproad: embedded PostgreSQL (unless DATABASE_URL is set), API and worker")
-    .action((options: JsonOption) => run({ api: true, worker: true }, options));
-  program
-    .command("api")
-    .description("run only the API; needs DATABASE_URL")
-    .action((options: JsonOption) => run({ api: true, worker: false }, options));
-  program
-    .command("worker")
-    .description("run only the worker; needs DATABASE_URL")
-    .action((options: JsonOption) => run({ api: false, worker: true }, options));
+  const add = (name: string, parts: Parts, description: string) =>
+    program
+      .command(name)
+      .description(description)
+      .action((options: JsonOption) => run(parts, options));
+  const whole = "run Sliproad: embedded PostgreSQL (unless DATABASE_URL is set), API and worker";
+  add("start", { api: true, worker: true }, whole);
+  add("api", { api: true, worker: false }, "run only the API; needs DATABASE_URL");
+  add("worker", { api: false, worker: true }, "run only the worker; needs DATABASE_URL");
 }
 
 async function run(parts: Parts, options: JsonOption): Promise<void> {
@@ -88,24 +85,21 @@ type Home = {
 };
 
 async function openHome(config: Config, is_whole: boolean): Promise<Home> {
-  const never = new Promise<never>(() => {});
-  if (!config.database_url) {
-    const { url, claim, postgres } = await startOwn(config);
-    const close: Home["close"] = async ({ has_died }) => {
-      await postgres.stop();
-      if (!has_died) await claim.release();
-    };
-    return { url, notice: postgres.notice, lost: postgres.exited, write: claim.write, close };
-  }
-  const url = config.database_url;
-  if (!is_whole) {
-    return { url, notice: null, lost: never, write: async () => {}, close: async () => {} };
-  }
-  const claim = await claimDataDir(config.data_dir);
+  const external = {
+    url: config.database_url ?? "",
+    notice: null,
+    lost: new Promise<never>(() => {}),
+  };
+  if (!is_whole) return { ...external, write: async () => {}, close: async () => {} };
+  const own = config.database_url ? null : await startOwn(config);
+  const claim = own?.claim ?? (await claimDataDir(config.data_dir));
   const close: Home["close"] = async ({ has_died }) => {
+    await own?.postgres.stop();
     if (!has_died) await claim.release();
   };
-  return { url, notice: null, lost: never, write: claim.write, close };
+  if (!own) return { ...external, write: claim.write, close };
+  const { notice, exited: lost } = own.postgres;
+  return { url: own.url, notice, lost, write: claim.write, close };
 }
 
 type Service = {

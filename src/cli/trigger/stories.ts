@@ -5,6 +5,7 @@ import { STATUS_AFTER } from "../../invoices/model.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../../offramps/model.ts";
 import { ONRAMP_STATUSES } from "../../onramps/model.ts";
 import { PAYMENT_DETAIL_STATUSES } from "../../payment-details/model.ts";
+import { SAMPLE_PAYMENT_DETAIL } from "../../payment-details/sample.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { KYC_STATUSES } from "../../users/model.ts";
 import type { ApiClient } from "../api-client.ts";
@@ -223,17 +224,6 @@ function createUser(api: ApiClient): Promise<string> {
 function createPaymentDetail(api: ApiClient, user_id: string): Promise<string> {
   const path = `/users/${user_id}/payment_details`;
   return api.ask<string>(({ payment_detail }) => payment_detail.id, "POST", path, {
-    payment_detail: {
-      account_name: "Maria Sample",
-      currency: "eur",
-      iban: "DE89370400440532013000",
-      bank_name: "Sample Bank",
-      beneficiary_type: "individual",
-      date_of_birth: "21/04/1988",
-      address_line1: "12 Sample Street",
-      city: "Lisbon",
-      postal_code: "1100-148",
-      country: "PT",
-    },
+    payment_detail: SAMPLE_PAYMENT_DETAIL,
   });
 }
