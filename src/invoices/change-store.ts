@@ -1,5 +1,5 @@
-import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
 import { type InvoiceKey, inputPlace, sealJson } from "./store.ts";
@@ -25,17 +25,13 @@ export function insertChanges(tx: Transaction, changes: readonly RecordedChange[
         ? null
         : seal(key, 1, bodyPlace(invoice.account_id, change.id), Buffer.from(other_body)),
   }));
-  tx.write(
-    `insert into invoice_changes (account_id, invoice_id, sequence, id, name, from_status,
-       to_status, actor_account_id, input, change_key, facts, other_body, at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[],
-       $7::text[], $8::uuid[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[],
-       $13::timestamptz[])`,
-    [
-      ...columnsOf(rows, "account_id", "invoice_id", "sequence", "id", "name", "from_status"),
-      ...columnsOf(rows, "to_status", "actor_account_id", "input", "change_key", "facts"),
-      ...columnsOf(rows, "other_body", "at"),
-    ],
+  insertRows(
+    tx,
+    "invoice_changes",
+    `account_id uuid, invoice_id uuid, sequence int, id uuid, name text, from_status text,
+     to_status text, actor_account_id uuid, input bytea, change_key bytea, facts bytea,
+     other_body bytea, at timestamptz`,
+    rows,
   );
 }
 
@@ -54,15 +50,9 @@ export async function findChangeByKey(
 }
 
 /** A change that the other party has not received yet. */
-export type UnsyncedChange = {
-  id: string;
-  sequence: number;
-  name: InvoiceChange["name"];
-  from_status: InvoiceChange["from_status"];
-  to_status: InvoiceChange["to_status"];
+type UnsyncedChange = Omit<InvoiceChange, "actor_account_id" | "input"> & {
   facts: Buffer;
   body: string | null;
-  at: Date;
 };
 
 /** Up to the version of the invoice that was read; later changes are not listed. */
@@ -88,14 +78,10 @@ export async function listUnsynced(
 
 export function insertRequestIds(
   tx: Transaction,
-  entries: readonly { request_id: string; account_id: string; id: string }[],
+  entries: readonly { request_id: string; account_id: string; invoice_id: string }[],
 ): void {
-  if (entries.length === 0) return;
-  tx.write(
-    `insert into invoice_request_ids (request_id, account_id, invoice_id)
-     select * from unnest($1::text[], $2::uuid[], $3::uuid[])`,
-    columnsOf(entries, "request_id", "account_id", "id"),
-  );
+  const columns = "request_id text, account_id uuid, invoice_id uuid";
+  insertRows(tx, "invoice_request_ids", columns, entries);
 }
 
 /** The invoice that has, or once had, this requestId. */
@@ -112,14 +98,9 @@ export async function findRequest(
 
 export function insertLinks(
   tx: Transaction,
-  links: readonly (InvoiceKey & { token_hash: Buffer })[],
+  links: readonly { token_hash: Buffer; account_id: string; invoice_id: string }[],
 ): void {
-  if (links.length === 0) return;
-  tx.write(
-    `insert into invoice_links (token_hash, account_id, invoice_id)
-     select * from unnest($1::bytea[], $2::uuid[], $3::uuid[])`,
-    columnsOf(links, "token_hash", "account_id", "id"),
-  );
+  insertRows(tx, "invoice_links", "token_hash bytea, account_id uuid, invoice_id uuid", links);
 }
 
 export async function findLink(

@@ -1,24 +1,14 @@
+import type { Static } from "typebox";
 import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
 import { parseJsonBody } from "../platform/http/json-body.ts";
+import type { Sound } from "../platform/http/sound.ts";
 import { isId } from "../platform/ids.ts";
 import { parseTime } from "./check-invoice.ts";
 import type { ViewFilter, ViewPage } from "./counterparty/view-store.ts";
 import { searchedWords } from "./links.ts";
-import { INVOICE_STATUSES, type InvoiceFormat, type PartyRole } from "./model.ts";
-
-type InvoiceListInput = {
-  take?: number;
-  skip?: number;
-  starting_after?: string;
-  search?: string;
-  "status[]"?: string | readonly (string | undefined)[];
-  status?: string | readonly (string | undefined)[];
-  creationDateRange?: string;
-  updatedSince?: string;
-  variant?: InvoiceFormat;
-  filterBy?: "sent" | "received";
-};
+import { INVOICE_STATUSES, type PartyRole } from "./model.ts";
+import type { InvoiceListQuery } from "./schemas.ts";
 
 const TAKE_DEFAULT = 25;
 const DAY_LENGTH = "2026-11-15".length;
@@ -29,7 +19,7 @@ const ROLES: Record<string, PartyRole> = { sent: "seller", received: "buyer" };
 
 /** Checks the filters of a list; reports all problems at once. */
 export function checkList(
-  query: InvoiceListInput,
+  query: Sound<Static<typeof InvoiceListQuery>>,
   index_key: Buffer,
   account_id: string,
   now: Date,

@@ -248,7 +248,7 @@ export function recordInvoices(
     tx,
     created.map(({ invoice: { account_id, id } }) => {
       const token = linkToken(index_key, { account_id, id });
-      return { account_id, id, token_hash: hashLinkToken(index_key, token) };
+      return { account_id, invoice_id: id, token_hash: hashLinkToken(index_key, token) };
     }),
   );
   recordHistory(

@@ -10,6 +10,7 @@ import { newRequestId } from "./links.ts";
 import {
   type ChangeName,
   digestFacts,
+  type InvoiceChange,
   type InvoiceStatus,
   isIssued,
   type KeyedInvoice,
@@ -85,7 +86,10 @@ export function recordHistory(
     tx,
     changes
       .filter(({ change }) => change.name === "create" || change.name === "c2fPaymentFailed")
-      .map(({ invoice }) => ({ ...invoice, request_id: invoice.request_id! })),
+      .map(({ invoice: { account_id, id, request_id } }) => ({
+        ...{ account_id, invoice_id: id },
+        request_id: request_id!,
+      })),
   );
   recordEvents(
     tx,
@@ -127,27 +131,26 @@ export function eventName(change: {
 
 function ownEvent(renderer: InvoiceRenderer, entry: ChangedInvoice): NewEvent[] {
   const { invoice, change, key } = entry;
+  const role = ownRole(invoice.format);
+  const audience = { role, app_id: invoice.app_id, counterpart_account_id: invoice.shared_with };
+  return toEvents(invoice, change, audience, {
+    account_id: invoice.account_id,
+    key,
+    facts: digestFacts(invoice),
+    body: renderer.event(change, entry, role),
+  });
+}
+
+/** The event of a change for one party; none if the change is not reported. */
+export function toEvents(
+  { id: record_id }: { id: string },
+  change: Pick<InvoiceChange, "id" | "sequence" | "name" | "from_status" | "to_status">,
+  audience: Omit<NonNullable<NewEvent["invoice"]>, "change_id">,
+  party: Pick<NewEvent, "account_id" | "key" | "facts" | "body">,
+): NewEvent[] {
   const name = eventName(change);
   if (!name) return [];
-  const role = ownRole(invoice.format);
-  return [
-    {
-      account_id: invoice.account_id,
-      name,
-      record_id: invoice.id,
-      sequence: change.sequence,
-      from_status: change.from_status,
-      to_status: change.to_status,
-      facts: digestFacts(invoice),
-      subject_id: null,
-      key,
-      body: renderer.event(change, entry, role),
-      invoice: {
-        change_id: change.id,
-        role,
-        app_id: invoice.app_id,
-        counterpart_account_id: invoice.shared_with,
-      },
-    },
-  ];
+  const { id: change_id, sequence, from_status, to_status } = change;
+  const moved = { name, record_id, sequence, from_status, to_status };
+  return [{ ...party, ...moved, subject_id: null, invoice: { change_id, ...audience } }];
 }

@@ -1,5 +1,6 @@
 import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Invoice, InvoiceChange, KeyedInvoice } from "./model.ts";
@@ -94,24 +95,15 @@ function toChange(row: ChangeRow, key: Buffer): InvoiceChange {
 }
 
 export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
-  const rows = entries.map(toRow);
-  tx.write(
-    `insert into invoices (account_id, id, format, status, request_id, number_index, currency,
-       total, total_without_tax, creation_date, due_at, document, party_index, shared_with,
-       shared_from, next_occurrence_at, template_id, occurrence, app_id, sequence, created_at,
-       updated_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[],
-       $6::bytea[], $7::text[], $8::bigint[], $9::bigint[], $10::timestamptz[],
-       $11::timestamptz[], $12::bytea[], $13::bytea[], $14::uuid[], $15::int[],
-       $16::timestamptz[], $17::uuid[], $18::int[], $19::uuid[], $20::int[], $21::timestamptz[],
-       $22::timestamptz[])`,
-    [
-      ...columnsOf(rows, "account_id", "id", "format", "status", "request_id", "number_index"),
-      ...columnsOf(rows, "currency", "total", "total_without_tax", "creation_date", "due_at"),
-      ...columnsOf(rows, "document", "party_index", "shared_with", "shared_from"),
-      ...columnsOf(rows, "next_occurrence_at", "template_id", "occurrence", "app_id", "sequence"),
-      ...columnsOf(rows, "created_at", "updated_at"),
-    ],
+  insertRows(
+    tx,
+    "invoices",
+    `account_id uuid, id uuid, format text, status text, request_id text, number_index bytea,
+     currency text, total bigint, total_without_tax bigint, creation_date timestamptz,
+     due_at timestamptz, document bytea, party_index bytea, shared_with uuid, shared_from int,
+     next_occurrence_at timestamptz, template_id uuid, occurrence int, app_id uuid, sequence int,
+     created_at timestamptz, updated_at timestamptz`,
+    entries.map(toRow),
   );
 }
 

@@ -1,5 +1,6 @@
 import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -86,18 +87,12 @@ export function insertPaymentDetails(
       order: `${detail.account_id} ${detail.user_id}`,
     }))
     .sort((a, b) => (a.order < b.order ? -1 : 1));
-  tx.write(
-    `insert into payment_details (account_id, id, user_id, currency, rails, beneficiary_type,
-       status, details, created_at, updated_at)
-     select *, created_at
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
-       $7::text[], $8::bytea[], $9::timestamptz[])
-       as t (account_id, id, user_id, currency, rails, beneficiary_type, status, details,
-         created_at)`,
-    [
-      ...columnsOf(rows, "account_id", "id", "user_id", "currency", "rails", "beneficiary_type"),
-      ...columnsOf(rows, "status", "details", "created_at"),
-    ],
+  insertRows(
+    tx,
+    "payment_details",
+    `account_id uuid, id uuid, user_id uuid, currency text, rails text, beneficiary_type text,
+     status text, details bytea, created_at timestamptz, updated_at timestamptz`,
+    rows,
   );
 }
 

@@ -1,13 +1,13 @@
-import { type NewEvent, recordEvents } from "../../events/record-events.ts";
+import { recordEvents } from "../../events/record-events.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { listUnsynced, type UnsyncedChange } from "../change-store.ts";
+import { listUnsynced } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import { wordsOf } from "../links.ts";
 import { type KeyedInvoice, otherRole, ownRole } from "../model.ts";
-import { eventName } from "../record-changes.ts";
+import { toEvents } from "../record-changes.ts";
 import { findInvoices, openInvoices } from "../store.ts";
 import {
   insertViews,
@@ -76,38 +76,11 @@ async function notifyParty(
   }
   const unpaid = changes.findLast((change) => change.name === "markUnpaid");
   if (unpaid) updateFreedOfSent(tx, [{ account_id, id: invoice.id, at: unpaid.at }]);
-  const events = changes.flatMap((change) =>
-    toEvent(entry, change, { account_id, role, key: keys.get(account_id)! }),
+  // The app that created the invoice belongs to the owner, and is notified there.
+  const audience = { role, app_id: null, counterpart_account_id: invoice.account_id };
+  const key = keys.get(account_id)!;
+  const events = changes.flatMap(({ body, facts, ...change }) =>
+    body === null ? [] : toEvents(invoice, change, audience, { account_id, key, facts, body }),
   );
   recordEvents(tx, events, now);
-}
-
-function toEvent(
-  { invoice }: KeyedInvoice,
-  change: UnsyncedChange,
-  reader: { account_id: string; role: NonNullable<NewEvent["invoice"]>["role"]; key: Buffer },
-): NewEvent[] {
-  const name = eventName(change);
-  if (!name || change.body === null) return [];
-  return [
-    {
-      account_id: reader.account_id,
-      name,
-      record_id: invoice.id,
-      sequence: change.sequence,
-      from_status: change.from_status,
-      to_status: change.to_status,
-      facts: change.facts,
-      subject_id: null,
-      key: reader.key,
-      body: change.body,
-      invoice: {
-        change_id: change.id,
-        role: reader.role,
-        // The app that created the invoice belongs to the owner, and is notified there.
-        app_id: null,
-        counterpart_account_id: invoice.account_id,
-      },
-    },
-  ];
 }

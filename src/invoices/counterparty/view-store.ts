@@ -1,5 +1,6 @@
 import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { insertRows } from "../../platform/db/insert-rows.ts";
 import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 
@@ -83,16 +84,13 @@ export function insertViews(tx: Transaction, views: readonly NewView[]): void {
     owner_account_id: invoice.account_id,
     ...view,
   }));
-  tx.write(
-    `insert into invoice_views (account_id, id, owner_account_id, role, format, status,
-       creation_date, due_at, sequence, updated_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
-       $7::timestamptz[], $8::timestamptz[], $9::int[], $10::timestamptz[])
-     on conflict do nothing`,
-    [
-      ...columnsOf(rows, "account_id", "id", "owner_account_id", "role", "format", "status"),
-      ...columnsOf(rows, "creation_date", "due_at", "sequence", "updated_at"),
-    ],
+  insertRows(
+    tx,
+    "invoice_views",
+    `account_id uuid, id uuid, owner_account_id uuid, role text, format text, status text,
+     creation_date timestamptz, due_at timestamptz, sequence int, updated_at timestamptz`,
+    rows,
+    "on conflict do nothing",
   );
 }
 
@@ -164,13 +162,8 @@ export function insertWords(
   tx: Transaction,
   words: readonly { account_id: string; word: Buffer; invoice_id: string }[],
 ): void {
-  if (words.length === 0) return;
-  tx.write(
-    `insert into invoice_words (account_id, word, invoice_id)
-     select * from unnest($1::uuid[], $2::bytea[], $3::uuid[])
-     on conflict do nothing`,
-    columnsOf(words, "account_id", "word", "invoice_id"),
-  );
+  const columns = "account_id uuid, word bytea, invoice_id uuid";
+  insertRows(tx, "invoice_words", columns, words, "on conflict do nothing");
 }
 
 export type ViewFilter = {

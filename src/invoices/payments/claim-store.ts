@@ -1,6 +1,7 @@
 import type { Chain } from "../../catalogue/chains.ts";
 import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { insertRows } from "../../platform/db/insert-rows.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 import type { PaymentClaim } from "./claim-model.ts";
@@ -8,12 +9,9 @@ import type { PaymentClaim } from "./claim-model.ts";
 const COLUMNS = "account_id, invoice_id, chain, tx_id, expires_at";
 
 export function insertClaims(tx: Transaction, claims: readonly PaymentClaim[]): void {
-  if (claims.length === 0) return;
-  tx.write(
-    `insert into invoice_claims (${COLUMNS})
-     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
-    columnsOf(claims, "account_id", "invoice_id", "chain", "tx_id", "expires_at"),
-  );
+  const columns =
+    "account_id uuid, invoice_id uuid, chain text, tx_id text, expires_at timestamptz";
+  insertRows(tx, "invoice_claims", columns, claims);
 }
 
 export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void {

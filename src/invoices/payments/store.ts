@@ -1,5 +1,5 @@
-import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { insertRows } from "../../platform/db/insert-rows.ts";
 import type { InvoiceKey } from "../store.ts";
 
 export type StepKind = "funded" | "rerouted" | "sent" | "bounced" | "failed";
@@ -18,10 +18,12 @@ export function insertPaymentSteps(
   steps: readonly PaymentStep[],
   now: Date,
 ): void {
-  tx.write(
-    `insert into invoice_payment_steps (account_id, offramp_id, step, invoice_id, kind, created_at)
-     select *, $6 from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[])`,
-    [...columnsOf(steps, "account_id", "offramp_id", "step", "invoice_id", "kind"), now],
+  insertRows(
+    tx,
+    "invoice_payment_steps",
+    `account_id uuid, offramp_id uuid, step int, invoice_id uuid, kind text,
+     created_at timestamptz`,
+    steps.map((step) => ({ ...step, created_at: now })),
   );
 }
 
