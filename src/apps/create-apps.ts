@@ -1,7 +1,8 @@
 import { recordAudit } from "../accounts/audit.ts";
+import { lockControls } from "../accounts/controls-store.ts";
 import type { By } from "../accounts/model.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
@@ -18,36 +19,49 @@ import {
   WELL,
 } from "./model.ts";
 import { type AppOutcome, renderOutcome } from "./render.ts";
-import { insertApp } from "./store.ts";
+import { countApps, insertApp } from "./store.ts";
 import { makeWebhookSecret } from "./webhook-secrets.ts";
 
+/** Each of them may receive every event of the account. */
+const APPS_PER_ACCOUNT_MAX = 50;
+const TOO_MANY: Problem = {
+  field: "app",
+  code: "limit_exceeded",
+  message:
+    `The account has ${APPS_PER_ACCOUNT_MAX} applications; ` +
+    "delete one that is no longer used, then create this one.",
+};
+
+type Loaded = { owners: Owners; counts: Map<string, number> };
 type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
 
 /** Creates applications; the response is the only place where their secrets appear. */
 export function createApps(
   keyring: Keyring,
   index_key: Buffer,
-): UseCase<AppRequest, Owners, AppOutcome> {
+): UseCase<AppRequest, Loaded, AppOutcome> {
   const decideOne = (
-    owners: Owners,
-    command: Command<AppRequest>,
+    { owners, counts }: Loaded,
+    { account_id, input }: Command<AppRequest>,
     now: Date,
   ): Verdict<AppOutcome> => {
-    const { fields, problems } = command.input;
+    const problems = [...input.problems, ...takePlace(counts, account_id)];
     if (problems.length > 0) return { refusal: Refusal.of(problems) };
-    const output = newApp(owners.get(command.account_id)!, index_key, fields, now);
+    const output = newApp(owners.get(account_id)!, index_key, input.fields, now);
     return { output, subject: null };
   };
   return {
     name: "create-apps",
     rows: () => 1,
-    load: (tx, commands) => {
-      const account_ids = commands.map((command) => command.account_id);
-      return loadOwners(tx, keyring, account_ids);
-    },
-    decide: (owners, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(owners, command, now)])),
-    record: (tx, _owners, accepted, now) => {
+    load: (tx, commands) =>
+      load(
+        tx,
+        keyring,
+        commands.map((command) => command.account_id),
+      ),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
         const actor = `api_key:${command.credential_id}` as const;
         recordNewApp(tx, output.endpoint, { actor, reason: "through the API" }, now);
@@ -70,12 +84,32 @@ export function createOneApp(
   by: By,
 ): Promise<AppOutcome> {
   return database.transaction(async (tx) => {
-    const owners = await loadOwners(tx, keyring, [account_id]);
+    const { owners, counts } = await load(tx, keyring, [account_id]);
+    const problems = takePlace(counts, account_id);
+    if (problems.length > 0) throw Refusal.of(problems);
     const now = clock.now();
     const created = newApp(owners.get(account_id)!, index_key, fields, now);
     recordNewApp(tx, created.endpoint, by, now);
     return created;
   });
+}
+
+async function load(tx: Session, keyring: Keyring, account_ids: string[]): Promise<Loaded> {
+  // Of two requests at once, the second must count what the first creates.
+  await lockControls(tx, account_ids, true);
+  const [owners, counts] = await Promise.all([
+    loadOwners(tx, keyring, account_ids),
+    countApps(tx, account_ids),
+  ]);
+  return { owners, counts };
+}
+
+/** Counts one more application of the account, or says why there is none. */
+function takePlace(counts: Map<string, number>, account_id: string): Problem[] {
+  const count = counts.get(account_id) ?? 0;
+  if (count >= APPS_PER_ACCOUNT_MAX) return [TOO_MANY];
+  counts.set(account_id, count + 1);
+  return [];
 }
 
 /** Only a hash of the client secret is stored. An endpoint gets a secret if none was given. */

@@ -51,7 +51,7 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     body: CreateAppBody,
     body_example: { app: EXAMPLE } as never,
     answer: AppSecretAnswer,
-    errors: ["value_too_long"],
+    errors: ["value_too_long", "limit_exceeded"],
     handle: ({ body, problems, command }) => {
       const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
       return submit(command(checked));

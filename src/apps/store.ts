@@ -313,6 +313,19 @@ export async function findEnabled(
   return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
 }
 
+/** How many applications each account has; accounts without any are missing. */
+export async function countApps(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await session.query<{ account_id: string; count: number }>(
+    `select account_id, count(*)::integer as count from apps
+     where account_id = any($1::uuid[]) and deleted_at is null group by account_id`,
+    [account_ids],
+  );
+  return new Map(rows.map((row) => [row.account_id, row.count]));
+}
+
 /** Permanent; an account that is already enabled stays unchanged. */
 export function updateAccountEnabled(tx: Transaction, account_id: string, now: Date): void {
   tx.write(

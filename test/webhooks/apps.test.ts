@@ -41,6 +41,20 @@ describe("an application", () => {
     expect(row!.text).toContain(client_secret.slice(-4));
   });
 
+  it("is one of at most fifty of its account, also when many are created at once", async () => {
+    const { key } = await server.addAccount("Many applications");
+    const create = () => server.call("POST", "/apps", { app: { name: "One" } }, { key });
+    const made: Answer[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      made.push(...(await Promise.all(Array.from({ length: 9 }, create))));
+    }
+    const created = made.filter(({ status }) => status === 200);
+    expect(created).toHaveLength(50);
+    expect(made.at(-1)!.body).toMatchObject({ status: 422, error_code: "limit_exceeded" });
+    await server.call("POST", `/apps/${created[0]!.body.app.id}/delete`, undefined, { key });
+    expect((await create()).status).toBe(200);
+  });
+
   it("names every field that is wrong", async () => {
     const refused = await server.call("POST", "/apps", {
       app: {
