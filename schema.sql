@@ -207,6 +207,7 @@ create table deposits (
 );
 CREATE INDEX deposits_list ON public.deposits USING btree (account_id, user_id, id);
 CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
+CREATE INDEX deposits_sender ON public.deposits USING btree (account_id, user_id, sender);
 CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
 
 create table documents (
@@ -939,11 +940,15 @@ create table refunds (
   tx_id text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  address_index bytea,
+  network_fee bigint not null default 0,
   constraint refunds_pkey PRIMARY KEY (account_id, id),
   constraint refunds_amount_check CHECK ((amount > 0)),
+  constraint refunds_check CHECK (((network_fee >= 0) AND (network_fee < amount))),
   constraint refunds_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text]))),
   constraint refunds_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
+CREATE INDEX refunds_address ON public.refunds USING btree (account_id, user_id, address_index);
 CREATE INDEX refunds_list ON public.refunds USING btree (account_id, user_id, id);
 CREATE INDEX refunds_list_by_status ON public.refunds USING btree (account_id, user_id, status, id);
 

@@ -651,7 +651,7 @@ export interface paths {
         put?: never;
         /**
          * Refund a balance
-         * @description Sends tokens that Sliproad owes to the user to a registered refund address. To another address, or above the approval amount, the request becomes a proposal that two members have to confirm.
+         * @description Sends tokens that Sliproad owes to the user, on the chain on which they came in, less the chain's network fee: to an address that they came from (at most what came from there and has not gone back) or to a registered one. To another address, or above the approval amount, the request becomes a proposal that two members have to confirm. A user who is not approved gets tokens only where they came from; for a suspended or failed user two members confirm it, one of them the operator's.
          */
         post: operations["createRefund"];
         delete?: never;
@@ -2099,7 +2099,10 @@ export interface components {
             user_id: string;
             token: components["schemas"]["Token"];
             chain: components["schemas"]["Chain"];
+            /** @description What leaves the balance. */
             amount: number;
+            /** @description What the chain's network fee takes of the amount; the rest is sent. */
+            network_fee: number;
             address: string;
             /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
             status: components["schemas"]["RefundStatus"];
@@ -6324,6 +6327,7 @@ export interface operations {
                      *           "token": "usdc",
                      *           "chain": "polygon",
                      *           "amount": 25.5,
+                     *           "network_fee": 1,
                      *           "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *           "status": "sent",
                      *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
@@ -6384,7 +6388,7 @@ export interface operations {
                         token: string;
                         chain: string;
                         amount: number | string;
-                        /** @description An address that the user has registered, or one that two members confirm. */
+                        /** @description The address that the tokens came from, one that the user has registered, or one that two members confirm. */
                         address: string;
                     };
                 };
@@ -6405,6 +6409,7 @@ export interface operations {
                      *         "token": "usdc",
                      *         "chain": "polygon",
                      *         "amount": 25.5,
+                     *         "network_fee": 1,
                      *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *         "status": "pending",
                      *         "tx_id": null,
@@ -6428,7 +6433,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid` */
+            /** @description `parameter_unknown`, `record_invalid`, `not_yet_passed_kyc_kyb`, `below_currency_limit` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

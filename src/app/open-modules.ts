@@ -60,7 +60,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     kyc,
     openPaymentDetailsModule(core, { catalogue }),
     priced,
-    openBalancesModule(core, { chain, approvals }),
+    openBalancesModule(core, { catalogue, chain, approvals }),
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals }),

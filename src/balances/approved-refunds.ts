@@ -2,40 +2,52 @@ import { proposalTask } from "../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { RefundDestination } from "./destinations.ts";
 import {
-  isRegistered,
+  findDestination,
+  isUserBarred,
+  type RefundDeps,
   type RefundRequest,
   type RefundTerms,
   refundBalances,
 } from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
-type ApprovedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
+export type ApprovedRefundDeps = RefundDeps & { approvals: ApprovalRules };
+
+const DESTINATIONS = {
+  sender: "the address that they came from",
+  registered: "a registered address",
+  other: "an address that the user has not registered",
+} as const satisfies Record<RefundDestination, string>;
 
 /**
- * Refunds as callers may request them: two members approve refunds above the limit and, at any
- * amount, refunds to an address that the user has not registered.
+ * Refunds as callers may request them. Two members approve refunds above the limit and, at any
+ * amount, refunds to an address that the user has not registered; for a suspended or failed user
+ * one of the two is the operator's.
  */
 export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: Refund) => string) {
-  const { keyring, index_key, approvals } = deps;
-  return withApproval(refundBalances(keyring, index_key, render), {
+  const { index_key, approvals } = deps;
+  return withApproval(refundBalances(deps, render), {
     ...approvals,
     amountOf: (_loaded, { input }) =>
       "problems" in input.wanted
         ? null
         : { amount: input.wanted.value.amount, currency: input.wanted.value.token },
     alwaysNeeds: (loaded, command) =>
-      isRegistered(index_key, loaded, command) ? null : "The user has not registered the address.",
+      findDestination(index_key, loaded, command) === "other"
+        ? "The tokens did not come from this address, and the user has not registered it."
+        : null,
+    needsOperator: (loaded, command) =>
+      isUserBarred(loaded, command) ? "The user is suspended or has failed identification." : null,
     recordIdOf: ({ input }) => input.user_id,
     summaryOf: (loaded, command) => {
       const { amount, token, chain } = termsOf(command.input);
       const shown = `${minorToText(amount, TOKEN_DIGITS)} ${token}`;
-      return isRegistered(index_key, loaded, command)
-        ? `Refund ${shown} to a registered address on ${chain}.`
-        : `Refund ${shown} to an address on ${chain} that the user has not registered.`;
+      const destination = DESTINATIONS[findDestination(index_key, loaded, command)];
+      return `Refund ${shown} on ${chain} to ${destination}.`;
     },
     detailsOf: (_loaded, { input }) => [["Address", termsOf(input).address]],
   });
@@ -51,6 +63,6 @@ export function refundProposalTask(deps: ApprovedRefundDeps & { database: Databa
   // A proposal's task sends no response, so nothing is rendered.
   return proposalTask(
     deps,
-    refundBalances(deps.keyring, deps.index_key, () => ""),
+    refundBalances(deps, () => ""),
   );
 }

@@ -1,4 +1,5 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { refundProposalTask } from "./approved-refunds.ts";
@@ -7,9 +8,11 @@ import { addBalanceRoutes } from "./routes.ts";
 
 export function openBalancesModule(
   core: ModuleCore,
-  needs: { chain: ChainPort; approvals: ApprovalRules },
+  needs: { catalogue: Catalogue; chain: ChainPort; approvals: ApprovalRules },
 ): Module {
-  const deps = { ...core, ...needs };
+  const { network_fees } = needs.catalogue;
+  const { kyc_enforcement } = core.config;
+  const deps = { ...core, ...needs, network_fees, kyc_enforcement };
   return {
     routes: (addRoute) => addBalanceRoutes(addRoute, deps),
     tasks: [sendRefundTask(deps), refundProposalTask(deps)],

@@ -1,21 +1,34 @@
-import type { Chain, Token } from "../catalogue/chains.ts";
-import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import {
+  type Chain,
+  type NetworkFees,
+  REFUND_MIN,
+  TOKEN_DIGITS,
+  type Token,
+} from "../catalogue/chains.ts";
 import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { refundStarted } from "../ledger/postings.ts";
 import { type Balances, findBalances } from "../ledger/store.ts";
+import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { lockUsers } from "../users/store.ts";
+import type { KycEnforcement } from "../users/clearance.ts";
+import type { KycStatus } from "../users/model.ts";
+import { lockUsers, type UserRow } from "../users/store.ts";
+import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
+  type AddressMoney,
+  addressKey,
   findRegistered,
   hashAddress,
   insertRefunds,
+  listFromAddresses,
   type Refund,
   registeredKey,
 } from "./refund-store.ts";
@@ -27,65 +40,45 @@ export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address:
 export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
 
 type LoadedRefunds = {
-  users: Set<string>;
+  users: AccountMap<UserRow>;
   keys: SubjectKeys;
   balances: Balances;
   registered: ReadonlyMap<string, unknown>;
+  /** What came from each address and has not gone back. */
+  from_addresses: Map<string, bigint>;
   reservations: readonly Reservation[];
   /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
-type Started = { refund: Refund; key: Buffer };
+type Started = { refund: Refund; key: Buffer; address_index: Buffer };
+
+export type RefundDeps = {
+  keyring: Keyring;
+  index_key: Buffer;
+  network_fees: NetworkFees;
+  kyc_enforcement: KycEnforcement;
+};
 
 /**
- * Refunds a user's balance to an address that the user has registered; to another address only with
- * two-person approval.
+ * Refunds a user's balance: to where the tokens came from, to an address that the user has
+ * registered, or with two-person approval to another one (`destinations.ts`).
  */
 export function refundBalances(
-  keyring: Keyring,
-  index_key: Buffer,
+  deps: RefundDeps,
   render: (refund: Refund) => string,
 ): UseCase<RefundRequest, LoadedRefunds, Started> {
   return {
     name: "refund-balances",
     rows: () => 4,
-    load: async (tx, commands) => {
-      const users = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
-      }));
-      // Every operation that lowers `owed` locks the user first, then reads the balance.
-      const rows = await lockUsers(tx, users);
-      const [keys, balances, registered, reservations] = await Promise.all([
-        keyring.openSubjects(
-          tx,
-          users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
-        ),
-        findBalances(tx, commands.flatMap(owedKeys)),
-        findRegistered(
-          tx,
-          commands.flatMap(({ account_id, input: { user_id, wanted } }) =>
-            "value" in wanted
-              ? [{ account_id, user_id, address_index: indexOf(index_key, wanted.value) }]
-              : [],
-          ),
-        ),
-        listReservations(tx, users),
-      ]);
-      const known = new Set(rows.map((row) => `${row.account_id} ${row.id}`));
-      const taken = new Map<string, bigint>();
-      return { users: known, keys, balances, registered, reservations, taken };
-    },
+    load: (tx, commands) => load(deps, tx, commands),
     decide: (loaded, commands, now) =>
-      new Map(
-        commands.map((command) => [
-          command.id,
-          decideOne(loaded, command, isRegistered(index_key, loaded, command), now),
-        ]),
-      ),
+      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
     record: (tx, _loaded, accepted, now) => {
-      const refunds = accepted.map(({ output }) => ({ ...output.refund, key: output.key }));
-      insertRefunds(tx, refunds);
+      const refunds = accepted.map(({ output }) => output.refund);
+      insertRefunds(
+        tx,
+        accepted.map(({ output: { refund, ...sealed } }) => ({ ...refund, ...sealed })),
+      );
       postEntries(tx, refunds.map(refundStarted), now);
       enqueueTasks(
         tx,
@@ -96,66 +89,173 @@ export function refundBalances(
   };
 }
 
-/** Whether the user of the command has registered its address. */
-export function isRegistered(
-  index_key: Buffer,
-  { registered }: LoadedRefunds,
-  { account_id, input: { user_id, wanted } }: Command<RefundRequest>,
-): boolean {
-  if ("problems" in wanted) return false;
-  return registered.has(registeredKey({ account_id, user_id }, indexOf(index_key, wanted.value)));
+async function load(
+  { keyring, index_key }: RefundDeps,
+  tx: Transaction,
+  commands: readonly Command<RefundRequest>[],
+): Promise<LoadedRefunds> {
+  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const addresses = commands.flatMap((command) => addressOf(index_key, command) ?? []);
+  // Every operation that lowers `owed` locks the user first, then reads the balance.
+  const rows = await lockUsers(tx, users);
+  const [keys, balances, registered, from_addresses, reservations] = await Promise.all([
+    keyring.openSubjects(tx, subjects),
+    findBalances(tx, commands.flatMap(owedKeys)),
+    findRegistered(tx, addresses),
+    listFromAddresses(tx, addresses),
+    listReservations(tx, users),
+  ]);
+  return {
+    users: AccountMap.of(rows, (row) => row),
+    keys,
+    balances,
+    registered,
+    from_addresses,
+    reservations,
+    taken: new Map(),
+  };
 }
 
-function indexOf(index_key: Buffer, { chain, address }: RefundTerms): Buffer {
-  return hashAddress(index_key, chain, address);
+/** The destination of a command; undefined when it is invalid. */
+function addressOf(
+  index_key: Buffer,
+  { account_id, input: { user_id, wanted } }: Command<RefundRequest>,
+): AddressMoney | undefined {
+  if ("problems" in wanted) return undefined;
+  const { token, chain, address } = wanted.value;
+  const address_index = hashAddress(index_key, chain, address);
+  return { account_id, user_id, token, chain, address, address_index };
+}
+
+/** Where the refund of a command goes; `other` for an invalid one. */
+export function findDestination(
+  index_key: Buffer,
+  { registered, from_addresses }: LoadedRefunds,
+  command: Command<RefundRequest>,
+): RefundDestination {
+  const address = addressOf(index_key, command);
+  const { wanted } = command.input;
+  if (!address || "problems" in wanted) return "other";
+  const is_registered = registered.has(registeredKey(address, address.address_index));
+  const from_address = from_addresses.get(addressKey(address)) ?? 0n;
+  return destinationOf(wanted.value.amount, { from_address, is_registered });
+}
+
+/** Whether nothing leaves for this user without two members, one of them the operator's. */
+export function isUserBarred(
+  { users }: LoadedRefunds,
+  { account_id, input }: Command<RefundRequest>,
+): boolean {
+  const user = users.get(account_id, input.user_id);
+  return user !== undefined && isBarred(user.kyc_status);
 }
 
 function decideOne(
+  deps: RefundDeps,
   loaded: LoadedRefunds,
   command: Command<RefundRequest>,
-  is_registered: boolean,
   now: Date,
 ): Verdict<Started> {
   const { account_id, input } = command;
   const { user_id, wanted } = input;
   const key = loaded.keys.get(account_id, user_id);
-  if (!key || !loaded.users.has(`${account_id} ${user_id}`)) {
+  const user = loaded.users.get(account_id, user_id);
+  if (!key || !user) {
     return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
   }
   if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
-  const { token, chain, amount, address } = wanted.value;
+  const address = addressOf(deps.index_key, command)!;
   const problems = new Problems();
-  if (!is_registered && command.approval === undefined) {
+  checkDestination(problems, deps, loaded, { command, address, kyc_status: user.kyc_status });
+  checkAmount(problems, deps, wanted.value);
+  const balance_name = takeBalance(problems, loaded, command, wanted.value);
+  if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
+  const { amount } = wanted.value;
+  const { taken, from_addresses } = loaded;
+  taken.set(balance_name, (taken.get(balance_name) ?? 0n) + amount);
+  const from = addressKey(address);
+  from_addresses.set(from, (from_addresses.get(from) ?? 0n) - amount);
+  const refund: Refund = {
+    ...wanted.value,
+    network_fee: deps.network_fees[wanted.value.chain],
+    account_id,
+    id: newId(now),
+    user_id,
+    status: "pending",
+    tx_id: null,
+    created_at: now,
+    updated_at: now,
+  };
+  const output = { refund, key, address_index: address.address_index };
+  return { output, subject: { subject_id: user_id, key } };
+}
+
+type Asked = { command: Command<RefundRequest>; address: AddressMoney; kyc_status: KycStatus };
+
+function checkDestination(
+  problems: Problems,
+  { index_key, kyc_enforcement }: RefundDeps,
+  loaded: LoadedRefunds,
+  { command, address, kyc_status }: Asked,
+): void {
+  const field = "refund.address";
+  const destination = findDestination(index_key, loaded, command);
+  if (destination !== "sender" && !mayGoElsewhere(kyc_status, kyc_enforcement)) {
+    const left = loaded.from_addresses.get(addressKey(address)) ?? 0n;
+    const shown = `${minorToText(left > 0n ? left : 0n, TOKEN_DIGITS)} ${address.token}`;
+    problems.report(
+      field,
+      "not_yet_passed_kyc_kyb",
+      "The user has not passed identity verification: refunds go only to the address that the " +
+        `tokens came from, at most what came from there. That is ${shown} for this address.`,
+    );
+  } else if (destination === "other" && command.approval === undefined) {
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";
-    problems.invalid("refund.address", message);
+    problems.invalid(field, message);
   }
-  const balance_name = `${account_id} ${user_id} ${token} ${chain}`;
-  const taken = loaded.taken.get(balance_name) ?? 0n;
+  if (isBarred(kyc_status) && !command.operator_approval && command.approval !== "asked") {
+    const message =
+      "This user's tokens leave only when two members confirm it, one of them the operator's.";
+    problems.report(field, "not_yet_passed_kyc_kyb", message);
+  }
+}
+
+function checkAmount(
+  problems: Problems,
+  { network_fees }: RefundDeps,
+  { amount, token, chain }: RefundTerms,
+): void {
+  const fee = network_fees[chain];
+  if (amount >= REFUND_MIN && amount > fee) return;
+  const minimum = `${minorToText(REFUND_MIN, TOKEN_DIGITS)} ${token}`;
+  const message =
+    amount < REFUND_MIN
+      ? `Refund at least ${minimum}.`
+      : `Refund more than the network fee on ${chain}: ${minorToText(fee, TOKEN_DIGITS)} ${token}.`;
+  problems.report("refund.amount", "below_currency_limit", message);
+}
+
+/** Checks that the balance covers the amount; returns the balance's name in `taken`. */
+function takeBalance(
+  problems: Problems,
+  { balances, reservations, taken }: LoadedRefunds,
+  command: Command<RefundRequest>,
+  { token, chain, amount }: RefundTerms,
+): string {
+  const { account_id } = command;
+  const { user_id } = command.input;
+  const name = `${account_id} ${user_id} ${token} ${chain}`;
   const [owed_key] = owedKeys(command);
-  const balance = loaded.balances.get(owed_key!) - taken;
-  const reserved = sumReserved(loaded.reservations, { account_id, user_id, token, chain });
+  const balance = balances.get(owed_key!) - (taken.get(name) ?? 0n);
+  const reserved = sumReserved(reservations, { account_id, user_id, token, chain });
   if (amount > balance - reserved) {
     const shown = `${minorToText(balance, TOKEN_DIGITS)} ${token}`;
     const message = `The user's balance on ${chain} is ${shown}.`;
     const set_aside = `Executed quotes have reserved ${minorToText(reserved, TOKEN_DIGITS)} of it.`;
     problems.invalid("refund.amount", reserved > 0n ? `${message} ${set_aside}` : message);
   }
-  if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
-  loaded.taken.set(balance_name, taken + amount);
-  const refund: Refund = {
-    account_id,
-    id: newId(now),
-    user_id,
-    token,
-    chain,
-    amount,
-    address,
-    status: "pending",
-    tx_id: null,
-    created_at: now,
-    updated_at: now,
-  };
-  return { output: { refund, key }, subject: { subject_id: user_id, key } };
+  return name;
 }
 
 function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundRequest>) {

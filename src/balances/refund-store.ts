@@ -23,6 +23,8 @@ export type Refund = {
   token: Token;
   chain: Chain;
   amount: bigint;
+  /** What the chain's network fee takes of the amount; the rest is sent. */
+  network_fee: bigint;
   address: string;
   status: RefundStatus;
   tx_id: string | null;
@@ -96,16 +98,59 @@ export function registeredKey(
   return `${owner.account_id} ${owner.user_id} ${address_index.toString("hex")}`;
 }
 
+export type AddressMoney = {
+  account_id: string;
+  user_id: string;
+  token: string;
+  chain: string;
+  address: string;
+  address_index: Buffer;
+};
+
+/** What came from each of these addresses and has not gone back, by `addressKey`. */
+export async function listFromAddresses(
+  session: Session,
+  wanted: readonly AddressMoney[],
+): Promise<Map<string, bigint>> {
+  if (wanted.length === 0) return new Map();
+  // As text: a sum may be larger than a bigint.
+  const rows = await session.query<AddressMoney & { left_over: string }>(
+    `select t.*, (
+       (select coalesce(sum(d.amount), 0) from deposits d where d.account_id = t.account_id
+         and d.user_id = t.user_id and d.sender = t.address and d.chain = t.chain
+         and d.token = t.token)
+       - (select coalesce(sum(r.amount), 0) from refunds r where r.account_id = t.account_id
+         and r.user_id = t.user_id and r.address_index = t.address_index and r.token = t.token
+         and r.status <> 'failed'))::text as left_over
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
+       as t (account_id, user_id, token, chain, address, address_index)`,
+    [
+      wanted.map((entry) => entry.account_id),
+      wanted.map((entry) => entry.user_id),
+      wanted.map((entry) => entry.token),
+      wanted.map((entry) => entry.chain),
+      wanted.map((entry) => entry.address),
+      wanted.map((entry) => entry.address_index),
+    ],
+  );
+  return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
+}
+
+export function addressKey(entry: Omit<AddressMoney, "address_index">): string {
+  return [entry.account_id, entry.user_id, entry.token, entry.chain, entry.address].join(" ");
+}
+
 export function insertRefunds(
   tx: Transaction,
-  refunds: readonly (Refund & { key: Buffer })[],
+  refunds: readonly (Refund & { key: Buffer; address_index: Buffer })[],
 ): void {
   tx.write(
-    `insert into refunds (account_id, id, user_id, token, chain, amount, address, status,
-       created_at, updated_at)
+    `insert into refunds (account_id, id, user_id, token, chain, amount, network_fee, address,
+       address_index, status, created_at, updated_at)
      select *, created_at from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[],
-       $6::bigint[], $7::bytea[], $8::text[], $9::timestamptz[])
-       as t (account_id, id, user_id, token, chain, amount, address, status, created_at)`,
+       $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[], $10::text[], $11::timestamptz[])
+       as t (account_id, id, user_id, token, chain, amount, network_fee, address, address_index,
+         status, created_at)`,
     [
       refunds.map((refund) => refund.account_id),
       refunds.map((refund) => refund.id),
@@ -113,7 +158,9 @@ export function insertRefunds(
       refunds.map((refund) => refund.token),
       refunds.map((refund) => refund.chain),
       refunds.map((refund) => refund.amount),
+      refunds.map((refund) => refund.network_fee),
       refunds.map((refund) => sealAddress("refunds", refund, refund.key)),
+      refunds.map((refund) => refund.address_index),
       refunds.map((refund) => refund.status),
       refunds.map((refund) => refund.created_at),
     ],

@@ -35,8 +35,8 @@ export function sendRefundTask(deps: {
           updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
           return { ...row, address };
         });
-        const sent =
-          refund && (await chain.send({ ...refund, key: `refund:${account_id}:${record_id}` }));
+        const key = `refund:${account_id}:${record_id}`;
+        const sent = refund && (await chain.send({ ...refund, amount: sentAmount(refund), key }));
         await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
@@ -46,6 +46,11 @@ export function sendRefundTask(deps: {
       }
     },
   };
+}
+
+/** The rest after the chain's network fee. */
+function sentAmount({ amount, network_fee }: Refund): bigint {
+  return amount - network_fee;
 }
 
 function recordOutcome(

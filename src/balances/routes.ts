@@ -1,39 +1,23 @@
 import Type from "typebox";
-import { orProposal } from "../approvals/render.ts";
-import type { ApprovalRules } from "../approvals/with-approval.ts";
-import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
-import { lowerAscii, textOf } from "../catalogue/text.ts";
+import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { listAccountBalances, listBalances, type OwedBalance } from "../ledger/store.ts";
-import { checkAddress } from "../partners/chain/check-address.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { Refusal } from "../platform/errors.ts";
 import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
-import { type Checked, Problems } from "../platform/problems.ts";
-import { findUser, type UserKey } from "../users/store.ts";
-import { refundsWithApproval } from "./approved-refunds.ts";
+import { minorToText } from "../platform/money.ts";
+import { Problems } from "../platform/problems.ts";
+import type { ApprovedRefundDeps } from "./approved-refunds.ts";
+import { checkDestination } from "./check-destination.ts";
 import { addCryptoDepositRoute } from "./deposit-routes.ts";
-import type { RefundTerms } from "./refund-balances.ts";
-import {
-  listRefundAddresses,
-  listRefunds,
-  openAddress,
-  REFUND_STATUSES,
-  type Refund,
-} from "./refund-store.ts";
+import { openOwner } from "./open-owner.ts";
+import { addRefundRoutes } from "./refund-routes.ts";
+import { listRefundAddresses, openAddress } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 
-type BalanceDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  index_key: Buffer;
-  approvals: ApprovalRules;
-};
+type BalanceDeps = ApprovedRefundDeps & { database: Database; executor: Executor };
 
 const TAG = "Balances";
 const closed = { additionalProperties: false };
@@ -59,83 +43,24 @@ const RefundAddressRecord = Type.Object(
   },
   { title: "RefundAddress" },
 );
-const RefundRecord = Type.Object(
-  {
-    id,
-    user_id: id,
-    token: Type.Enum([...TOKENS]),
-    chain: Type.Enum([...CHAINS]),
-    amount: Type.Number(),
-    address: Type.String(),
-    status: Type.Enum([...REFUND_STATUSES], {
-      description:
-        "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
-        "`failed`: the chain rejected it permanently; the amount is part of the balance again.",
-    }),
-    tx_id: Type.Union([Type.String(), Type.Null()]),
-    created_at: time,
-    updated_at: time,
-  },
-  { title: "Refund" },
-);
 const RefundAddressAnswer = Type.Object({ refund_address: RefundAddressRecord });
-const RefundAnswer = Type.Object({ refund: RefundRecord });
 const RefundAddressesAnswer = listAnswer("refund_addresses", RefundAddressRecord);
-const RefundsAnswer = listAnswer("refunds", RefundRecord);
 const ListQuery = listQuery({});
-const RefundListQuery = listQuery({
-  status: Type.Optional(
-    Type.Enum([...REFUND_STATUSES], { description: "Only refunds with this status." }),
-  ),
-});
 
 const writeRefundAddress = compileRender(RefundAddressAnswer);
 const writeRefundAddresses = compileRender(RefundAddressesAnswer);
-const writeRefund = compileRender(RefundAnswer);
-const writeRefunds = compileRender(RefundsAnswer);
 
 const RefundAddressBody = Type.Object(
   { refund_address: Type.Object({ chain: Type.String(), address: Type.String() }, closed) },
   closed,
 );
-const RefundBody = Type.Object(
-  {
-    refund: Type.Object(
-      {
-        token: Type.String(),
-        chain: Type.String(),
-        amount: Type.Union([Type.Number(), Type.String()]),
-        address: Type.String({
-          description: "An address that the user has registered, or one that two members confirm.",
-        }),
-      },
-      closed,
-    ),
-  },
-  closed,
-);
-
-/** A user's balance and its refunds, which need a registered address. */
+/** A user's balance, its deposits and its refunds. */
 export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   addBalanceRoute(addRoute, deps);
   addAccountBalanceRoute(addRoute, deps);
   addCryptoDepositRoute(addRoute, deps);
   addAddressRoutes(addRoute, deps);
   addRefundRoutes(addRoute, deps);
-}
-
-/** The key of a user of this account; refuses when there is none. */
-async function openUser(
-  { database, keyring }: BalanceDeps,
-  key: UserKey,
-  problems: readonly Problem[],
-): Promise<Buffer> {
-  const user = await findUser(database, key);
-  if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-  if (problems.length > 0) throw Refusal.of(problems);
-  const subject = { account_id: key.account_id, subject_id: key.user_id };
-  const keys = await keyring.openSubjects(database, [subject]);
-  return keys.get(key.account_id, key.user_id)!;
 }
 
 function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
@@ -152,7 +77,7 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, user_id: params.user_id };
-      await openUser(deps, key, problems);
+      await openOwner(deps, key, problems);
       const rows = await listBalances(deps.database, key);
       return writeBalances(rows);
     },
@@ -220,7 +145,7 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const user = { account_id: caller.account_id, user_id: params.user_id };
-      const key = await openUser(deps, user, [...problems, ...page_problems]);
+      const key = await openOwner(deps, user, [...problems, ...page_problems]);
       const { rows, has_more } = cutPage(await listRefundAddresses(database, user, page), page);
       const refund_addresses = rows.map((row) => ({
         ...row,
@@ -228,64 +153,6 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
         ...timesOf(row),
       }));
       return writeRefundAddresses({ refund_addresses, has_more });
-    },
-  });
-}
-
-function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
-  const { database, executor } = deps;
-  const submitRefund = executor.register(
-    refundsWithApproval(deps, (refund) => writeRefund({ refund: toRecord(refund) })),
-  );
-  addRoute({
-    method: "POST",
-    path: "/users/:user_id/refunds",
-    operation: "createRefund",
-    summary: "Refund a balance",
-    description:
-      "Sends tokens that Sliproad owes to the user to a registered refund address. To another " +
-      "address, or above the approval amount, the request becomes a proposal that two members " +
-      "have to confirm.",
-    tag: TAG,
-    body: RefundBody,
-    body_example: {
-      refund: {
-        token: "usdc",
-        chain: "polygon",
-        amount: 10,
-        address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
-      },
-    },
-    answer: orProposal(RefundAnswer),
-    errors: [],
-    handle: ({ params, body, problems, command }) => {
-      const wanted = checkRefund(body.refund, problems);
-      return submitRefund(command({ user_id: params.user_id, wanted }));
-    },
-  });
-
-  addRoute({
-    method: "GET",
-    path: "/users/:user_id/refunds",
-    operation: "listRefunds",
-    summary: "List refunds",
-    description: "All refunds of the user, newest first.",
-    tag: TAG,
-    query: RefundListQuery,
-    answer: RefundsAnswer,
-    errors: [],
-    handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const user = { account_id: caller.account_id, user_id: params.user_id };
-      const key = await openUser(deps, user, [...problems, ...page_problems]);
-      const { rows, has_more } = cutPage(
-        await listRefunds(database, user, query.status, page),
-        page,
-      );
-      const refunds = rows.map((row) =>
-        toRecord({ ...row, address: openAddress("refunds", row, key) }),
-      );
-      return writeRefunds({ refunds, has_more });
     },
   });
 }
@@ -303,43 +170,4 @@ function writeBalances(rows: readonly OwedBalance[]): string {
 function timesOf({ created_at }: { created_at: Date }) {
   const at = created_at.toISOString();
   return { created_at: at, updated_at: at };
-}
-
-function toRecord(refund: Refund) {
-  return {
-    ...refund,
-    amount: minorToNumber(refund.amount, TOKEN_DIGITS),
-    created_at: refund.created_at.toISOString(),
-    updated_at: refund.updated_at.toISOString(),
-  };
-}
-
-function checkRefund(
-  input: { token?: unknown; amount?: unknown; chain?: unknown; address?: unknown } | undefined,
-  already: readonly Problem[],
-): Checked<RefundTerms> {
-  const problems = new Problems(already);
-  const destination = checkDestination(input, "refund", problems);
-  const token = lowerAscii(textOf(input?.token));
-  if (!isToken(token)) problems.invalid("refund.token", `Send one of ${TOKENS.join(", ")}.`);
-  const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
-  if ("reason" in parsed) problems.invalid("refund.amount", parsed.reason);
-  const is_read = destination && isToken(token) && "value" in parsed;
-  return problems.checked(is_read ? { ...destination, token, amount: parsed.value } : null);
-}
-
-function checkDestination(
-  input: { chain?: unknown; address?: unknown } | undefined,
-  object: string,
-  problems: Problems,
-): { chain: Chain; address: string } | undefined {
-  const chain = lowerAscii(textOf(input?.chain));
-  if (!isChain(chain)) {
-    problems.invalid(`${object}.chain`, `Send one of ${CHAINS.join(", ")}.`);
-    return undefined;
-  }
-  const checked = checkAddress(chain, textOf(input?.address));
-  if ("value" in checked) return { chain, address: checked.value };
-  problems.invalid(`${object}.address`, checked.reason);
-  return undefined;
 }

@@ -10,8 +10,8 @@ export * from "./lookups.ts";
 /**
  * The shipped tables, overridden by the operator's file (JSON text): `rails` replaces the rails of
  * a currency (an empty list withdraws it), `requirements` and `minimums` replace one currency and
- * rail each, `blocked_countries` replaces the list. Throws one sentence about the first error, so
- * that the process stops instead of using half a table.
+ * rail each, `network_fees` that of a chain, `blocked_countries` replaces the list. Throws one
+ * sentence about the first error, so that the process stops instead of using half a table.
  */
 export function loadCatalogue(override_json_text = "{}"): Catalogue {
   const override = parseOverride(override_json_text);

@@ -18,3 +18,14 @@ export function isToken(text: string): text is Token {
 export function isChain(text: string): text is Chain {
   return (CHAINS as readonly string[]).includes(text);
 }
+
+/** What a refund on each chain costs the user, in millionths of a token. */
+export type NetworkFees = Readonly<Record<Chain, bigint>>;
+
+/** The shipped table: no chain costs anything. The operator's file states real ones. */
+export const NETWORK_FEES = Object.fromEntries(
+  CHAINS.map((chain) => [chain, 0n]),
+) as unknown as NetworkFees;
+
+/** The smallest refund: one token. */
+export const REFUND_MIN = 10n ** BigInt(TOKEN_DIGITS);

@@ -1,3 +1,4 @@
+import type { NetworkFees } from "./chains.ts";
 import { DEFAULT_MINIMUM, type MinimumAmount, type MinimumsTable } from "./minimums.ts";
 import type { Rail } from "./rails.ts";
 import type { RailRequirement, RequirementsTable } from "./requirements.ts";
@@ -8,6 +9,7 @@ export type Catalogue = {
   readonly requirements: RequirementsTable;
   readonly minimums: MinimumsTable;
   readonly blocked_countries: readonly string[];
+  readonly network_fees: NetworkFees;
 };
 
 /** The rails of a currency; empty for a currency that is not supported. */

@@ -1,4 +1,6 @@
+import { parseAmount } from "../platform/money.ts";
 import { IDENTIFIERS, type IdentifierCheck } from "./bank-identifiers.ts";
+import { CHAINS, isChain, NETWORK_FEES, type NetworkFees, TOKEN_DIGITS } from "./chains.ts";
 import { BLOCKED_COUNTRIES, isCountry } from "./countries.ts";
 import { CURRENCIES, minorDigits } from "./currencies.ts";
 import { checkFieldRule, type FieldRule } from "./field-rules.ts";
@@ -22,7 +24,8 @@ const { parse, asObject, wrong } = operatorFile("The catalogue override");
  * of the first error.
  */
 export function parseOverride(json_text: string): Catalogue {
-  const file = parse(json_text, ["rails", "requirements", "minimums", "blocked_countries"]);
+  const parts = ["rails", "requirements", "minimums", "blocked_countries", "network_fees"];
+  const file = parse(json_text, parts);
   const { rails = {}, requirements = {}, minimums = {}, blocked_countries } = file;
   return {
     rails: parseRails(rails),
@@ -32,7 +35,22 @@ export function parseOverride(json_text: string): Catalogue {
       blocked_countries === undefined
         ? BLOCKED_COUNTRIES
         : parseCountries(blocked_countries, "blocked_countries"),
+    network_fees: { ...NETWORK_FEES, ...parseFees(file.network_fees ?? {}) },
   };
+}
+
+/** Amounts of a token by chain, as decimal text: `{ "tron": "1.5" }`. */
+function parseFees(value: unknown): Partial<NetworkFees> {
+  const fees = Object.entries(asObject(value, "network_fees")).map(([chain, amount]) => {
+    const path = `network_fees.${chain}`;
+    if (!isChain(chain)) throw wrong(path, `must be one of ${CHAINS.join(", ")}`);
+    const parsed = amount === "0" ? { value: 0n } : parseAmount(amount, TOKEN_DIGITS);
+    if (typeof amount !== "string" || "reason" in parsed) {
+      throw wrong(path, 'must be an amount of a token as text, such as "1.5"');
+    }
+    return [chain, parsed.value];
+  });
+  return Object.fromEntries(fees);
 }
 
 function parseRails(value: unknown): Record<string, readonly Rail[]> {

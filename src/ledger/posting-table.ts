@@ -95,7 +95,8 @@ export const POSTINGS = {
     key: "refund_sent:<refund>",
     lines: [
       debit("refund_pending:<refund>", "the refund, in the token"),
-      credit("wallet:<chain>", "the refund, in the token"),
+      credit("fees", "the chain's network fee, if any"),
+      credit("wallet:<chain>", "the rest"),
     ],
   },
   refund_failed: {

@@ -30,7 +30,13 @@ export type OfframpMoney = QuoteMoney & {
   destination_amount: bigint;
   fee: bigint;
 };
-export type RefundMoney = Id & { user_id: string; token: string; chain: string; amount: bigint };
+export type RefundMoney = Id & {
+  user_id: string;
+  token: string;
+  chain: string;
+  amount: bigint;
+  network_fee: bigint;
+};
 export type BankReceipt = {
   account_id: string;
   bank_reference: string;
@@ -134,7 +140,8 @@ export function refundStarted(refund: RefundMoney): NewEntry {
 export function refundSent(refund: RefundMoney): NewEntry {
   return entry("refund_sent", refund, `refund_sent:${refund.id}`, [
     [refundPending(refund.id), refund.token, refund.amount],
-    [walletOn(refund.chain), refund.token, -refund.amount],
+    ["fees", refund.token, -refund.network_fee],
+    [walletOn(refund.chain), refund.token, -(refund.amount - refund.network_fee)],
   ]);
 }
 

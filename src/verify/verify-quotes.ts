@@ -153,7 +153,7 @@ const checkRefunds: Check = (session, account_id) =>
   eachPage<RefundMoney & { status: string }>(
     session,
     account_id,
-    `select account_id, id, user_id, token, chain, amount, status from refunds
+    `select account_id, id, user_id, token, chain, amount, network_fee, status from refunds
      where account_id = $1 and id > $2 order by id limit $3`,
     (rows) => {
       const sent = rows.filter((row) => row.status === "sent");

@@ -39,7 +39,7 @@ describe("the limit", () => {
         kind: "refund-balances",
         record_id: user.user_id,
         amount_usd: 100.01,
-        summary: `Refund ${amount} usdc to a registered address on polygon.`,
+        summary: `Refund ${amount} usdc on polygon to a registered address.`,
         status: "pending",
         outcome: null,
         confirmations: 0,

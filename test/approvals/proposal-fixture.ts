@@ -81,14 +81,14 @@ export function proposalIn(answer: Answer) {
   return answer.body.proposal;
 }
 
-export async function showProposal(server: TestServer, id: string) {
-  return proposalIn(await server.call("GET", `/proposals/${id}`));
+export async function showProposal(server: TestServer, id: string, key = server.key) {
+  return proposalIn(await server.call("GET", `/proposals/${id}`, undefined, { key }));
 }
 
 /** Waits until the proposal has reached a final state. */
-export function waitForEnd(server: TestServer, id: string) {
+export function waitForEnd(server: TestServer, id: string, key = server.key) {
   return waitFor(async () => {
-    const proposal = await showProposal(server, id);
+    const proposal = await showProposal(server, id, key);
     return ["done", "failed"].includes(proposal.status) && proposal;
   });
 }

@@ -4,6 +4,7 @@ import { readPlainData, writePlainData } from "../../src/approvals/plain-data.ts
 import { proposalTask } from "../../src/approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../../src/approvals/with-approval.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
+import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
 import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
@@ -46,8 +47,10 @@ async function addConfirmed() {
 }
 
 function refunds() {
-  const { keyring, index_key } = server.core;
-  return refundBalances(keyring, index_key, () => "");
+  const { keyring, index_key, config } = server.core;
+  const { kyc_enforcement } = config;
+  const deps = { keyring, index_key, network_fees: NETWORK_FEES, kyc_enforcement };
+  return refundBalances(deps, () => "");
 }
 
 async function withWorker(handler: TaskHandler, work: () => Promise<void>): Promise<void> {

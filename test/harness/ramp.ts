@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Answer, TestServer } from "./server.ts";
 
-/** A user who has passed KYC and may use every rail. */
-export async function addApprovedUser(server: TestServer, key?: string): Promise<string> {
+/** A user whose KYC has not started. */
+export async function addUser(server: TestServer, key?: string): Promise<string> {
   const created = await server.call(
     "POST",
     "/users",
@@ -15,7 +15,13 @@ export async function addApprovedUser(server: TestServer, key?: string): Promise
     },
     key ? { key } : {},
   );
-  const user_id = created.body.user.id;
+  if (created.status !== 200) throw new Error(created.text);
+  return created.body.user.id;
+}
+
+/** A user who has passed KYC and may use every rail. */
+export async function addApprovedUser(server: TestServer, key?: string): Promise<string> {
+  const user_id = await addUser(server, key);
   const approved = await setKyc(server, user_id, { status: "approved" }, key);
   if (approved.status !== 200) throw new Error(approved.text);
   return user_id;

@@ -95,7 +95,15 @@ function deposit(fixture: LedgerFixture, quote: Quote, amount: bigint): Promise<
 
 async function refund(fixture: LedgerFixture, owner: Owner, amount: bigint): Promise<void> {
   const { account_id, user_id } = owner;
-  const row = { account_id, user_id, id: newId(NOW), token: TOKEN, chain: "base", amount };
+  const row = {
+    account_id,
+    user_id,
+    id: newId(NOW),
+    token: TOKEN,
+    chain: "base",
+    amount,
+    network_fee: 0n,
+  };
   await fixture.write(
     `insert into refunds (account_id, id, user_id, token, chain, amount, address, status,
        created_at, updated_at)

@@ -33,7 +33,7 @@ const deposit = (amount: bigint, user = user_id) => {
 const refund = (amount: bigint, user = user_id) =>
   postings.refundStarted({
     ...{ account_id, user_id: user, id: randomUUID() },
-    ...{ token: "usdc", chain: "base", amount },
+    ...{ token: "usdc", chain: "base", amount, network_fee: 0n },
   });
 const owed = async (user = user_id) => {
   const key = { account_id, ledger_account: owedTo(user, "base"), currency: "usdc" };
