@@ -64,7 +64,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals }),
-    openSandboxModule(core, { clock, chain, bank, offramps, invoices }),
+    openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),
   ];
   return { modules, deliveries: webhooks.deliveries };

@@ -17,7 +17,8 @@ export function listReservations(
 ): Promise<Reservation[]> {
   return session.query<Reservation>(
     `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain,
-       least(q.received::numeric + q.from_balance, q.token_amount - o.abandoned)::bigint as reserved
+       least(q.received::numeric + q.from_balance - coalesce(q.spent_before, 0),
+         q.token_amount - o.abandoned)::bigint as reserved
      from quotes q cross join lateral (
        select coalesce(sum(token_amount), 0) as abandoned from offramps
        where account_id = q.account_id and quote_id = q.id and status = 'failed') o

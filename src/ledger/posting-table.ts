@@ -38,7 +38,7 @@ export const POSTINGS = {
     ],
   },
   payout_instructed: {
-    when: "The first payout attempt is recorded; a re-route posts nothing.",
+    when: "The first payout attempt is recorded.",
     key: "instruct:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
@@ -58,9 +58,16 @@ export const POSTINGS = {
     key: "return:<offramp>:<attempt>",
     lines: [
       debit("bank", "the returned amount"),
-      debit("return_costs", "the difference, if less came back than was paid"),
       credit("suspense", "the difference, if more came back than was paid"),
-      credit("payout_pending:<offramp>", "the payout"),
+      credit("payout_pending:<offramp>", "the returned amount, at most the payout"),
+    ],
+  },
+  payout_rerouted: {
+    when: "A payout is re-routed in full although less came back than was paid.",
+    key: "reroute:<offramp>:<attempt>",
+    lines: [
+      debit("return_costs", "what did not come back"),
+      credit("payout_pending:<offramp>", "what did not come back"),
     ],
   },
   offramp_failed_before_instruction: {
@@ -68,18 +75,32 @@ export const POSTINGS = {
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
-      credit("owed:<user>:<chain>", "the offramp's token amount"),
+      credit("short_deposits", "what is left of the quote's shortfall, if any"),
+      credit("owed:<user>:<chain>", "the rest of the offramp's token amount"),
     ],
   },
   offramp_failed_after_instruction: {
-    when: "A funded offramp fails after a payout attempt.",
+    when: "A funded offramp fails after a payout attempt, and no money had left.",
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the payout"),
       debit("fees", "the fee, if any"),
       credit("fx_position", "the payout and its fee, in the destination currency"),
       debit("fx_position", "the offramp's token amount"),
-      credit("owed:<user>:<chain>", "the offramp's token amount"),
+      credit("short_deposits", "what is left of the quote's shortfall, if any"),
+      credit("owed:<user>:<chain>", "the rest of the offramp's token amount"),
+    ],
+  },
+  offramp_failed_after_return: {
+    when: "A funded offramp fails after the bank returned a payout; the fee stays earned.",
+    key: "giveback:<offramp>",
+    lines: [
+      debit("payout_pending:<offramp>", "what was still to be paid"),
+      credit("return_costs", "what a re-route had added to what came back, if anything"),
+      credit("fx_position", "what came back"),
+      debit("fx_position", "its value in the token"),
+      credit("short_deposits", "what is left of the quote's shortfall, if any"),
+      credit("owed:<user>:<chain>", "the rest of its value"),
     ],
   },
   refund_started: {

@@ -1,3 +1,4 @@
+import { minOf } from "../platform/money.ts";
 import {
   type EntryLine,
   type NewEntry,
@@ -99,34 +100,71 @@ export function payoutBooked(offramp: OfframpMoney, attempt: number): NewEntry {
   ]);
 }
 
-/** The returned amount may be less than was paid (the bank kept a part), or even more. */
+/** What came back is pending again; more than was paid belongs to nobody yet. */
 export function payoutReturned(offramp: OfframpMoney, attempt: number, returned: bigint): NewEntry {
   const { destination_currency: currency, destination_amount } = offramp;
-  const missing = destination_amount - returned;
+  const credited = minOf(returned, destination_amount);
   return entry("payout_returned", offramp, `return:${offramp.id}:${attempt}`, [
     ["bank", currency, returned],
-    ["return_costs", currency, missing > 0n ? missing : 0n],
-    ["suspense", currency, missing < 0n ? missing : 0n],
-    [payoutPending(offramp.id), currency, -destination_amount],
+    ["suspense", currency, credited - returned],
+    [payoutPending(offramp.id), currency, -credited],
   ]);
 }
 
-export function offrampFailedBeforeInstruction(offramp: OfframpMoney): NewEntry {
+/** A re-route pays in full: `missing` is what the bank kept of the return. */
+export function payoutRerouted(offramp: OfframpMoney, attempt: number, missing: bigint): NewEntry {
+  const { destination_currency: currency } = offramp;
+  return entry("payout_rerouted", offramp, `reroute:${offramp.id}:${attempt}`, [
+    ["return_costs", currency, missing],
+    [payoutPending(offramp.id), currency, -missing],
+  ]);
+}
+
+/** `deducted` is the part of the quote's shortfall that this give-back pays. */
+export function offrampFailedBeforeInstruction(offramp: OfframpMoney, deducted: bigint): NewEntry {
   const { deposit_token: token, token_amount } = offramp;
   return entry("offramp_failed_before_instruction", offramp, `giveback:${offramp.id}`, [
     [payoutPending(offramp.id), token, token_amount],
-    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, -token_amount],
+    ["short_deposits", token, -deducted],
+    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, deducted - token_amount],
   ]);
 }
 
-export function offrampFailedAfterInstruction(offramp: OfframpMoney): NewEntry {
+/** No money had left: the instruction is reversed, fee included. */
+export function offrampFailedAfterInstruction(offramp: OfframpMoney, deducted: bigint): NewEntry {
   const { deposit_token: token, token_amount, destination_currency: currency } = offramp;
   return entry("offramp_failed_after_instruction", offramp, `giveback:${offramp.id}`, [
     [payoutPending(offramp.id), currency, offramp.destination_amount],
     ["fees", currency, offramp.fee],
     ["fx_position", currency, -(offramp.destination_amount + offramp.fee)],
     ["fx_position", token, token_amount],
-    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, -token_amount],
+    ["short_deposits", token, -deducted],
+    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, deducted - token_amount],
+  ]);
+}
+
+/** What came back of a payout, and what it is worth in millionths of the token. */
+export type Return = {
+  /** What the offramp still has to pay: more than came back if a re-route had added the rest. */
+  pending: bigint;
+  returned: bigint;
+  worth: bigint;
+};
+
+/** Money had left: what came back is given back, and the fee stays earned. */
+export function offrampFailedAfterReturn(
+  offramp: OfframpMoney,
+  { pending, returned, worth }: Return,
+  deducted: bigint,
+): NewEntry {
+  const { deposit_token: token, destination_currency: currency } = offramp;
+  return entry("offramp_failed_after_return", offramp, `giveback:${offramp.id}`, [
+    [payoutPending(offramp.id), currency, pending],
+    ["return_costs", currency, returned - pending],
+    ["fx_position", currency, -returned],
+    ["fx_position", token, worth],
+    ["short_deposits", token, -deducted],
+    [owedTo(offramp.user_id, offramp.deposit_token_chain), token, deducted - worth],
   ]);
 }
 

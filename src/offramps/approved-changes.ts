@@ -2,11 +2,13 @@ import { proposalTask } from "../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { CurrentPrices } from "../prices/prices.ts";
 import { changeOfframps, type LoadedOfframps, type OfframpChange } from "./change-offramps.ts";
 import { reviewDocuments } from "./documents/review-documents.ts";
 import type { GatePolicy } from "./gates.ts";
@@ -20,8 +22,11 @@ type ChangeDeps = {
   renderer: OfframpRenderer;
   catalogue: Catalogue;
   policy: GatePolicy;
+  prices: CurrentPrices;
+  clock: Clock;
 };
 export type ApprovedChangeDeps = ChangeDeps & { approvals: ApprovalRules };
+export type ApprovedReviewDeps = Omit<ApprovedChangeDeps, "prices" | "clock">;
 
 export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
@@ -39,7 +44,7 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
   });
 }
 
-export function reviewWithApproval(deps: ApprovedChangeDeps) {
+export function reviewWithApproval(deps: ApprovedReviewDeps) {
   return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
     is_summed: false,
@@ -67,15 +72,15 @@ export function changeProposalTasks(deps: ChangeDeps & { database: Database }): 
   ];
 }
 
-function refundOfframp({ keyring, renderer }: ChangeDeps) {
-  return changeOfframps(keyring, renderer, refundOfframps);
+function refundOfframp({ keyring, renderer, prices, clock }: ChangeDeps) {
+  return changeOfframps(keyring, renderer, refundOfframps(prices, clock));
 }
 
 function rerouteOfframp({ keyring, renderer, catalogue, policy }: ChangeDeps) {
   return changeOfframps(keyring, renderer, rerouteOfframps(catalogue, keyring, policy));
 }
 
-function reviewDocument({ keyring, renderer }: ChangeDeps) {
+function reviewDocument({ keyring, renderer }: ApprovedReviewDeps | ChangeDeps) {
   return changeOfframps(keyring, renderer, reviewDocuments);
 }
 
@@ -83,7 +88,7 @@ type Change<Requested> = Command<OfframpChange<Requested>>;
 
 /** The offramp's own amount decides whether the change needs approval. */
 function changeWithApproval<Requested, Extra>(
-  { approvals }: ApprovedChangeDeps,
+  { approvals }: { approvals: ApprovalRules },
   use_case: UseCase<OfframpChange<Requested>, LoadedOfframps<Extra>, ChangedOfframp>,
   options: {
     /** The amount is appended. */

@@ -2,12 +2,11 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { postEntries } from "../ledger/post.ts";
 import { offrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { withoutAbandoned } from "./quotes/fund-quote.ts";
-import { type Quote, TOP_UP_MS } from "./quotes/model.ts";
+import { type FundingRules, withoutAbandoned } from "./quotes/fund-quote.ts";
+import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
@@ -22,13 +21,13 @@ export const CHUNK = 200;
  */
 export async function fundOfframps(
   tx: Transaction,
-  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  deps: FundingRules & { keyring: Keyring; renderer: OfframpRenderer },
   quote: Quote,
   now: Date,
 ): Promise<boolean> {
   const { account_id, user_id } = quote;
   const is_funded = quote.funded_at !== null;
-  const status_message = is_funded ? null : await describeShortage(tx, quote);
+  const status_message = is_funded ? null : await describeShortage(tx, deps, quote);
   const rows = await claimUnfunded(tx, quote, status_message, CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
   const offramps = toOfframps(rows, keys);
@@ -72,13 +71,23 @@ function holdShort(
   return [seen, advanceOfframp(seen, { status: "ongoing_checks", status_message }, now)];
 }
 
-async function describeShortage(tx: Transaction, quote: Quote): Promise<string> {
+const LATE =
+  "The deposit arrived too late for the quote's rate. It is credited to the user's balance when " +
+  "the quote ends.";
+
+async function describeShortage(
+  tx: Transaction,
+  { deposit_in_time_percent }: FundingRules,
+  quote: Quote,
+): Promise<string> {
   const { token_amount } = await withoutAbandoned(tx, quote);
-  const missing = token_amount - quote.received - quote.from_balance;
-  if (missing <= 0n)
-    return "The deposit was used for another purpose. Send the amount again to the same address.";
+  const missing = token_amount - countedFor(quote);
+  if (missing <= 0n) return LATE;
+  const text = `${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}`;
+  const most_by = quote.expires_at.toISOString();
   return (
-    `The deposit is short by ${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}. Send ` +
-    `the rest to the same address within ${TOP_UP_MS / HOUR_MS} hours.`
+    `The deposit is short by ${text}. Send the rest to the same address: at least ` +
+    `${deposit_in_time_percent} % of the total by ${most_by}, all of it by ` +
+    `${restUntil(quote).toISOString()}.`
   );
 }

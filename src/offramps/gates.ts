@@ -14,7 +14,6 @@ export type GatePolicy = { kyc_enforcement: KycEnforcement; documents: DocumentP
 type GateFacts = {
   kyc: Kyc | undefined;
   detail_status: PaymentDetailStatus | undefined;
-  quote_hold: Quote["hold"];
   /** Of the quote, where paying it needs two members. */
   approval_status: Quote["approval_status"];
   /** Why it can no longer pay its invoice. */
@@ -23,9 +22,6 @@ type GateFacts = {
 
 /** Why this offramp cannot be paid now, as a sentence for the caller; null when it can. */
 export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
-  if (facts.quote_hold === "late_deposit") {
-    return "The deposit arrived after the quote had expired. Refund the offramps and quote again.";
-  }
   if (facts.approval_status !== null && facts.approval_status !== "done") {
     return "The payment waits for approval by two members.";
   }

@@ -91,6 +91,10 @@ export type Offramp = {
   /** When its part of the deposit was reserved. */
   funded_at: Date | null;
   attempt: number;
+  /** What it gave back when it failed, in millionths of a token; null unless it was funded. */
+  given_back: bigint | null;
+  /** The rate at which money that had left and come back was converted. */
+  refund_rate: string | null;
   payout_reference: PayoutReference | null;
   /** Number of the last event. */
   sequence: number;
@@ -144,6 +148,8 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.updated_at.toISOString(),
     // Only where there is one, so that older digests stay valid.
     ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
+    ...(offramp.given_back === null ? [] : [`given back ${offramp.given_back}`]),
+    ...(offramp.refund_rate === null ? [] : [`refund rate ${offramp.refund_rate}`]),
     ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),
   );
 }

@@ -44,6 +44,8 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     renderer,
     policy: config,
     deposit_tolerance: config.deposit_tolerance,
+    quotes_open_max: config.quotes_open_max,
+    deposit_in_time_percent: config.deposit_in_time_percent,
     quote_life_ms: config.quote_life_minutes * MINUTE_MS,
     bank_horizon_ms: config.bank_horizon_hours * HOUR_MS,
   };

@@ -2,9 +2,12 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
+import { postEntries } from "../ledger/post.ts";
+import { payoutRerouted } from "../ledger/postings.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { Kyc } from "../users/model.ts";
@@ -19,6 +22,8 @@ import {
 } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
+import { findReturn, type Payout } from "./payouts/model.ts";
+import { listPayouts } from "./payouts/store.ts";
 import { advanceOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
@@ -29,6 +34,8 @@ type Extra = {
   kycs: AccountMap<Kyc>;
   invoices: AccountMap<Payable>;
   named: AccountMap<NamedAccount[]>;
+  /** The attempts of each offramp. */
+  payouts: ReadonlyMap<string, readonly Payout[]>;
 };
 
 const FIELD = "offramp.payment_detail_id";
@@ -66,13 +73,17 @@ export function rerouteOfframps(
         keyring.openSubjects(tx, subjects),
       ]);
       const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
-      return { kycs, details, invoices: new AccountMap(), named: new AccountMap() };
+      const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
+      return { kycs, details, ...none, payouts: new Map() };
     },
-    loadMore: async (tx, extra, offramps) => ({
-      ...extra,
-      invoices: await loadPayables(tx, invoiceKeys(offramps)),
-      named: await listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
-    }),
+    loadMore: async (tx, extra, offramps) => {
+      const [invoices, named, payouts] = await Promise.all([
+        loadPayables(tx, invoiceKeys(offramps)),
+        listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
+        listPayouts(tx, offramps),
+      ]);
+      return { ...extra, invoices, named, payouts: Map.groupBy(payouts, (one) => one.offramp_id) };
+    },
     decide: (entry, { account_id, input }, { details, kycs, invoices, named }, now) => {
       const { offramp } = entry;
       const id = input.requested.payment_detail_id;
@@ -92,13 +103,7 @@ export function rerouteOfframps(
       }
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
-      const facts = {
-        kyc,
-        detail_status: detail.status,
-        quote_hold: null,
-        approval_status: null,
-        invoice_end: null,
-      };
+      const facts = { kyc, detail_status: detail.status, approval_status: null, invoice_end: null };
       const closed = closedGate(policy, rerouted, facts);
       if (closed !== null) {
         return { problems: [{ field: FIELD, code: "invalid_transition", message: closed }] };
@@ -109,12 +114,33 @@ export function rerouteOfframps(
       if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
       return { value: advanceOfframp(entry, change, now) };
     },
-    record: (tx, changes, _extra, now) => {
+    record: (tx, changes, { payouts }, now) => {
       const offramps = changes.map(({ offramp }) => offramp);
       recordInstructions(tx, offramps, now);
+      postReroutes(tx, offramps, payouts, now);
       reserveInvoices(tx, offramps);
     },
   };
+}
+
+/** A re-route pays in full: what the bank kept of the return is a cost of ours. */
+export function postReroutes(
+  tx: Transaction,
+  offramps: readonly Offramp[],
+  payouts: Extra["payouts"],
+  now: Date,
+): void {
+  const entries = offramps
+    .map((offramp) => ({ offramp, missing: missingOf(offramp, payouts) }))
+    .filter(({ missing }) => missing > 0n)
+    .map(({ offramp, missing }) => payoutRerouted(offramp, offramp.attempt, missing));
+  postEntries(tx, entries, now);
+}
+
+/** What the bank kept of the last return, while it is the last attempt. */
+function missingOf(offramp: Offramp, payouts: Extra["payouts"]): bigint {
+  const came_back = findReturn(offramp, payouts.get(offramp.id) ?? []);
+  return came_back ? offramp.destination_amount - came_back.pending : 0n;
 }
 
 function routeProblems(

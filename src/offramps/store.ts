@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -97,43 +98,18 @@ export function lockOfframps(
 
 /** All created at the same time, `now`. */
 export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[], now: Date): void {
-  tx.write(
-    `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
-       destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee,
-       document_status, document_source, deposit_token, invoice_id, document_id, document_file,
-       document_hash, document_type, deposit_token_chain, details, created_at, updated_at)
-     select *, $24, $24 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
-       $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
-       $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::uuid[],
-       $18::uuid[], $19::text[], $20::bytea[], $21::text[], $22::text[], $23::bytea[])`,
-    [
-      ...columnsOf(entries, [
-        "account_id",
-        "id",
-        "user_id",
-        "quote_id",
-        "payment_detail_id",
-        "status",
-        "destination_amount",
-        "destination_currency",
-        "rails",
-        "rate",
-        "fee",
-        "token_amount",
-        "token_fee",
-        "document_status",
-        "document_source",
-        "deposit_token",
-        "invoice_id",
-        "document_id",
-        "document_file",
-        "document_hash",
-        "document_type",
-        "deposit_token_chain",
-      ]),
-      entries.map(({ offramp, key }) => sealDetails(offramp, key)),
-      now,
-    ],
+  insertRows(
+    tx,
+    "offramps",
+    `account_id uuid, id uuid, user_id uuid, quote_id uuid, payment_detail_id uuid, status text,
+     destination_amount bigint, destination_currency text, rails text, rate numeric, fee bigint,
+     token_amount bigint, token_fee bigint, details bytea, document_status text,
+     document_source text, deposit_token text, invoice_id uuid, document_id uuid,
+     document_file text, document_hash bytea, document_type text, deposit_token_chain text,
+     created_at timestamptz, updated_at timestamptz`,
+    entries.map(({ offramp, key }) => {
+      return { ...offramp, details: sealDetails(offramp, key), created_at: now, updated_at: now };
+    }),
   );
 }
 
@@ -146,13 +122,16 @@ export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOffram
        document_hash = t.document_hash, document_type = t.document_type,
        document_version = t.document_version, funded_at = t.funded_at, attempt = t.attempt,
        sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id,
+       given_back = t.given_back, refund_rate = t.refund_rate,
        payout_reference = t.payout_reference, details = t.details
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::text[], $9::bytea[], $10::text[], $11::int[], $12::timestamptz[],
-       $13::int[], $14::int[], $15::timestamptz[], $16::uuid[], $17::jsonb[], $18::bytea[])
+       $13::int[], $14::int[], $15::timestamptz[], $16::uuid[], $17::bigint[], $18::numeric[],
+       $19::jsonb[], $20::bytea[])
        as t (account_id, id, payment_detail_id, status, status_message, document_status,
          document_source, document_file, document_hash, document_type, document_version,
-         funded_at, attempt, sequence, updated_at, document_id, payout_reference, details)
+         funded_at, attempt, sequence, updated_at, document_id, given_back, refund_rate,
+         payout_reference, details)
      where offramps.account_id = t.account_id and offramps.id = t.id`,
     [
       ...columnsOf(entries, [
@@ -172,6 +151,8 @@ export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOffram
         "sequence",
         "updated_at",
         "document_id",
+        "given_back",
+        "refund_rate",
       ]),
       entries.map(({ offramp: { payout_reference: proof } }) => proof && JSON.stringify(proof)),
       entries.map(({ offramp, key }) => sealDetails(offramp, key)),

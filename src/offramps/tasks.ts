@@ -4,6 +4,8 @@ import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
+import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
+import type { CurrentPrices } from "../prices/prices.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
@@ -13,7 +15,7 @@ import { assessOfframps } from "./payouts/assess-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
-import { fundQuote } from "./quotes/fund-quote.ts";
+import { type FundingRules, fundQuote } from "./quotes/fund-quote.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
 import {
@@ -32,11 +34,11 @@ import {
 } from "./task-kinds.ts";
 
 type OfframpTaskDeps = SendDeps &
+  FundingRules &
   FetchDeps &
   FlagDeps & {
     chain: ChainPort;
-    /** How many millionths of a token a deposit may be short. */
-    deposit_tolerance: bigint;
+    prices: CurrentPrices;
   };
 
 /** Whatever opens a gate also enqueues an assessment; this covers changes without one. */
@@ -69,14 +71,16 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
-      await fundQuote(tx, deps, quote, now);
+      const decision = await fundQuote(tx, deps, quote, now);
+      // They wait, with a message that says how much is missing.
+      if (decision === "short") enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, quote, now)]);
       return null;
     }),
     quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now) => {
       const has_more = await fundOfframps(tx, deps, quote, now);
       return has_more ? now : null;
     }),
-    quoteTask(deps, CLOSE_QUOTE_TASK, (tx, quote, now) => closeQuote(tx, deps, quote, now)),
+    closeQuoteTask(deps),
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
@@ -115,6 +119,34 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
       }
     },
   };
+}
+
+/** Reads the chains first, so that no transfer that was mined in time is missed. */
+function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
+  const { database, chain } = deps;
+  return {
+    kind: CLOSE_QUOTE_TASK,
+    set_max: 20,
+    handle: async (set) => {
+      const quotes = await findQuotes(database, set.tasks.map(toKey));
+      const unpaid = quotes.filter((quote) => quote.executed_at && !quote.funded_at);
+      const names = [...new Set(unpaid.map((quote) => quote.deposit_token_chain))];
+      const times = await Promise.all(names.map((name) => chain.finalUntil(name, set.now)));
+      const final_until = new Map(names.map((name, at) => [name, times[at]!]));
+      await recordDeposits(database, chain, set.now, names);
+      const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
+        const { deposit_token_chain: name } = quote;
+        // What was just recorded may pay for it.
+        if (quote.executed_at) await fundQuote(tx, deps, quote, now);
+        return closeQuote(tx, deps, quote, final_until.get(name) ?? now, now);
+      });
+      return handle(set);
+    },
+  };
+}
+
+function toKey({ account_id, record_id }: Task): { account_id: string; id: string } {
+  return { account_id, id: record_id };
 }
 
 /** Registers the transfers with the chain's watcher, then reads the chain. */

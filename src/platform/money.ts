@@ -80,6 +80,10 @@ export function decimalToNumber(decimal: Decimal): number {
   return number;
 }
 
+export function isBelow(a: Decimal, b: Decimal): boolean {
+  return a.units * powerOfTen(b.scale) < b.units * powerOfTen(a.scale);
+}
+
 /** The quotient of two decimals above zero, truncated to its first significant digits. */
 export function divideDecimals(
   dividend: Decimal,

@@ -58,14 +58,21 @@ export const STORED_PRICES: PriceVersions = {
   },
 };
 
-export type PriceBook = PriceVersions & {
-  /** The prices for new quotes; `stale` when none are recent enough. */
-  currentPrices(now: Date): Promise<Prices | { stale: true }>;
-  /** Reads the source; throws RatesUnreadableError when it returns nothing usable. */
-  refresh(now: Date): Promise<void>;
-  /** How long to wait before the next refresh. */
-  refresh_every_ms: number;
+export type CurrentPrices = {
+  /**
+   * The prices for new quotes; `stale` when none are recent enough. With a session, they are read
+   * in its transaction.
+   */
+  currentPrices(now: Date, session?: Session): Promise<Prices | { stale: true }>;
 };
+
+export type PriceBook = PriceVersions &
+  CurrentPrices & {
+    /** Reads the source; throws RatesUnreadableError when it returns nothing usable. */
+    refresh(now: Date): Promise<void>;
+    /** How long to wait before the next refresh. */
+    refresh_every_ms: number;
+  };
 
 type PriceDeps = {
   database: Database;
@@ -108,11 +115,13 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
     }
     return found;
   };
+  const readLast = async (session: Session) => {
+    const id = await findLastPriceVersionId(session);
+    return id ? (await find(session, [id])).get(id) : undefined;
+  };
   const look = async () => {
     const looked_at_ms = performance.now();
-    const id = await findLastPriceVersionId(database);
-    const prices = id && (await find(database, [id])).get(id);
-    last = { prices: prices || undefined, looked_at_ms };
+    last = { prices: await readLast(database), looked_at_ms };
     return last.prices;
   };
   /** One read at a time, however many callers wait. */
@@ -140,9 +149,10 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
     log.error({ err: error }, "the rates could not be read");
   });
   return {
-    currentPrices: async (at) => {
+    currentPrices: async (at, session) => {
       const is_recent = last && performance.now() - last.looked_at_ms < LOOK_EVERY_MS;
-      const prices = is_recent ? last!.prices : await lookOnce();
+      const readCached = async () => (is_recent ? last!.prices : lookOnce());
+      const prices = await (session ? readLast(session) : readCached());
       if (!prices || prices.source !== source_name) return { stale: true };
       const is_old = prices.expires_at !== null && at > prices.expires_at;
       return is_old ? { stale: true } : prices;

@@ -5,6 +5,13 @@ import { payoutInstructed } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import {
+  type GiveUpFacts,
+  giveUp,
+  lockForGiveUp,
+  recordGiveUps,
+  withPayouts,
+} from "../offramps/give-up.ts";
+import {
   endedInvoiceProblems,
   invoiceKeys,
   reserveInvoices,
@@ -15,12 +22,11 @@ import { instruction } from "../offramps/payouts/assess-offramps.ts";
 import { endToEndId, newPayout } from "../offramps/payouts/model.ts";
 import { insertPayouts, lockCurrentPayouts, updatePayouts } from "../offramps/payouts/store.ts";
 import { endQuote } from "../offramps/quotes/close-quote.ts";
-import { fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
-import type { Quote } from "../offramps/quotes/model.ts";
+import { type FundingRules, fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
-import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
+import { postReroutes } from "../offramps/reroute-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
@@ -33,7 +39,7 @@ import { Refusal } from "../platform/errors.ts";
 import { minOf } from "../platform/money.ts";
 import { findPath } from "./find-path.ts";
 
-export type ForceDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
+export type ForceDeps = BankDeps & { chain: ChainPort; clock: Clock } & FundingRules;
 
 type Key = { account_id: string; id: string };
 
@@ -82,7 +88,7 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
     );
   }
   await database.transaction(async (tx) => {
-    const quotes = await lockQuotesOf(tx, [seen]);
+    const locked = await lockForGiveUp(tx, deps.prices, [seen], clock.now());
     const rows = await lockOfframps(tx, [seen]);
     const [entry] = await openOfframps(tx, deps.keyring, rows);
     if (entry?.offramp.status !== seen.status) return;
@@ -93,8 +99,8 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
       if (problems.length > 0) throw Refusal.of(problems);
       reserveInvoices(tx, rows);
     }
-    const quote = quotes.get(seen.account_id, seen.quote_id)!;
-    moveByHand(tx, deps, entry, quote, to, clock.now());
+    const facts = await withPayouts(tx, locked, [seen]);
+    moveByHand(tx, deps, entry, facts, to, clock.now());
   });
 }
 
@@ -147,7 +153,7 @@ function moveByHand(
   tx: Transaction,
   deps: ForceDeps,
   entry: KeyedOfframp,
-  quote: Quote,
+  facts: GiveUpFacts,
   to: OfframpStatus,
   now: Date,
 ): void {
@@ -157,12 +163,14 @@ function moveByHand(
     // As if the bank already had it: it stays there until it is moved on.
     insertPayouts(tx, [{ ...newPayout(change.offramp, now), status: "sent" }]);
     if (change.offramp.attempt === 1) postEntries(tx, [payoutInstructed(change.offramp)], now);
+    else postReroutes(tx, [change.offramp], facts.payouts, now);
     return;
   }
   if (to === "failed") {
-    const { change, entries } = giveUp(entry, quote, MESSAGE, now);
-    recordChanges(tx, deps.renderer, [change], now);
-    postEntries(tx, entries, now);
+    const given_up = giveUp(facts, entry, MESSAGE, now);
+    if ("problems" in given_up) throw Refusal.of(given_up.problems);
+    recordChanges(tx, deps.renderer, [given_up.value.change], now);
+    recordGiveUps(tx, [given_up.value], now);
     return;
   }
   const change = advanceOfframp(entry, { status: to, status_message: MESSAGE }, now);

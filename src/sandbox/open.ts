@@ -4,6 +4,7 @@ import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock, SandboxClock } from "../platform/clock.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import type { CurrentPrices } from "../prices/prices.ts";
 import { addCryptoTransferRoute } from "./crypto-transfer-route.ts";
 import { addSandboxInvoiceRoute } from "./invoice-routes.ts";
 import { addSandboxRoutes } from "./routes.ts";
@@ -12,6 +13,7 @@ type SandboxNeeds = {
   clock: Clock & SandboxClock;
   chain: ChainPort;
   bank: BankPort;
+  prices: CurrentPrices;
   offramps: { renderer: OfframpRenderer };
   invoices: { renderer: InvoiceRenderer };
 };
@@ -19,10 +21,12 @@ type SandboxNeeds = {
 /** Adds nothing in live mode. */
 export function openSandboxModule(core: ModuleCore, needs: SandboxNeeds): Module {
   if (core.mode !== "sandbox") return {};
-  const { clock, chain, bank, offramps, invoices } = needs;
-  const { swift_clearance, deposit_tolerance, kyc_enforcement } = core.config;
-  const settings = { swift_clearance, deposit_tolerance, kyc_enforcement };
-  const deps = { ...core, ...settings, clock, chain, bank, renderer: offramps.renderer };
+  const { clock, chain, bank, prices, offramps, invoices } = needs;
+  const { swift_clearance, kyc_enforcement } = core.config;
+  const { deposit_tolerance, deposit_in_time_percent } = core.config;
+  const funding = { deposit_tolerance, deposit_in_time_percent };
+  const settings = { swift_clearance, kyc_enforcement, ...funding };
+  const deps = { ...core, ...settings, clock, chain, bank, prices, renderer: offramps.renderer };
   return {
     routes: (addRoute) => {
       addSandboxRoutes(addRoute, deps);

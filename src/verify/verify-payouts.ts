@@ -1,24 +1,21 @@
 import { type Entry, type NewEntry, owedTo, payoutPending } from "../ledger/model.ts";
+import type { PostingKind } from "../ledger/posting-table.ts";
 import {
-  type OfframpMoney,
-  offrampFailedAfterInstruction,
-  offrampFailedBeforeInstruction,
   offrampFunded,
   payoutBooked,
   payoutInstructed,
+  payoutRerouted,
   payoutReturned,
 } from "../ledger/postings.ts";
-import type { OfframpStatus } from "../offramps/model.ts";
-import { endToEndId, type Payout } from "../offramps/payouts/model.ts";
+import { giveBackEntry, refundWorth } from "../offramps/give-up.ts";
+import type { Offramp as OfframpRecord, OfframpStatus } from "../offramps/model.ts";
+import { endToEndId, findReturn, type Payout } from "../offramps/payouts/model.ts";
+import { isBelow, parseDecimal } from "../platform/money.ts";
 import { compareEntry } from "./compare-entries.ts";
 
 export type PayoutAttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;
 
-type Offramp = OfframpMoney & {
-  payment_detail_id: string;
-  status: OfframpStatus;
-  attempt: number;
-  funded_at: Date | null;
+type Offramp = Omit<OfframpRecord, "details" | "document_fetch_failures"> & {
   is_quote_funded: boolean;
 };
 
@@ -49,7 +46,7 @@ export function checkOfframpMoney(
 ): string | null {
   const keys = new Set(entries.map((entry) => entry.key));
   return (
-    checkEntries(offramp, payouts, entries, keys) ??
+    checkEntries(offramp, payouts, entries) ??
     checkFunding(offramp, keys) ??
     checkAttempts(offramp, payouts, keys) ??
     checkPlace(offramp, entries)
@@ -61,19 +58,18 @@ function checkEntries(
   offramp: Offramp,
   payouts: readonly PayoutAttemptRow[],
   entries: readonly Entry[],
-  keys: ReadonlySet<string>,
 ): string | null {
-  const instructed = payoutInstructed(offramp);
+  const given_back = expectedGiveBack(offramp, payouts);
+  if (typeof given_back === "string") return given_back;
   const possible: NewEntry[] = [
     offrampFunded(offramp),
-    instructed,
-    keys.has(instructed.key)
-      ? offrampFailedAfterInstruction(offramp)
-      : offrampFailedBeforeInstruction(offramp),
+    payoutInstructed(offramp),
+    ...given_back,
     ...payouts.flatMap(({ attempt, returned_amount }) => [
       payoutBooked(offramp, attempt),
-      payoutReturned(offramp, attempt, returned_amount ?? 0n),
+      ...(returned_amount === null ? [] : [payoutReturned(offramp, attempt, returned_amount)]),
     ]),
+    ...expectedReroutes(offramp, payouts),
   ];
   const by_key = new Map(possible.map((entry) => [entry.key, entry]));
   for (const entry of entries) {
@@ -82,7 +78,43 @@ function checkEntries(
     const fault = compareEntry(entry, expected);
     if (fault) return fault;
   }
-  return null;
+  const required = [...given_back, ...expectedReroutes(offramp, payouts)];
+  const missing = required.find(({ key }) => !entries.some((entry) => entry.key === key));
+  return missing ? `its ledger entry ${missing.key} is missing` : null;
+}
+
+/**
+ * The entry that gives its money back, from what its record says: the whole token amount if no
+ * money had left, else what came back, at a rate never better than the quote's.
+ */
+function expectedGiveBack(
+  offramp: Offramp,
+  payouts: readonly PayoutAttemptRow[],
+): NewEntry[] | string {
+  const { given_back, refund_rate } = offramp;
+  if (given_back === null) return [];
+  const came_back = findReturn(offramp, payouts);
+  if ((came_back === null) !== (refund_rate === null)) {
+    return came_back ? "what came back has no rate" : "it has a refund rate, but nothing came back";
+  }
+  if (refund_rate !== null && isBelow(parseDecimal(refund_rate)!, parseDecimal(offramp.rate)!)) {
+    return `it was given back at ${refund_rate}, better than its own rate ${offramp.rate}`;
+  }
+  const worth = came_back
+    ? refundWorth(offramp, came_back.returned, refund_rate!)
+    : offramp.token_amount;
+  if (given_back > worth) return `it gave back ${given_back}, more than the ${worth} it was worth`;
+  const from = came_back && { ...came_back, worth };
+  return [giveBackEntry(offramp, from, worth - given_back)];
+}
+
+/** A re-route adds what the bank kept of the return before it. */
+function expectedReroutes(offramp: Offramp, payouts: readonly PayoutAttemptRow[]): NewEntry[] {
+  return payouts.slice(1).flatMap(({ attempt }, index) => {
+    const came_back = findReturn(offramp, payouts.slice(0, index + 1));
+    const missing = came_back ? offramp.destination_amount - came_back.pending : 0n;
+    return missing > 0n ? [payoutRerouted(offramp, attempt, missing)] : [];
+  });
 }
 
 function checkFunding(offramp: Offramp, keys: ReadonlySet<string>): string | null {
@@ -127,36 +159,48 @@ function checkAttempts(
   return null;
 }
 
-/** Paid (net of returns), pending and refunded amounts sum to the requested amount. */
+/**
+ * Once instructed, in its currency: paid, net of returns, + pending + given back - what we added
+ * for the bank's costs = requested. Before that, in tokens: pending + given back + the deducted
+ * shortfall = reserved. That the fee is earned or reversed follows from the entries themselves.
+ */
 function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null {
-  const { destination_currency, destination_amount, deposit_token, token_amount } = offramp;
+  if (entries.length === 0) return checkState(offramp, "nowhere");
+  const { destination_currency: currency, destination_amount, deposit_token: token } = offramp;
   const pending_account = payoutPending(offramp.id);
-  const pending_token = -sum(entries, pending_account, deposit_token);
-  const pending = -sum(entries, pending_account, destination_currency);
-  const moved = entries.filter(
-    ({ kind }) => kind === "payout_booked" || kind === "payout_returned",
-  );
-  const paid = sum(moved, pending_account, destination_currency);
-  const given_back = -sum(
-    entries,
-    owedTo(offramp.user_id, offramp.deposit_token_chain),
-    deposit_token,
-  );
-  const amounts = [pending_token, pending, paid, given_back];
-  const is = (...expected: bigint[]) => expected.every((amount, at) => amount === amounts[at]);
-  let place: Place;
-  if (entries.length === 0) place = "nowhere";
-  else if (is(token_amount, 0n, 0n, 0n)) place = "pending_in_token";
-  else if (is(0n, destination_amount, 0n, 0n)) place = "pending_in_currency";
-  else if (is(0n, 0n, destination_amount, 0n)) place = "paid";
-  else if (is(0n, 0n, 0n, token_amount)) place = "given_back";
-  else {
+  const pending_token = -sum(entries, pending_account, token);
+  const pending = -sum(entries, pending_account, currency);
+  const of = (...kinds: string[]) => entries.filter(({ kind }) => kinds.includes(kind));
+  const paid = sum(of("payout_booked", "payout_returned"), pending_account, currency);
+  const costs = sum(entries, "return_costs", currency);
+  const reversed = of("offramp_failed_after_instruction").length > 0 ? destination_amount : 0n;
+  const converted = -sum(of("offramp_failed_after_return"), "fx_position", currency);
+  const refunded = reversed + converted;
+  const given_back = -sum(entries, owedTo(offramp.user_id, offramp.deposit_token_chain), token);
+  const is_instructed = of("payout_instructed").length > 0;
+  const short = -sum(entries, "short_deposits", token);
+  const adds_up = is_instructed
+    ? pending_token === 0n && paid + pending + refunded - costs === destination_amount
+    : pending_token + given_back + short === offramp.token_amount;
+  if (!adds_up) {
     return (
-      `paid ${paid} ${destination_currency}, pending ${pending} ${destination_currency} and ` +
-      `${pending_token} ${deposit_token}, given back ${given_back} ${deposit_token} do not add ` +
-      `up to the ${destination_amount} ${destination_currency} requested`
+      `paid ${paid} ${currency}, pending ${pending} ${currency} and ${pending_token} ${token}, ` +
+      `given back ${refunded} ${currency} and ${given_back} ${token}, less costs of ${costs} ` +
+      `${currency}, do not add up to the ${destination_amount} ${currency} requested`
     );
   }
+  if (of(...GIVE_BACKS).length > 0) return checkState(offramp, "given_back");
+  if (pending_token > 0n) return checkState(offramp, "pending_in_token");
+  return checkState(offramp, pending > 0n ? "pending_in_currency" : "paid");
+}
+
+const GIVE_BACKS: readonly PostingKind[] = [
+  "offramp_failed_before_instruction",
+  "offramp_failed_after_instruction",
+  "offramp_failed_after_return",
+];
+
+function checkState(offramp: Offramp, place: Place): string | null {
   if (PLACES[offramp.status].includes(place)) return null;
   return `it is ${offramp.status}, but its money is ${place.replaceAll("_", " ")}`;
 }

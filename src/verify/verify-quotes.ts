@@ -41,8 +41,8 @@ const checkTotals: Check = async (session, account_id) => {
 const checkOwners: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string }>(
     `select q.id from quotes q
-     where q.account_id = $1 and (
-       exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
+     where q.account_id = $1 and (q.funded_at is null and q.shortfall <> 0
+       or exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
          and (o.user_id, o.deposit_token, o.deposit_token_chain)
            <> (q.user_id, q.deposit_token, q.deposit_token_chain))
        or not exists (select from deposit_addresses a where a.account_id = $1
@@ -80,6 +80,7 @@ const RECORDS: readonly { kinds: readonly PostingKind[]; record: string }[] = [
     kinds: [
       ...["offramp_funded", "payout_instructed", "payout_booked", "payout_returned"],
       ...["offramp_failed_before_instruction", "offramp_failed_after_instruction"],
+      ...["offramp_failed_after_return", "payout_rerouted"],
     ] as PostingKind[],
     record: `offramps r where r.account_id = $1 and r.id = ${ID_IN_KEY}`,
   },
@@ -124,7 +125,7 @@ const checkDeposits: Check = (session, account_id) =>
  * does not pay for offramps that failed before it was funded.
  */
 const checkFunding: Check = (session, account_id) =>
-  eachPage<QuoteMoney & { used: string }>(
+  eachPage<FundedQuote>(
     session,
     account_id,
     `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain, q.token_amount
@@ -135,7 +136,12 @@ const checkFunding: Check = (session, account_id) =>
          join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
          where e.account_id = $1 and e.key = 'fund:' || q.id
            and l.ledger_account = 'owed:' || q.user_id || ':' || q.deposit_token_chain)
-         as used
+         as used,
+       q.shortfall, (select coalesce(-sum(l.amount), 0)::text from offramps o
+         join ledger_entries e on e.account_id = o.account_id and e.key = 'giveback:' || o.id
+         join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
+         where o.account_id = $1 and o.quote_id = q.id and o.given_back is not null
+           and l.ledger_account = 'short_deposits') as deducted
      from quotes q
      where q.account_id = $1 and q.id > $2 and q.funded_at is not null order by q.id limit $3`,
     async (rows) => {
@@ -145,9 +151,19 @@ const checkFunding: Check = (session, account_id) =>
         return `${name}: it took ${excessive.used}, more than its amount`;
       }
       const expected = rows.map((row) => quoteFunded(row, BigInt(row.used)));
-      return compareEntries(session, account_id, expected);
+      const fault = await compareEntries(session, account_id, expected);
+      if (fault) return fault;
+      const short = rows.find(
+        ({ token_amount, used, deducted, shortfall }) =>
+          token_amount - BigInt(used) - BigInt(deducted) !== shortfall,
+      );
+      if (!short) return null;
+      const name = `quote ${short.id} of account ${account_id}`;
+      return `${name}: its shortfall is not what it was short of, less what was deducted`;
     },
   );
+
+type FundedQuote = QuoteMoney & { shortfall: bigint; used: string; deducted: string };
 
 const checkRefunds: Check = (session, account_id) =>
   eachPage<RefundMoney & { status: string }>(

@@ -20,6 +20,8 @@ import {
   updateLeases,
 } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
+import { STORED_PRICES } from "../../src/prices/prices.ts";
+import { findLastPriceVersionId } from "../../src/prices/store.ts";
 import { SILENT } from "./task-fixture.ts";
 
 /** The steps between an execution and money in the bank, in the order in which they are due. */
@@ -48,6 +50,11 @@ export type Steps = {
   close(): void;
 };
 
+async function lastPrices(database: Database) {
+  const id = (await findLastPriceVersionId(database))!;
+  return (await STORED_PRICES.find(database, [id])).get(id)!;
+}
+
 /** Runs the worker one set at a time, so that a test can act between any two. */
 export async function openSteps(
   core: Core,
@@ -67,6 +74,8 @@ export async function openSteps(
     files: await openLocalDirectory(config.data_dir),
     documents: createSandboxDocuments(createHttpDocuments(sender)),
     deposit_tolerance: config.deposit_tolerance,
+    deposit_in_time_percent: config.deposit_in_time_percent,
+    prices: { currentPrices: () => lastPrices(database) },
     bank_horizon_ms: 72 * HOUR_MS,
     log: SILENT,
   };

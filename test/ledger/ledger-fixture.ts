@@ -180,6 +180,8 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     document_fetch_failures: 0,
     funded_at: null,
     attempt: 0,
+    given_back: null,
+    refund_rate: null,
     payout_reference: null,
     sequence: 1,
     created_at: NOW,

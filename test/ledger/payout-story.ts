@@ -1,7 +1,10 @@
 import * as postings from "../../src/ledger/postings.ts";
+import { giveBackEntry, refundWorth } from "../../src/offramps/give-up.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { endToEndId } from "../../src/offramps/payouts/model.ts";
+import { endToEndId, findReturn } from "../../src/offramps/payouts/model.ts";
+import { listPayouts } from "../../src/offramps/payouts/store.ts";
 import { newId } from "../../src/platform/ids.ts";
+import { minOf } from "../../src/platform/money.ts";
 import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
 
 let transfers = 0;
@@ -26,7 +29,14 @@ export function payoutStory(fixture: LedgerFixture) {
     );
   const send = async (offramp: Offramp) => {
     const attempt = offramp.attempt + 1;
-    const entries = attempt === 1 ? [postings.payoutInstructed(offramp)] : [];
+    const came_back = findReturn(offramp, await listPayouts(fixture.database, [offramp]));
+    const missing = came_back ? offramp.destination_amount - came_back.pending : 0n;
+    const entries =
+      attempt === 1
+        ? [postings.payoutInstructed(offramp)]
+        : missing > 0n
+          ? [postings.payoutRerouted(offramp, attempt, missing)]
+          : [];
     await fixture.change(offramp, { status: "sending_fiat", attempt }, ...entries);
     await addAttempt(offramp);
   };
@@ -34,8 +44,8 @@ export function payoutStory(fixture: LedgerFixture) {
     deposit: (quote: Quote, amount: bigint) => deposit(fixture, quote, amount),
     fundQuote: (quote: Quote, used: bigint) =>
       fixture.write(
-        "update quotes set funded_at = $3 where account_id = $1 and id = $2",
-        [quote.account_id, quote.id, NOW],
+        "update quotes set funded_at = $3, shortfall = $4 where account_id = $1 and id = $2",
+        [quote.account_id, quote.id, NOW, quote.token_amount - used],
         postings.quoteFunded(quote, used),
       ),
     fund: (offramp: Offramp) =>
@@ -61,19 +71,41 @@ export function payoutStory(fixture: LedgerFixture) {
       const entry = postings.payoutReturned(offramp, offramp.attempt, returned);
       await fixture.change(offramp, { status: "bounced" }, entry);
     },
-    fail: (offramp: Offramp) => {
+    fail: async (offramp: Offramp) => {
       if (!offramp.funded_at) return fixture.change(offramp, { status: "failed" });
-      const entry =
-        offramp.attempt === 0
-          ? postings.offrampFailedBeforeInstruction(offramp)
-          : postings.offrampFailedAfterInstruction(offramp);
-      return fixture.change(offramp, { status: "failed" }, entry);
+      const came_back = findReturn(offramp, await listPayouts(fixture.database, [offramp]));
+      const refund_rate = came_back && offramp.rate;
+      const worth = came_back
+        ? refundWorth(offramp, came_back.returned, offramp.rate)
+        : offramp.token_amount;
+      const deducted = await takeShortfall(fixture, offramp, worth);
+      const entry = giveBackEntry(offramp, came_back && { ...came_back, worth }, deducted);
+      const given_back = worth - deducted;
+      return fixture.change(offramp, { status: "failed", given_back, refund_rate }, entry);
     },
     refund: (owner: Owner, amount: bigint) => refund(fixture, owner, amount),
   };
 }
 
 type Owner = { account_id: string; user_id: string };
+
+/** What is deducted of a give-back for the quote's shortfall. */
+async function takeShortfall(
+  fixture: LedgerFixture,
+  { account_id, quote_id }: Offramp,
+  worth: bigint,
+): Promise<bigint> {
+  const [quote] = await fixture.database.query<{ shortfall: bigint }>(
+    "select shortfall from quotes where account_id = $1 and id = $2",
+    [account_id, quote_id],
+  );
+  const deducted = minOf(quote!.shortfall, worth);
+  await fixture.database.query(
+    "update quotes set shortfall = shortfall - $3 where account_id = $1 and id = $2",
+    [account_id, quote_id, deducted],
+  );
+  return deducted;
+}
 
 function deposit(fixture: LedgerFixture, quote: Quote, amount: bigint): Promise<void> {
   transfers += 1;

@@ -45,8 +45,14 @@ const every = fc
       payout_instructed: postings.payoutInstructed(offramp),
       payout_booked: postings.payoutBooked(offramp, attempt),
       payout_returned: postings.payoutReturned(offramp, attempt, amount),
-      offramp_failed_before_instruction: postings.offrampFailedBeforeInstruction(offramp),
-      offramp_failed_after_instruction: postings.offrampFailedAfterInstruction(offramp),
+      payout_rerouted: postings.payoutRerouted(offramp, attempt, missing),
+      offramp_failed_before_instruction: postings.offrampFailedBeforeInstruction(offramp, 1n),
+      offramp_failed_after_instruction: postings.offrampFailedAfterInstruction(offramp, 1n),
+      offramp_failed_after_return: postings.offrampFailedAfterReturn(
+        offramp,
+        { pending: amount + missing, returned: amount, worth: amount },
+        1n,
+      ),
       refund_started: postings.refundStarted(sent_back),
       refund_sent: postings.refundSent(sent_back),
       refund_failed: postings.refundFailed(sent_back),
@@ -122,11 +128,10 @@ describe("a returned payout", () => {
     ]);
   });
 
-  test("costs what the bank kept", () => {
+  test("credits what came back, and no more", () => {
     expect(linesFor(85n)).toEqual([
       ["bank", 85n],
-      ["return_costs", 15n],
-      ["payout_pending:offramp", -100n],
+      ["payout_pending:offramp", -85n],
     ]);
   });
 

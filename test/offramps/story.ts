@@ -58,6 +58,17 @@ export async function openStory(server: TestServer, items: readonly Item[] = [{ 
       server.call("POST", `${path}/offramps/${id}/reroute`, {
         offramp: { payment_detail_id: detail_id },
       }),
+    /** Uploads the supporting document, and waits for everything it triggers. */
+    upload: async (id = offramp_id) => {
+      const body = new FormData();
+      const document = new Blob(["%PDF-1.7 an invented invoice"], { type: "application/pdf" });
+      body.set("file", document, "invoice.pdf");
+      const url = `${server.url}/offramps/${id}/supporting-documents`;
+      const headers = { authorization: `Bearer ${server.key}` };
+      const answer = await fetch(url, { method: "POST", headers, body });
+      expect(answer.status, await answer.text()).toBe(200);
+      await settle(server);
+    },
     waitForStatus: (status: string, id = offramp_id) =>
       waitFor(async () => {
         const offramp = await show(id);

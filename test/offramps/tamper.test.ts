@@ -51,7 +51,7 @@ const CIPHERTEXT = ["offramps.details", "events.body"];
  */
 const NOTES = [
   ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
-  ...["hold", "closed_at", "created_at", "updated_at", "from_balance"],
+  ...["spent_before", "closed_at", "created_at", "updated_at", "from_balance"],
 ].map((column) => `quotes.${column}`);
 /** Counts retries between two events, so no event vouches for it; it only ends the retries. */
 const RETRIES = ["offramps.document_fetch_failures"];
@@ -73,7 +73,6 @@ const OTHER_VALUES: Record<string, string> = {
   "events.change_id": "gen_random_uuid(), role = 'buyer'",
   "events.role": "'buyer', change_id = gen_random_uuid()",
   "quotes.deposit_token": "'usdt'",
-  "quotes.hold": "case when hold is null then 'late_deposit' end",
 };
 const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   uuid: () => "gen_random_uuid()",
@@ -81,7 +80,7 @@ const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   bigint: (column) => `coalesce(${column}, 0) + 1`,
   integer: (column) => `coalesce(${column}, 0) + 1000`,
   smallint: (column) => `${column} + 100`,
-  numeric: (column) => `${column} + 1`,
+  numeric: (column) => `coalesce(${column}, 0) + 1`,
   bytea: (column) => `coalesce(${column}, '') || '\\x01'`,
   "timestamp with time zone": (column) =>
     `coalesce(${column}, '2026-11-15T00:00:00Z') + interval '1 second'`,

@@ -2,11 +2,11 @@ import type { Clock } from "../../platform/clock.ts";
 import { runOnce } from "../../platform/commands/run-once.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { FIRST_ID, newId } from "../../platform/ids.ts";
-import { type ApprovedChangeDeps, reviewWithApproval } from "../approved-changes.ts";
+import { type ApprovedReviewDeps, reviewWithApproval } from "../approved-changes.ts";
 import { findOfframps } from "../store.ts";
 import type { Review } from "./review-documents.ts";
 
-export type ApproveDocumentDeps = ApprovedChangeDeps & { database: Database; clock: Clock };
+export type ApproveDocumentDeps = ApprovedReviewDeps & { database: Database; clock: Clock };
 
 /** The approved file, or the file that is approved once two members confirm the proposal. */
 export type DocumentApproval = {

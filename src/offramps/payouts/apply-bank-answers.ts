@@ -1,15 +1,19 @@
 import type { NewEntry } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
-import {
-  offrampFailedAfterInstruction,
-  payoutBooked,
-  payoutReturned,
-  suspenseReceived,
-} from "../../ledger/postings.ts";
+import { payoutBooked, payoutReturned, suspenseReceived } from "../../ledger/postings.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { CurrentPrices } from "../../prices/prices.ts";
+import {
+  type GivenUp,
+  type GiveUpFacts,
+  giveUp,
+  lockForGiveUp,
+  recordGiveUps,
+  withPayouts,
+} from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
@@ -28,6 +32,7 @@ export type BankDeps = {
   bank: BankPort;
   keyring: Keyring;
   renderer: OfframpRenderer;
+  prices: CurrentPrices;
 };
 
 const ANSWERS_PER_READ_MAX = 200;
@@ -53,6 +58,8 @@ type Progress = {
   payouts: Map<string, Payout>;
   changes: ChangedOfframp[];
   entries: NewEntry[];
+  give_up_facts: GiveUpFacts;
+  given_up: GivenUp[];
 };
 
 export async function applyAnswers(
@@ -68,6 +75,11 @@ export async function applyAnswers(
   const keys = offramp_ids.map((id) => ({ account_id, id }));
   const seen = await findOfframps(tx, keys);
   const subjects = seen.map((row) => ({ account_id, subject_id: row.user_id }));
+  const rejected = answers
+    .filter(({ kind }) => kind === "rejected")
+    .flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? [])
+    .map((id) => ({ account_id, id }));
+  const locked = await lockForGiveUp(tx, deps.prices, rejected, now);
   const [rows, payouts, known, subject_keys] = await Promise.all([
     lockOfframps(tx, keys),
     lockPayouts(tx, account_id, ids),
@@ -83,6 +95,8 @@ export async function applyAnswers(
     payouts: new Map(payouts.map((payout) => [payout.end_to_end_id, payout])),
     changes: [],
     entries: [],
+    give_up_facts: await withPayouts(tx, locked, rejected),
+    given_up: [],
   };
   const outcomes: { answer: BankAnswer; outcome: AnswerOutcome }[] = [];
   for (const answer of answers) {
@@ -95,6 +109,7 @@ export async function applyAnswers(
   updatePayouts(tx, [...progress.payouts.values()]);
   recordChanges(tx, deps.renderer, progress.changes, now);
   postEntries(tx, progress.entries, now);
+  recordGiveUps(tx, progress.given_up, now);
 }
 
 /** An end-to-end id begins with the offramp's id without its hyphens. */
@@ -131,10 +146,19 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
   if (answer.kind === "rejected") {
     if (!is_current || !is_open) return "out_of_order";
     settle({ status: "rejected" });
-    progress.entries.push(offrampFailedAfterInstruction(entry.offramp));
     const status_message =
-      "The bank rejected the payment. The deposit was credited to the user's balance.";
-    move({ status: "failed", status_message });
+      "The bank rejected the payment. Its money was credited to the user's balance.";
+    const decided = giveUp(progress.give_up_facts, entry, status_message, now);
+    if ("problems" in decided) {
+      // What came back earlier has no rate now: it is given up when the operator has set one.
+      move({ status: "bounced", status_message: decided.problems[0]!.message });
+      return "applied";
+    }
+    const { change, quote } = decided.value;
+    progress.given_up.push(decided.value);
+    progress.changes.push(change);
+    progress.offramps.set(payout.offramp_id, change);
+    if (quote) progress.give_up_facts.quotes.set(quote.account_id, quote.id, quote);
     return "applied";
   }
   return applyReturn(progress, answer, { payout, entry, is_current, is_open, settle, move });
@@ -161,7 +185,7 @@ function applyReturn(
     entries.push(...suspended(answer));
     return "suspense";
   }
-  if (answer.amount < 0n) return "conflict";
+  if (answer.amount <= 0n) return "conflict";
   // A return without a booking implies both.
   if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));

@@ -162,7 +162,6 @@ export function findClosedGate(
   return closedGate(policy, offramp, {
     kyc: kycs.get(account_id, offramp.user_id),
     detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
-    quote_hold: quote?.hold ?? null,
     approval_status: quote?.approval_status ?? null,
     invoice_end:
       endedInvoiceProblems(invoices, offramp)[0]?.message ??

@@ -1,3 +1,4 @@
+import { minOf } from "../../platform/money.ts";
 import type { Offramp } from "../model.ts";
 
 /** One attempt to pay an offramp out. */
@@ -29,6 +30,20 @@ export function readEndToEndId(end_to_end_id: string): { offramp_id: string; att
   ] as const;
   const offramp_id = parts.map(([from, to]) => digits.slice(from, to)).join("-");
   return { offramp_id, attempt: Number(end_to_end_id.slice(32)) };
+}
+
+/**
+ * What came back of an offramp's payouts, and what is pending: a re-route adds what is missing.
+ * Null when no money has left, or all attempts were refused.
+ */
+export function findReturn(
+  { destination_amount }: Pick<Offramp, "destination_amount">,
+  payouts: readonly Pick<Payout, "status" | "returned_amount">[],
+): { pending: bigint; returned: bigint } | null {
+  const last = payouts.findLast(({ status }) => status === "returned");
+  if (!last) return null;
+  const returned = minOf(last.returned_amount!, destination_amount);
+  return { returned, pending: payouts.at(-1) === last ? returned : destination_amount };
 }
 
 export function newPayout(offramp: Offramp, now: Date): Payout {

@@ -36,6 +36,18 @@ export function lockPayouts(
   );
 }
 
+/** All attempts of these offramps, first to last. */
+export function listPayouts(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<Payout[]> {
+  return session.query<Payout>(
+    `select * from payouts where account_id = any($1::uuid[]) and offramp_id = any($2::uuid[])
+     order by account_id, offramp_id, attempt`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
 /** Locks the current attempt of each offramp. */
 export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): Promise<Payout[]> {
   return tx.query<Payout>(

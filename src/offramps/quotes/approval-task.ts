@@ -6,14 +6,14 @@ import {
   proposalAccount,
   type SealedProposal,
 } from "../../approvals/store.ts";
-import { postEntries } from "../../ledger/post.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { updateTasksDue } from "../../platform/tasks/tasks.ts";
 import { CHUNK } from "../fund-offramps.ts";
+import { type GiveUpFacts, giveUp, recordGiveUps } from "../give-up.ts";
 import { recordChanges } from "../record-changes.ts";
-import { giveUp } from "../refund-offramps.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { claimBeforePayout, listQuoteTerms, toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
@@ -99,17 +99,24 @@ async function refuse(
   const { account_id, user_id } = quote;
   const rows = await claimBeforePayout(tx, quote, CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
-  const given_up = toOfframps(rows, keys).map((entry) => giveUp(entry, refused, message, now));
+  // No money has left yet, so neither rates nor attempts matter.
+  const facts: GiveUpFacts = {
+    quotes: AccountMap.of([refused], (one) => one),
+    prices: null,
+    payouts: new Map(),
+  };
+  const given_up = toOfframps(rows, keys).flatMap((entry) => {
+    const decided = giveUp(facts, entry, message, now);
+    if ("problems" in decided) return [];
+    if (decided.value.quote) facts.quotes.set(account_id, quote.id, decided.value.quote);
+    return [decided.value];
+  });
   recordChanges(
     tx,
     deps.renderer,
     given_up.map(({ change }) => change),
     now,
   );
-  postEntries(
-    tx,
-    given_up.flatMap(({ entries }) => entries),
-    now,
-  );
+  recordGiveUps(tx, given_up, now);
   return given_up.length > 0;
 }

@@ -1,28 +1,35 @@
 import { deleteUnapproved } from "../../approvals/amount-store.ts";
-import { listQuoteDeposits } from "../../balances/deposit-store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { CHUNK } from "../fund-offramps.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { claimUnfunded, toOfframps } from "../store.ts";
-import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "./model.ts";
+import { type Quote, restUntil } from "./model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
+
+const FINALITY_AWAITED_MS = MINUTE_MS;
 
 /**
  * Ends a quote that was not paid, or not paid in full: its offramps fail, in chunks. A short
- * deposit stays owed to the user. Returns when to check again; null when done.
+ * deposit stays owed to the user. The chain is final up to `final_until`. Returns when to check
+ * again; null when done.
  */
 export async function closeQuote(
   tx: Transaction,
   deps: { keyring: Keyring; renderer: OfframpRenderer },
   key: QuoteKey,
+  final_until: Date,
   now: Date,
 ): Promise<Date | null> {
   const [quote] = await lockQuotes(tx, [key]);
   if (!quote || quote.funded_at) return null;
-  const due_at = await closingTime(tx, quote);
-  return now < due_at ? due_at : endQuote(tx, deps, quote, now);
+  const until = restUntil(quote);
+  if (now < until) return until;
+  // A transfer that was mined in time may become final only now.
+  if (final_until < until) return new Date(now.getTime() + FINALITY_AWAITED_MS);
+  return endQuote(tx, deps, quote, now);
 }
 
 /** Ends a locked, unfunded quote regardless of the time; null when done. */
@@ -44,15 +51,6 @@ export async function endQuote(
   );
   recordChanges(tx, deps.renderer, changes, now);
   return changes.length > 0 ? now : null;
-}
-
-/** One hour after the expiry; for an executed quote, one day after the first part of a payment. */
-async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
-  const unpaid = new Date(quote.expires_at.getTime() + EXECUTION_GRACE_MS);
-  if (!quote.executed_at || quote.received === 0n) return unpaid;
-  const { account_id, id, deposit_token } = quote;
-  const [first] = await listQuoteDeposits(tx, account_id, id, deposit_token);
-  return new Date(Math.max(unpaid.getTime(), first!.mined_at.getTime() + TOP_UP_MS));
 }
 
 function describeEnd({ received, from_balance, executed_at }: Quote): string {

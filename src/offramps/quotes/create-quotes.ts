@@ -1,16 +1,17 @@
 import type { ChainPort } from "../../partners/chain/port.ts";
 import type { AccountMap } from "../../platform/account-map.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Checked, problemsOf } from "../../platform/problems.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs } from "../../users/store.ts";
+import { findKycs, lockUsers } from "../../users/store.ts";
 import { CLOSE_QUOTE_TASK } from "../task-kinds.ts";
 import type { WantedQuote } from "./check-new-quote.ts";
-import { EXECUTION_GRACE_MS, type Quote } from "./model.ts";
-import { insertQuotes } from "./store.ts";
+import { type Quote, restUntil } from "./model.ts";
+import { countOpenQuotes, insertQuotes } from "./store.ts";
 
 type NewQuote = {
   user_id: string;
@@ -21,24 +22,42 @@ type NewQuote = {
 
 const RETRY_AFTER_SECONDS = 60;
 
+type CreateQuotesDeps = {
+  chain: ChainPort;
+  clock: Clock;
+  quote_life_ms: number;
+  quotes_open_max: number;
+};
+
+type Loaded = {
+  users: AccountMap<Kyc>;
+  /** How many open quotes each user has. */
+  open: AccountMap<number>;
+};
+
 export function createQuotes(
-  chain: ChainPort,
-  life_ms: number,
+  deps: CreateQuotesDeps,
   render: (quote: Quote) => string,
-): UseCase<NewQuote, AccountMap<Kyc>, Quote> {
+): UseCase<NewQuote, Loaded, Quote> {
   return {
     name: "create-quotes",
     rows: () => 2,
-    load: (tx, commands) =>
-      findKycs(
-        tx,
-        commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id })),
-      ),
-    decide: (users, commands, now) =>
-      new Map(
-        commands.map((command) => [command.id, decideOne(chain, life_ms, users, command, now)]),
-      ),
-    record: (tx, _users, accepted, now) => {
+    load: async (tx, commands) => {
+      const keys = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      // Locked: of two transactions that count at once, the second sees what the first created.
+      await lockUsers(tx, keys);
+      const [users, open] = await Promise.all([
+        findKycs(tx, keys),
+        countOpenQuotes(tx, keys, deps.clock.now()),
+      ]);
+      return { users, open };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
       const quotes = accepted.map((entry) => entry.output);
       insertQuotes(tx, quotes);
       enqueueTasks(
@@ -48,7 +67,7 @@ export function createQuotes(
           id: newId(now),
           kind: CLOSE_QUOTE_TASK,
           record_id: quote.id,
-          due_at: new Date(quote.expires_at.getTime() + EXECUTION_GRACE_MS),
+          due_at: restUntil(quote),
           created_at: now,
         })),
       );
@@ -58,9 +77,8 @@ export function createQuotes(
 }
 
 function decideOne(
-  chain: ChainPort,
-  life_ms: number,
-  users: AccountMap<Kyc>,
+  { chain, quote_life_ms, quotes_open_max }: CreateQuotesDeps,
+  { users, open }: Loaded,
   { account_id, input }: Command<NewQuote>,
   now: Date,
 ): Verdict<Quote> {
@@ -73,6 +91,14 @@ function decideOne(
     const message = "Current rates are not available, so no quote can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
   }
+  const count = (open.get(account_id, input.user_id) ?? 0) + 1;
+  if (quotes_open_max > 0 && count > quotes_open_max) {
+    const message =
+      `The user has ${quotes_open_max} open quotes; execute one of them, or wait until one has ` +
+      "expired.";
+    return { refusal: Refusal.of([{ field: "user_id", code: "limit_exceeded", message }]) };
+  }
+  open.set(account_id, input.user_id, count);
   const id = newId(now);
   const quote: Quote = {
     account_id,
@@ -81,7 +107,7 @@ function decideOne(
     ...wanted.value,
     deposit_address: chain.addressFor(wanted.value.deposit_token_chain, id),
     price_version_id: input.price_version_id,
-    expires_at: new Date(now.getTime() + life_ms),
+    expires_at: new Date(now.getTime() + quote_life_ms),
     token_amount: 0n,
     token_fees: 0n,
     offramp_count: 0,
@@ -91,8 +117,9 @@ function decideOne(
     tx_named_at: null,
     received: 0n,
     from_balance: 0n,
+    shortfall: 0n,
+    spent_before: null,
     funded_at: null,
-    hold: null,
     closed_at: null,
     proposal_id: null,
     approval_status: null,

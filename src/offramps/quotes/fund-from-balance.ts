@@ -4,7 +4,6 @@ import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
-import { owedTo } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
@@ -23,6 +22,7 @@ import {
   recordApprovals,
 } from "./approve-quotes.ts";
 import type { PayDeps } from "./execute-quotes.ts";
+import { owedKey } from "./fund-quote.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { fundingProblems, type Quote } from "./model.ts";
 import { updateProgress } from "./store.ts";
@@ -186,9 +186,4 @@ function takePart(
 function balanceName(quote: Quote): string {
   const { account_id, ledger_account, currency } = owedKey(quote);
   return `${account_id} ${ledger_account} ${currency}`;
-}
-
-function owedKey({ account_id, user_id, deposit_token, deposit_token_chain }: Quote) {
-  const ledger_account = owedTo(user_id, deposit_token_chain);
-  return { account_id, ledger_account, currency: deposit_token };
 }

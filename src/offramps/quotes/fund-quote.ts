@@ -1,4 +1,6 @@
 import { type Deposit, listQuoteDeposits } from "../../balances/deposit-store.ts";
+import { sumReserved } from "../../balances/refund-balances.ts";
+import { listReservations } from "../../balances/reservation-store.ts";
 import { owedTo } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
@@ -9,39 +11,62 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
-import { isLateDeposit } from "./late-deposit.ts";
-import { type Quote, toleranceOf } from "./model.ts";
+import { countedFor, type Quote, restUntil, toleranceOf } from "./model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
 
-type Funding =
-  | { decision: "nothing" }
-  | { decision: "short" }
-  | { decision: "fund"; used: bigint; hold: Quote["hold"] };
+export type FundingRules = {
+  /** How many millionths of a token a deposit may be short. */
+  deposit_tolerance: bigint;
+  /** How much of a deposit must be mined before the expiry. */
+  deposit_in_time_percent: number;
+};
+
+/** `used`: what it takes of the balance. */
+type Funding = { decision: "nothing" } | { decision: "short" } | { decision: "fund"; used: bigint };
 
 /**
- * Decides what to do for a quote that was executed or received a deposit. `owed` is the user's
- * balance in the quote's token and chain: a deposit that was spent elsewhere funds nothing.
+ * Decides what to do for a quote that was executed or received a deposit. The locked rate applies
+ * when most of the deposit was mined before the expiry and the rest within an hour after it; what
+ * comes later stays owed. `owed` is the user's balance in the quote's token: a deposit that was
+ * spent elsewhere funds nothing.
  */
 function decideFunding(
   quote: Quote,
   deposits: readonly Deposit[],
   owed: bigint,
-  tolerance_max: bigint,
+  rules: FundingRules,
 ): Funding {
-  const counted = quote.received + quote.from_balance;
-  if (!quote.executed_at || quote.funded_at || quote.closed_at || counted === 0n) {
+  if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.token_amount === 0n) {
     return { decision: "nothing" };
   }
-  if (quote.token_amount === 0n) return { decision: "nothing" };
-  const available = minOf(counted, owed);
-  const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
-  if (available < enough) return { decision: "short" };
-  const used = minOf(available, quote.token_amount);
-  return {
-    decision: "fund",
-    used,
-    hold: isLateDeposit(quote, deposits, enough) ? "late_deposit" : null,
-  };
+  if (countedFor(quote) === 0n) return { decision: "nothing" };
+  // The part from the balance was taken before the expiry.
+  const had = quote.from_balance - (quote.spent_before ?? 0n);
+  const minedBy = (time: Date) =>
+    deposits
+      .filter((deposit) => deposit.mined_at <= time)
+      .reduce((sum, deposit) => sum + deposit.amount, had);
+  const is_in_time =
+    minedBy(quote.expires_at) * 100n >= quote.token_amount * BigInt(rules.deposit_in_time_percent);
+  const available = minOf(minedBy(restUntil(quote)), owed);
+  const enough = quote.token_amount - toleranceOf(quote, rules.deposit_tolerance);
+  if (!is_in_time || available < enough) return { decision: "short" };
+  return { decision: "fund", used: minOf(available, quote.token_amount) };
+}
+
+/**
+ * What of a quote's deposits had left the balance when it was executed: from then on they are
+ * reserved. Coins that come later must not count as if they had come in time.
+ */
+async function spentBefore(tx: Transaction, quote: Quote, owed: bigint): Promise<bigint> {
+  if (quote.spent_before !== null) return quote.spent_before;
+  const { account_id, user_id, deposit_token: token, deposit_token_chain: chain } = quote;
+  const others = (await listReservations(tx, [{ account_id, user_id }])).filter(
+    ({ id }) => id !== quote.id,
+  );
+  const free = owed - sumReserved(others, { account_id, user_id, token, chain });
+  const spent = quote.received + quote.from_balance - (free > 0n ? free : 0n);
+  return spent > 0n ? spent : 0n;
 }
 
 /**
@@ -57,30 +82,44 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
   };
 }
 
-/** Reserves the user's balance for this quote; its offramps follow in chunks. */
+/**
+ * Reserves the user's balance for this quote, if it is enough; its offramps follow in chunks.
+ * Returns the decision.
+ */
 export async function fundQuote(
   tx: Transaction,
-  { deposit_tolerance }: { deposit_tolerance: bigint },
+  rules: FundingRules,
   key: QuoteKey & { user_id: string },
   now: Date,
-): Promise<void> {
+): Promise<Funding["decision"]> {
   const { account_id, id, user_id } = key;
   // Every operation that lowers `owed` locks the user first.
   await lockUsers(tx, [{ account_id, user_id }]);
   const [locked] = await lockQuotes(tx, [{ account_id, id }]);
-  if (!locked) return;
-  const quote = await withoutAbandoned(tx, locked);
-  const { deposit_token: currency, deposit_token_chain: chain } = quote;
-  const owed_key = { account_id, ledger_account: owedTo(user_id, chain), currency };
+  if (!locked) return "nothing";
+  const due = await withoutAbandoned(tx, locked);
+  const owed_key = owedKey(due);
   const [deposits, balances] = await Promise.all([
-    listQuoteDeposits(tx, account_id, id, quote.deposit_token),
+    listQuoteDeposits(tx, account_id, id, due.deposit_token),
     findBalances(tx, [owed_key]),
   ]);
-  const funding = decideFunding(quote, deposits, balances.get(owed_key), deposit_tolerance);
-  if (funding.decision === "nothing") return;
+  const owed = balances.get(owed_key);
+  const spent_before = due.executed_at ? await spentBefore(tx, due, owed) : null;
+  const quote = { ...due, spent_before };
+  const funding = decideFunding(quote, deposits, owed, rules);
   if (funding.decision === "fund") {
-    updateProgress(tx, { ...quote, funded_at: now, hold: funding.hold, updated_at: now });
+    const shortfall = quote.token_amount - funding.used;
+    updateProgress(tx, { ...quote, funded_at: now, shortfall, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
+    enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
+  } else if (funding.decision === "short" && locked.spent_before === null) {
+    updateProgress(tx, { ...quote, updated_at: now });
   }
-  enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
+  return funding.decision;
+}
+
+/** The balance that pays for a quote. */
+export function owedKey({ account_id, user_id, deposit_token, deposit_token_chain }: Quote) {
+  const ledger_account = owedTo(user_id, deposit_token_chain);
+  return { account_id, ledger_account, currency: deposit_token };
 }

@@ -1,5 +1,5 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf } from "../../platform/money.ts";
 
@@ -24,8 +24,14 @@ export type Quote = {
   received: bigint;
   /** What `fund` reserved for it from the user's balance while more was missing, in millionths. */
   from_balance: bigint;
+  /** What is left of an accepted shortfall, in millionths; deducted from give-backs. */
+  shortfall: bigint;
+  /**
+   * What of its deposits had left the balance by another door when it was executed, in millionths;
+   * null until that is known.
+   */
+  spent_before: bigint | null;
   funded_at: Date | null;
-  hold: "late_deposit" | null;
   closed_at: Date | null;
   /** Its offramps wait until this proposal is done. */
   proposal_id: string | null;
@@ -58,12 +64,20 @@ export function quoteStatus(
 }
 
 export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
-/** A quote that is not paid this long after its expiry ends. */
-export const EXECUTION_GRACE_MS = HOUR_MS;
-/** How long a short deposit may be topped up at the locked rate. */
-export const TOP_UP_MS = DAY_MS;
+/** How long after the expiry the rest of a deposit may arrive; then an unpaid quote ends. */
+const REST_MS = HOUR_MS;
 /** A named transfer that the chain does not find within this time may be replaced. */
 export const TRANSFER_NOT_FOUND_MS = 10 * MINUTE_MS;
+
+/** Until when the rest of a deposit that came in time may arrive at the locked rate. */
+export function restUntil({ expires_at }: Pick<Quote, "expires_at">): Date {
+  return new Date(expires_at.getTime() + REST_MS);
+}
+
+/** What it has for its offramps, in millionths. */
+export function countedFor({ received, from_balance, spent_before }: Quote): bigint {
+  return received + from_balance - (spent_before ?? 0n);
+}
 
 /** Whether offramps may still be added; an executed quote is reported as such, even if expired. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {

@@ -4,6 +4,7 @@ import {
   findDepositAddresses,
   insertCryptoDeposits,
 } from "../../balances/deposit-store.ts";
+import type { Chain } from "../../catalogue/chains.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { depositFinal } from "../../ledger/postings.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
@@ -16,13 +17,14 @@ import { lockQuotes, updateProgress } from "./store.ts";
 
 const TRANSFERS_PER_READ_MAX = 500;
 
-/** Reads every chain from its cursor and credits transfers to our addresses. */
+/** Reads these chains, by default all, from their cursors and credits transfers to us. */
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,
   now: Date,
+  names: readonly Chain[] = chain.chains,
 ): Promise<void> {
-  for (const name of chain.chains) {
+  for (const name of names) {
     const list = async (cursor: string | null) => {
       const { transfers, ...read } = await chain.listTransfers(
         name,

@@ -39,6 +39,7 @@ type QuoteDeps = {
   policy: GatePolicy;
   approvals: ApprovalRules;
   quote_life_ms: number;
+  quotes_open_max: number;
 };
 
 const TAG = "Quotes";
@@ -52,9 +53,9 @@ export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
 }
 
 function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
-  const { executor, chain, clock, prices, renderer } = deps;
+  const { executor, clock, prices, renderer } = deps;
   const submitCreate = executor.register(
-    createQuotes(chain, deps.quote_life_ms, (quote) => renderer.quote(quote, [], {})),
+    createQuotes(deps, (quote) => renderer.quote(quote, [], {})),
   );
   addRoute({
     method: "POST",
@@ -66,9 +67,9 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     body: CreateQuoteBody,
     body_example: { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } },
     answer: QuoteAnswer,
-    errors: [],
+    errors: ["limit_exceeded"],
     handle: async ({ params, body, problems, command }) => {
-      const wanted = checkNewQuote(body.quote, chain.chains, problems);
+      const wanted = checkNewQuote(body.quote, deps.chain.chains, problems);
       const current = await prices.currentPrices(clock.now());
       return submitCreate(
         command({

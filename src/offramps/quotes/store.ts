@@ -1,3 +1,4 @@
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { Page } from "../../platform/http/list.ts";
 import type { UserKey } from "../../users/store.ts";
@@ -46,6 +47,24 @@ export function listQuotes(
       ...(condition.includes("$6") ? [now] : []),
     ],
   );
+}
+
+/** How many open quotes each of these users has. */
+export async function countOpenQuotes(
+  session: Session,
+  keys: readonly UserKey[],
+  now: Date,
+): Promise<AccountMap<number>> {
+  const rows = await session.query<UserKey & { count: number }>(
+    `select account_id, user_id, count(*)::int as count from quotes
+     where account_id = any($1::uuid[]) and user_id = any($2::uuid[]) and executed_at is null
+       and closed_at is null and expires_at > $3
+     group by account_id, user_id`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.user_id), now],
+  );
+  const counts = new AccountMap<number>();
+  for (const row of rows) counts.set(row.account_id, row.user_id, row.count);
+  return counts;
 }
 
 /** Locks the quotes of a set in key order; absent ones are left out. */
@@ -122,8 +141,8 @@ export function updateTotals(tx: Transaction, quotes: readonly Quote[]): void {
 export function updateProgress(tx: Transaction, quote: Quote): void {
   tx.write(
     `update quotes set executed_at = $3, tx_id = $4, tx_network = $5, tx_named_at = $6,
-       received = $7, from_balance = $8, funded_at = $9, hold = $10, closed_at = $11,
-       updated_at = $12, proposal_id = $13, approval_status = $14
+       received = $7, from_balance = $8, funded_at = $9, spent_before = $10, closed_at = $11,
+       updated_at = $12, proposal_id = $13, approval_status = $14, shortfall = $15
      where account_id = $1 and id = $2`,
     [
       quote.account_id,
@@ -135,11 +154,12 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
       quote.received,
       quote.from_balance,
       quote.funded_at,
-      quote.hold,
+      quote.spent_before,
       quote.closed_at,
       quote.updated_at,
       quote.proposal_id,
       quote.approval_status,
+      quote.shortfall,
     ],
   );
 }

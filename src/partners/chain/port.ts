@@ -52,6 +52,8 @@ export type ChainPort = {
     cursor: string | null,
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
+  /** The time up to which every transfer is final; `listTransfers` then returns all before it. */
+  finalUntil(chain: Chain, now: Date): Promise<Date>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
   /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;

@@ -35,6 +35,7 @@ export function createSandboxChain(session: Session): ChainPort {
       const last = transfers.at(-1);
       return { transfers, cursor: last ? String(last.number) : cursor };
     },
+    finalUntil: async (_chain, now) => now,
     findStatus: async (chain, tx_id) =>
       (await findSandboxTransfer(session, chain, { tx_id })) ? "final" : "unknown",
     readTransaction: async (chain, tx_id) => {

@@ -225,6 +225,13 @@ export const SETTINGS = {
     30,
     "How long a quote's rates are locked and offramps can be added.",
   ),
+  quotes_open_max: integer(
+    "SLIPROAD_QUOTES_OPEN_MAX",
+    0,
+    1_000_000,
+    20,
+    "Maximum number of open quotes of a user, as each one locks rates; 0 = no limit.",
+  ),
   deposit_tolerance: {
     name: "SLIPROAD_DEPOSIT_TOLERANCE",
     default_text: "0.01",
@@ -233,6 +240,14 @@ export const SETTINGS = {
       "fees. The difference is posted to `short_deposits`.",
     read: minorUnits(/^\d{1,6}(\.\d{1,6})?$/, 6, "must be an amount of tokens such as 0.01"),
   },
+  deposit_in_time_percent: integer(
+    "SLIPROAD_DEPOSIT_IN_TIME_PERCENT",
+    1,
+    100,
+    95,
+    "How much of a deposit, in percent, must be mined before the quote expires. The rest may " +
+      "follow within an hour; otherwise the payouts fail and the deposit stays in the balance.",
+  ),
   bank_horizon_hours: integer(
     "SLIPROAD_BANK_HORIZON_HOURS",
     1,

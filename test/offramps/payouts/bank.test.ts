@@ -181,27 +181,31 @@ describe("a payment that does not arrive", () => {
   });
 
   it.each([
-    ["less", AMOUNT - 1_500n, { return_costs: 1_500n, suspense: 0n }],
-    ["more", AMOUNT + 200n, { return_costs: 0n, suspense: -200n }],
-    ["nothing", 0n, { return_costs: AMOUNT, suspense: 0n }],
-  ])("is returned with %s: the whole amount is owed to the user", async (_, amount, expected) => {
+    ["less", AMOUNT - 1_500n, { kept: AMOUNT - 1_500n, suspense: 0n }],
+    ["more", AMOUNT + 200n, { kept: AMOUNT, suspense: -200n }],
+  ])("is returned with %s: what came back is owed to the user", async (_, amount, expected) => {
     const story = await openPayout("fiat_sent");
-    const read = async () => ({
-      return_costs: await ledgerBalance(server, "return_costs", "eur"),
-      suspense: await ledgerBalance(server, "suspense", "eur"),
-    });
-    const before = await read();
+    const before = await ledgerBalance(server, "suspense", "eur");
     await advance(server, 21 * 24 * HOUR_MS);
     bank.say(idOf(story, 1), "returned", { amount });
     await readAnswers();
     await story.waitForStatus("bounced");
-    const after = await read();
-    expect(after.return_costs - before.return_costs).toBe(expected.return_costs);
-    expect(after.suspense - before.suspense).toBe(expected.suspense);
+    expect((await ledgerBalance(server, "suspense", "eur")) - before).toBe(expected.suspense);
     good(await story.giveUp());
-    expect(await story.owed()).toBe(await story.total());
+    // Cents at the rate of the quote, in millionths, rounded down; the fee stays earned.
+    const { rate } = await story.show();
+    const worth = Math.floor((Number(expected.kept) * 10_000) / rate + 1e-6) / 1_000_000;
+    expect(await story.owed()).toBe(worth);
     expect(await ledgerBalance(server, `payout_pending:${story.offramp_id}`, "eur")).toBe(0n);
     await story.takeOut(await story.owed());
+  });
+
+  it("is returned with nothing: no money came, so nothing moves", async () => {
+    const story = await openPayout("fiat_sent");
+    const answer = bank.say(idOf(story, 1), "returned", { amount: 0n });
+    await readAnswers();
+    expect(await outcomeOf(answer.bank_reference)).toBe("conflict");
+    expect((await story.show()).status).toBe("fiat_sent");
   });
 
   it("is returned without ever having been booked: both are posted at once", async () => {
