@@ -1087,6 +1087,26 @@ create table sessions (
 );
 CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 
+create table set_aside_transfers (
+  account_id uuid not null,
+  id uuid not null,
+  quote_id uuid not null,
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  sender text,
+  token text not null,
+  amount numeric not null,
+  mined_at timestamp with time zone not null,
+  reason text not null,
+  created_at timestamp with time zone not null,
+  constraint set_aside_transfers_pkey PRIMARY KEY (account_id, id),
+  constraint set_aside_transfers_amount_check CHECK ((amount > (0)::numeric)),
+  constraint set_aside_transfers_reason_check CHECK ((reason = ANY (ARRAY['not_creditable'::text, 'erased_user'::text]))),
+  constraint set_aside_transfers_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
+);
+CREATE UNIQUE INDEX set_aside_transfers_transfer ON public.set_aside_transfers USING btree (account_id, chain, tx_id, log_index);
+
 create table subject_keys (
   account_id uuid not null,
   subject_id uuid not null,

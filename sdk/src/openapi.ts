@@ -2726,10 +2726,12 @@ export interface components {
          *     - `closed`: The onramp has failed and accepts no deposit.
          *     - `excess`: The surplus of a deposit that was more than the onramp required.
          *     - `return_refused`: The bank could not return the deposit.
+         *     - `not_creditable`: Tokens that could not be credited: the amount is too large for the ledger.
+         *     - `erased_user`: Tokens that reached the address of a user whose data was erased.
          *     - `coins_left`: The onramp delivered its tokens before the deposit could be returned.
          * @enum {string}
          */
-        DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left";
+        DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "not_creditable" | "erased_user" | "coins_left";
         /**
          * @description - `fixed`: An amount in minor units.
          *     - `percentage`: A percentage of the item.

@@ -45,7 +45,8 @@ export type BankReceipt = {
   amount: bigint;
 };
 
-export type FiatDepositMoney = Id & { currency: string; amount: bigint };
+/** `bank_account` is `wallet:<chain>` for tokens that no user was credited with. */
+export type FiatDepositMoney = Id & { bank_account: string; currency: string; amount: bigint };
 export type OnrampMoney = Id & {
   crypto_currency: string;
   crypto_rails: string;
@@ -317,9 +318,12 @@ function fiatMove(
   key: string,
   { debit, credit }: { debit: string; credit: string },
 ): NewEntry {
+  const { bank_account, currency, amount } = deposit;
+  const held = bank_account.startsWith("wallet:") ? bank_account : "bank";
+  const named = (account: string) => (account === "bank" ? held : account);
   return entry(kind, deposit, key, [
-    [debit, deposit.currency, deposit.amount],
-    [credit, deposit.currency, -deposit.amount],
+    [named(debit), currency, amount],
+    [named(credit), currency, -amount],
   ]);
 }
 

@@ -102,6 +102,8 @@ export const DEPOSIT_REASONS = {
   closed: "The onramp has failed and accepts no deposit.",
   excess: "The surplus of a deposit that was more than the onramp required.",
   return_refused: "The bank could not return the deposit.",
+  not_creditable: "Tokens that could not be credited: the amount is too large for the ledger.",
+  erased_user: "Tokens that reached the address of a user whose data was erased.",
   coins_left: "The onramp delivered its tokens before the deposit could be returned.",
 } as const;
 export type DepositReason = keyof typeof DEPOSIT_REASONS;

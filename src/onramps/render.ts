@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { compileRender } from "../platform/http/render.ts";
-import { minorToNumber } from "../platform/money.ts";
+import { minorToNumber, minorToText } from "../platform/money.ts";
 import { formatDepositCode } from "./deposits/deposit-code.ts";
 import { DEPOSIT_REASONS, type FiatDeposit, type Onramp } from "./model.ts";
 import {
@@ -80,7 +80,8 @@ function toDepositRecord(deposit: FiatDeposit): Static<typeof FiatDepositRecord>
     status: deposit.status,
     reason: deposit.reason,
     message: deposit.reason && DEPOSIT_REASONS[deposit.reason],
-    amount: minorToNumber(deposit.amount, digits),
+    // Tokens set aside may have more digits than a number; `text` names the exact amount.
+    amount: Number(minorToText(deposit.amount, digits)),
     currency: deposit.currency,
     bank_account: deposit.bank_account,
     bank_reference: deposit.bank_reference,

@@ -1,3 +1,4 @@
+import { LIST_TRANSFER_TASK } from "../balances/set-aside-store.ts";
 import { reassessOfframps } from "../offramps/reassess-offramps.ts";
 import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
@@ -5,6 +6,7 @@ import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { REASSESS_USER_TASK } from "../users/task-kinds.ts";
 import { deliverOnramps, type OnrampDeliveryDeps } from "./deliver-onramps.ts";
 import { depositProposalTasks } from "./deposits/approved-settlements.ts";
+import { type ListTransferDeps, listTransfers } from "./deposits/list-transfers.ts";
 import { type DepositMoveDeps, moveDeposits } from "./deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "./deposits/record-credits.ts";
 import { expireOnramps } from "./expire-onramps.ts";
@@ -16,12 +18,13 @@ import {
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
 
-type OnrampTaskDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps;
+type OnrampTaskDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps & ListTransferDeps;
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
   return [
     partnerTask(deps.database, READ_CREDITS_TASK, (now) => recordCredits(deps, now)),
+    { kind: LIST_TRANSFER_TASK, set_max: 20, handle: (set) => listTransfers(deps, set) },
     { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set) },
     { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => deliverOnramps(deps, set) },
     { kind: EXPIRE_ONRAMP_TASK, set_max: 200, handle: (set) => expireOnramps(deps, set) },

@@ -27,7 +27,8 @@ const every = fc
     const refund = { ...{ account_id, id: "refund", user_id: "user" }, token: "usdc", amount };
     const sent_back = { ...refund, chain: "chain", network_fee: amount / 2n };
     const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
-    const credit = { account_id, id: "deposit", currency: "eur", amount, returns: attempt };
+    const line = { bank_account: "sandbox-eur", currency: "eur", amount };
+    const credit = { account_id, id: "deposit", ...line, returns: attempt };
     const onramp = {
       account_id,
       id: "onramp",

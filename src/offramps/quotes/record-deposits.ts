@@ -4,16 +4,24 @@ import {
   findDepositAddresses,
   insertCryptoDeposits,
 } from "../../balances/deposit-store.ts";
+import {
+  findSetAside,
+  insertSetAside,
+  LIST_TRANSFER_TASK,
+  type SetAsideReason,
+  transferKey,
+} from "../../balances/set-aside-store.ts";
 import type { Chain } from "../../catalogue/chains.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { depositFinal } from "../../ledger/postings.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
-import type { Database } from "../../platform/db/database.ts";
+import { type Database, isDatabaseError, type Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { lockKycs } from "../../users/store.ts";
 import { FUND_QUOTE_TASK } from "../task-kinds.ts";
-import { lockQuotes, updateProgress } from "./store.ts";
+import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
 
 const TRANSFERS_PER_READ_MAX = 500;
 
@@ -38,34 +46,98 @@ export async function recordDeposits(
   }
 }
 
+type Addressed = { transfer: Transfer; owner: DepositAddress };
+
+/** The largest amount that the ledger can post. */
+const AMOUNT_MAX = 2n ** 63n - 1n;
+
 async function creditTransfers(
   database: Database,
   transfers: readonly Transfer[],
   now: Date,
 ): Promise<void> {
-  const addresses = await findDepositAddresses(database, transfers);
+  const [addresses, set_aside] = await Promise.all([
+    findDepositAddresses(database, transfers),
+    findSetAside(database, transfers),
+  ]);
   const owners = new Map(addresses.map((owner) => [`${owner.chain} ${owner.address}`, owner]));
   const by_account = Map.groupBy(
     transfers.flatMap((transfer) => {
       const owner = owners.get(`${transfer.chain} ${transfer.address}`);
       // Chains carry transfers of zero, sent as spam; there is nothing to credit.
-      return owner && transfer.amount > 0n ? [{ transfer, owner }] : [];
+      const is_new = transfer.amount > 0n && !set_aside.has(transferKey(transfer));
+      return owner && is_new ? [{ transfer, owner }] : [];
     }),
     ({ owner }) => owner.account_id,
   );
   for (const entries of by_account.values()) await creditAccount(database, entries, now);
 }
 
-/** Credits the owner of the address, whatever the quote's state and whichever quote names it. */
-function creditAccount(
+/**
+ * Credits the transfers of one account. One that cannot be credited, because a sum would exceed 64
+ * bits for example, is set aside for the operator and does not stop the others.
+ */
+async function creditAccount(
   database: Database,
-  entries: readonly { transfer: Transfer; owner: DepositAddress }[],
+  entries: readonly Addressed[],
   now: Date,
 ): Promise<void> {
-  return database.transaction(async (tx) => {
-    const keys = entries.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
-    const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
-    const deposits = entries.map(({ transfer, owner }): Deposit => {
+  try {
+    await database.transaction((tx) => creditAll(tx, entries, now));
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    const [only, ...others] = entries;
+    if (only && others.length === 0) {
+      await database.transaction(async (tx) => setAside(tx, [only], "not_creditable", now));
+      return;
+    }
+    for (const entry of entries) await creditAccount(database, [entry], now);
+  }
+}
+
+/** What was to be written does not fit: trying again cannot help. */
+function isDataError(error: unknown): boolean {
+  return isDatabaseError(error) && /^2[23]/.test(error.code ?? "");
+}
+
+function setAside(
+  tx: Transaction,
+  entries: readonly Addressed[],
+  reason: SetAsideReason,
+  now: Date,
+): void {
+  const rows = entries.map(({ transfer: { address: _, amount, ...facts }, owner }) => ({
+    ...facts,
+    account_id: owner.account_id,
+    id: newId(now),
+    quote_id: owner.quote_id,
+    amount: String(amount),
+    reason,
+    created_at: now,
+  }));
+  insertSetAside(tx, rows);
+  enqueueTasks(
+    tx,
+    rows.map((row) => taskNow(LIST_TRANSFER_TASK, row, now)),
+  );
+}
+
+/** Credits the owner of the address, whatever the quote's state and whichever quote names it. */
+async function creditAll(tx: Transaction, entries: readonly Addressed[], now: Date): Promise<void> {
+  const keys = entries.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
+  const seen = await findQuotes(tx, keys);
+  // Locked against an erasure: nothing may be owed to a person who is erased at the same time.
+  const users = await lockKycs(tx, seen);
+  const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
+  const isErased = ({ owner }: Addressed) =>
+    !users.has(owner.account_id, quotes.get(owner.quote_id)!.user_id);
+  const isTooLarge = ({ transfer }: Addressed) => transfer.amount > AMOUNT_MAX;
+  setAside(tx, entries.filter(isTooLarge), "not_creditable", now);
+  const fitting = entries.filter((entry) => !isTooLarge(entry));
+  setAside(tx, fitting.filter(isErased), "erased_user", now);
+  const deposits = fitting
+    .filter((entry) => !isErased(entry))
+    .map(({ transfer, owner }): Deposit => {
       const { address: _, ...facts } = transfer;
       const quote = quotes.get(owner.quote_id)!;
       return {
@@ -77,25 +149,20 @@ function creditAccount(
         created_at: now,
       };
     });
-    const credited = await insertCryptoDeposits(tx, deposits);
-    for (const deposit of credited) {
-      const quote = quotes.get(deposit.quote_id)!;
-      if (deposit.token !== quote.deposit_token) continue;
-      quote.received += deposit.amount;
-      quote.updated_at = now;
-    }
-    const changed = new Set(credited.map((deposit) => deposit.quote_id));
-    for (const id of changed) updateProgress(tx, quotes.get(id)!);
-    postEntries(tx, credited.map(depositFinal), now);
-    enqueueTasks(
-      tx,
-      [...changed].map((quote_id) =>
-        taskNow(
-          FUND_QUOTE_TASK,
-          { account_id: quotes.get(quote_id)!.account_id, id: quote_id },
-          now,
-        ),
-      ),
-    );
-  });
+  const credited = await insertCryptoDeposits(tx, deposits);
+  for (const deposit of credited) {
+    const quote = quotes.get(deposit.quote_id)!;
+    if (deposit.token !== quote.deposit_token) continue;
+    quote.received += deposit.amount;
+    quote.updated_at = now;
+  }
+  const changed = new Set(credited.map((deposit) => deposit.quote_id));
+  for (const id of changed) updateProgress(tx, quotes.get(id)!);
+  postEntries(tx, credited.map(depositFinal), now);
+  enqueueTasks(
+    tx,
+    [...changed].map((id) =>
+      taskNow(FUND_QUOTE_TASK, { account_id: quotes.get(id)!.account_id, id }, now),
+    ),
+  );
 }

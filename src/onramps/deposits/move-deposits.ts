@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { NewEntry } from "../../ledger/model.ts";
+import { isChain, isToken } from "../../catalogue/chains.ts";
+import { type NewEntry, walletOn } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
 import {
   fiatDepositMatched,
@@ -9,6 +10,7 @@ import {
   fiatReturnStarted,
 } from "../../ledger/postings.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
+import type { ChainPort } from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
@@ -30,7 +32,7 @@ import {
   updateDeposits,
 } from "./store.ts";
 
-export type DepositMoveDeps = FundDeps & { bank: BankPort };
+export type DepositMoveDeps = FundDeps & { bank: BankPort; chain: ChainPort };
 
 const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
@@ -76,7 +78,7 @@ export async function moveDepositToRest(
 /** Does the part of another account or of the bank, and returns what it means for the deposit. */
 async function nextStep(
   deps: DepositMoveDeps,
-  deposit: DepositFacts,
+  deposit: FiatDepositRow,
   now: Date,
 ): Promise<Step | "later" | null> {
   if (deposit.status === "matching") return funded(deposit, await fundOnramp(deps, deposit, now));
@@ -84,6 +86,7 @@ async function nextStep(
     return released(deposit, await giveBackOnramp(deps, deposit, now));
   }
   if (deposit.status !== "returning") return null;
+  if (isToken(deposit.currency)) return returnTokens(deps, deposit);
   // The key names the deposit and the attempt: repeated calls make the bank return it once.
   const answer = await deps.bank.returnCredit({
     key: `deposit:${deposit.id}:${deposit.returns}`,
@@ -93,6 +96,21 @@ async function nextStep(
     currency: deposit.currency,
   });
   return answer === "pending" ? "later" : returned(deposit, answer);
+}
+
+/** To the address that sent them, once per attempt. */
+async function returnTokens(
+  { database, keyring, chain }: DepositMoveDeps,
+  row: FiatDepositRow,
+): Promise<Step> {
+  const [deposit] = await openDeposits(database, keyring, [row]);
+  const on = row.bank_account.slice(walletOn("").length);
+  const address = deposit!.details.payer_name;
+  if (address === "" || !isChain(on) || !isToken(row.currency)) return returned(row, "refused");
+  const key = `deposit:${row.id}:${row.returns}`;
+  const amount = openAmount(row);
+  const sent = await chain.send({ key, chain: on, token: row.currency, amount, address });
+  return returned(row, "tx_id" in sent ? "booked" : "refused");
 }
 
 /** The changed fields, the ledger entries, and any excess to list as a deposit of its own. */

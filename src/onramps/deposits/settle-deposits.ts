@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { actorOf } from "../../accounts/model.ts";
+import { isToken } from "../../catalogue/chains.ts";
 import { postEntries } from "../../ledger/post.ts";
 import {
   fiatDepositReceived,
@@ -43,8 +44,12 @@ export type DepositRequest = {
   problems: readonly Problem[];
 };
 
-/** A deposit after a decision, with whether it was posted to the ledger before. */
-type Settled = FiatDeposit & { was_posted: boolean };
+type Posted = FiatDeposit & { was_posted: boolean };
+/**
+ * A deposit after a decision, with whether it was posted to the ledger before, and the lines that
+ * the bank reported under the same reference: one credit is decided on once.
+ */
+type Settled = Posted & { dismissed_with: Posted[] };
 
 export type LoadedDeposits = {
   /** As stored. */
@@ -67,7 +72,7 @@ export function settleDeposits(
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(action, loaded, command, now)])),
     record: (tx, _loaded, accepted, now) => {
-      const deposits = accepted.map((entry) => entry.output);
+      const deposits = accepted.flatMap(({ output }) => [output, ...output.dismissed_with]);
       updateDeposits(tx, deposits);
       postEntries(tx, deposits.flatMap(entriesOf), now);
       enqueueTasks(
@@ -79,7 +84,8 @@ export function settleDeposits(
       for (const { command, output } of accepted) {
         const { account_id, id } = output;
         const actor = actorOf(command);
-        const detail = { onramp_id: output.onramp_id };
+        const dismissed = output.dismissed_with.map((rival) => rival.id).join(" ") || null;
+        const detail = { onramp_id: output.onramp_id, dismissed };
         const record = `deposit:${id}`;
         const entry = { account_id, actor, action: `deposit.${action}`, record, reason: "" };
         recordAudit(tx, { ...entry, detail }, now);
@@ -121,16 +127,16 @@ async function loadDeposits(
   return { found: new Map(deposits), deposits, onramps, keys };
 }
 
-/** Whether the bank also reported this line with other values, and those are posted. */
-function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boolean {
-  return [...deposits.values()].some(
+/** What the bank also reported under the reference of this line, with other values. */
+function listRivals({ deposits }: LoadedDeposits, deposit: FiatDeposit): FiatDeposit[] {
+  if (deposit.part > 0) return [];
+  return [...deposits.values()].filter(
     (other) =>
       other.id !== deposit.id &&
       other.account_id === deposit.account_id &&
       other.bank_account === deposit.bank_account &&
       other.bank_reference === deposit.bank_reference &&
       other.part === 0 &&
-      other.is_posted &&
       other.status !== "dismissed",
   );
 }
@@ -153,14 +159,10 @@ function decideOne(
   const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
   const { seen_status = deposit.status } = input;
+  const rivals = listRivals(loaded, deposit);
   const decided =
     seen_status === deposit.status
-      ? RULES[action]({
-          deposit,
-          onramp: findTarget(loaded, deposit, input),
-          input,
-          is_contradicted: isContradicted(loaded, deposit),
-        })
+      ? RULES[action]({ deposit, onramp: findTarget(loaded, deposit, input), input, rivals })
       : refuse(
           `The deposit was ${seen_status} when this was proposed and is ${deposit.status} now.`,
         );
@@ -174,9 +176,13 @@ function decideOne(
     { ...changes, is_posted: deposit.is_posted || is_believed },
     now,
   );
-  const output = { ...changed, was_posted: deposit.is_posted };
-  // A later command of the same set must see this change.
-  loaded.deposits.set(keyOf(deposit), output);
+  const dismissed_with = (is_believed ? rivals : []).map((rival) => ({
+    ...changeDeposit(rival, { status: "dismissed", reason: "conflict" }, now),
+    was_posted: rival.is_posted,
+  }));
+  const output = { ...changed, was_posted: deposit.is_posted, dismissed_with };
+  // A later command of the same set must see these changes.
+  for (const settled of [output, ...dismissed_with]) loaded.deposits.set(keyOf(settled), settled);
   const key = loaded.keys.get(deposit.account_id, deposit.id);
   return { output, subject: key ? { subject_id: deposit.id, key } : null };
 }
@@ -197,13 +203,14 @@ type Rule = (asked: {
   deposit: FiatDeposit;
   onramp: OnrampRow | undefined;
   input: DepositRequest;
-  is_contradicted: boolean;
+  /** Lines of the same bank reference that are not dismissed. */
+  rivals: readonly FiatDeposit[];
 }) => Decided;
 
 const RULES: Record<DepositAction, Rule> = {
   match: matching("match"),
   accept_difference: matching("accept_difference"),
-  return: ({ deposit, onramp }) => {
+  return: ({ deposit, onramp, rivals }) => {
     if (deposit.status === "matched") {
       if (onramp && isReturnable(onramp)) return { changes: { status: "releasing" } };
       return refuse(
@@ -211,9 +218,15 @@ const RULES: Record<DepositAction, Rule> = {
       );
     }
     if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
+    const used = rivals.find(({ status }) => status !== "unmatched");
+    if (used) return refuse(describeRival(used));
+    if (deposit.reason === "not_creditable" && !deposit.is_posted) {
+      return refuse("The amount is too large for the ledger: settle it by hand and dismiss it.");
+    }
     return { changes: { status: "returning", reason: null, returns: deposit.returns + 1 } };
   },
-  dismiss: ({ deposit, is_contradicted }) => {
+  dismiss: ({ deposit, rivals }) => {
+    const is_contradicted = rivals.some(({ is_posted }) => is_posted);
     const is_untouched =
       deposit.status === "unmatched" &&
       deposit.part === 0 &&
@@ -230,8 +243,11 @@ const RULES: Record<DepositAction, Rule> = {
 };
 
 function matching(matched_by: "match" | "accept_difference"): Rule {
-  return ({ deposit, onramp, input }) => {
+  return ({ deposit, onramp, input, rivals }) => {
     if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
+    if (isToken(deposit.currency)) return refuse("Tokens cannot pay an onramp; return them.");
+    const used = rivals.find(({ status }) => status !== "unmatched");
+    if (used) return refuse(describeRival(used));
     const field = "deposit.onramp_id";
     if (!onramp) {
       if (input.problems.some((problem) => problem.field === field)) return { problems: [] };
@@ -252,12 +268,19 @@ function matching(matched_by: "match" | "accept_difference"): Rule {
   };
 }
 
+function describeRival({ status }: FiatDeposit): string {
+  return (
+    "The bank reported the same reference with other details, and that deposit is already " +
+    `${status}: dismiss this one.`
+  );
+}
+
 function refuse(message: string): Decided {
   return { problems: [{ field: "deposit_id", code: "invalid_transition", message }] };
 }
 
 /** A conflict is posted now; returned and dismissed deposits leave the ledger again. */
-function entriesOf(deposit: Settled) {
+function entriesOf(deposit: Posted) {
   const money = { ...deposit, amount: openAmount(deposit) };
   return [
     ...(deposit.is_posted && !deposit.was_posted ? [fiatDepositReceived(deposit)] : []),

@@ -18,6 +18,8 @@ type WorkerHealth = {
 const SILENT_MAX_MS = 30_000;
 const OVERDUE_MAX_MS = 5 * MINUTE_MS;
 const FAILURES_MAX = 10;
+/** Recurring work, such as reading a chain, is for everybody: it is reported within a minute. */
+const RECURRING_FAILURES_MAX = 4;
 
 export async function workerHealth(
   session: Session,
@@ -73,6 +75,8 @@ async function listOldestDue(session: Session, now: Date) {
 async function listFailing(session: Session) {
   return session.query<{ kind: string; attempts: number; tasks: number }>(
     `select kind, max(attempts) as attempts, count(*)::integer as tasks
-     from tasks where attempts > ${FAILURES_MAX} group by kind order by kind`,
+     from tasks where attempts > ${FAILURES_MAX}
+       or attempts > ${RECURRING_FAILURES_MAX} and record_id = account_id
+     group by kind order by kind`,
   );
 }

@@ -238,17 +238,29 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("return of a conflict posts it first", async () => {
+  it("of two lines of one bank reference one is returned, and the other dismissed with it", async () => {
+    const bank = await ledgerBalance(server, "bank", "usd");
     const line = { deposit_message: "conflict", bank_reference: "conflict-return" };
-    await receive(server, { ...line, amount: 10 });
+    const first = await receive(server, { ...line, amount: 10 });
     const conflict = await receive(server, { ...line, amount: 11 });
-    good(await act(server, conflict.id, "return"));
+    const third = await receive(server, { ...line, amount: 12 });
+    const answers = await Promise.all(
+      [first, conflict, third].map(({ id }) => act(server, id, "return")),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(2);
+    for (const answer of refused) expectRefusal(answer, "invalid_transition");
     await settle(server);
-    expect((await showDeposit(server, conflict.id)).status).toBe("returned");
+    const shown = await Promise.all(
+      [first, conflict, third].map(({ id }) => showDeposit(server, id)),
+    );
+    const statuses = shown.map(({ status }: { status: string }) => status).sort();
+    expect(statuses).toEqual(["dismissed", "dismissed", "returned"]);
+    expect(await ledgerBalance(server, "bank", "usd")).toBe(bank);
     expect(await findFault(server)).toBeNull();
   });
 
-  it("a line that the bank corrected can be dismissed once the correction is posted", async () => {
+  it("a line that the bank corrected is dismissed once the correction is posted", async () => {
     const onramp = await openOnramp(server);
     const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
     const line = { deposit_message: onramp.code, bank_reference: "corrected" };
@@ -258,7 +270,7 @@ describe("the operator decides", () => {
     good(await act(server, right.id, "match"));
     await settle(server);
     expect((await onramp.show()).status).toBe("crypto_sent");
-    expect(good(await act(server, wrong.id, "dismiss")).deposit.status).toBe("dismissed");
+    expect((await showDeposit(server, wrong.id)).status).toBe("dismissed");
     expect(await suspense()).toBe(before.suspense);
     expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank + 100_400n);
     expectRefusal(await act(server, wrong.id, "return"), "invalid_transition");

@@ -212,6 +212,17 @@ describe("failing", () => {
     await waitFor(async () => (await fixture.countTasks()) === 1);
   });
 
+  test("recurring work is reported after its fifth failure in a row", async () => {
+    await fixture.enqueue("plain", 1);
+    const { database } = fixture;
+    const fail = (attempts: number) =>
+      database.query("update tasks set attempts = $1, record_id = account_id", [attempts]);
+    await fail(4);
+    expect((await health()).failing).toEqual([]);
+    await fail(5);
+    expect((await health()).failing).toEqual([{ kind: "plain", attempts: 5, tasks: 1 }]);
+  });
+
   test("a task waits one second after its first failure, five minutes at most", async () => {
     await fixture.enqueue("plain", 1);
     const handle = async () => {

@@ -1,0 +1,70 @@
+import type { Chain } from "../catalogue/chains.ts";
+import type { Transfer } from "../partners/chain/port.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/insert-rows.ts";
+
+/** Why no user is credited with a transfer. */
+export type SetAsideReason = "not_creditable" | "erased_user";
+
+/** A transfer to the address of a quote that no user is credited with. */
+export type SetAsideTransfer = {
+  account_id: string;
+  id: string;
+  quote_id: string;
+  chain: Chain;
+  tx_id: string;
+  log_index: number;
+  sender: string | null;
+  token: string;
+  /** Millionths of a token, as text: it may be larger than 64 bits. */
+  amount: string;
+  mined_at: Date;
+  reason: SetAsideReason;
+  created_at: Date;
+};
+
+/** Puts a transfer on the operator's list; the task's record is the row's id. */
+export const LIST_TRANSFER_TASK = "list-transfer";
+
+export function insertSetAside(tx: Transaction, transfers: readonly SetAsideTransfer[]): void {
+  insertRows(
+    tx,
+    "set_aside_transfers",
+    `account_id uuid, id uuid, quote_id uuid, chain text, tx_id text, log_index int, sender text,
+     token text, amount numeric, mined_at timestamptz, reason text, created_at timestamptz`,
+    transfers,
+  );
+}
+
+/** Which of these transfers were set aside before, by `transferKey`. */
+export async function findSetAside(
+  session: Session,
+  transfers: readonly Transfer[],
+): Promise<Set<string>> {
+  const rows = await session.query<Pick<Transfer, "chain" | "tx_id" | "log_index">>(
+    `select chain, tx_id, log_index from set_aside_transfers
+     where (chain, tx_id, log_index) in (select * from unnest($1::text[], $2::text[], $3::int[]))`,
+    [
+      transfers.map((transfer) => transfer.chain),
+      transfers.map((transfer) => transfer.tx_id),
+      transfers.map((transfer) => transfer.log_index),
+    ],
+  );
+  return new Set(rows.map(transferKey));
+}
+
+export function transferKey(of: Pick<Transfer, "chain" | "tx_id" | "log_index">): string {
+  return `${of.chain} ${of.tx_id} ${of.log_index}`;
+}
+
+export async function findSetAsideTransfer(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<SetAsideTransfer | undefined> {
+  const [row] = await session.query<SetAsideTransfer>(
+    "select * from set_aside_transfers where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  return row;
+}
