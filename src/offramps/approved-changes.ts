@@ -15,18 +15,19 @@ import type { GatePolicy } from "./gates.ts";
 import type { ChangedOfframp } from "./record-changes.ts";
 import { refundOfframps } from "./refund-offramps.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { rerouteOfframps } from "./reroute-offramps.ts";
+import { isCostlyReroute, type RerouteLimits, rerouteOfframps } from "./reroute-offramps.ts";
 
 type ChangeDeps = {
   keyring: Keyring;
   renderer: OfframpRenderer;
   catalogue: Catalogue;
   policy: GatePolicy;
+  approvals: ApprovalRules;
   prices: CurrentPrices;
   clock: Clock;
 };
-export type ApprovedChangeDeps = ChangeDeps & { approvals: ApprovalRules };
-export type ApprovedReviewDeps = Omit<ApprovedChangeDeps, "prices" | "clock">;
+export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;
+export type ApprovedReviewDeps = Omit<ChangeDeps, "prices" | "clock">;
 
 export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
@@ -36,9 +37,16 @@ export function refundWithApproval(deps: ApprovedChangeDeps) {
   });
 }
 
+const COSTLY_REROUTE =
+  "The bank kept more than is usual, or the payout was re-routed three times already.";
+
 export function rerouteWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, rerouteOfframp(deps), {
     summary: "Re-route a bounced payout of",
+    needsOperator: ({ offramps, extra }, { account_id, input }) => {
+      const entry = offramps.get(account_id, input.offramp_id);
+      return entry && isCostlyReroute(deps, entry.offramp, extra) ? COSTLY_REROUTE : null;
+    },
     is_summed: true,
     details: ({ input }) => [["Payment detail", input.requested.payment_detail_id ?? ""]],
   });
@@ -76,11 +84,11 @@ function refundOfframp({ keyring, renderer, prices, clock }: ChangeDeps) {
   return changeOfframps(keyring, renderer, refundOfframps(prices, clock));
 }
 
-function rerouteOfframp({ keyring, renderer, catalogue, policy }: ChangeDeps) {
-  return changeOfframps(keyring, renderer, rerouteOfframps(catalogue, keyring, policy));
+function rerouteOfframp(deps: ChangeDeps) {
+  return changeOfframps(deps.keyring, deps.renderer, rerouteOfframps(deps));
 }
 
-function reviewDocument({ keyring, renderer }: ApprovedReviewDeps | ChangeDeps) {
+function reviewDocument({ keyring, renderer }: Pick<ChangeDeps, "keyring" | "renderer">) {
   return changeOfframps(keyring, renderer, reviewDocuments);
 }
 
@@ -96,6 +104,8 @@ function changeWithApproval<Requested, Extra>(
     /** Whether it counts in the sum of 24 hours: once, and not if its quote was counted. */
     is_summed: boolean;
     details: (command: Change<Requested>) => (readonly [string, string])[];
+    /** Why it needs two members whatever the amount, one of them the operator's. */
+    needsOperator?: (loaded: LoadedOfframps<Extra>, command: Change<Requested>) => string | null;
     inputOf?: (
       loaded: LoadedOfframps<Extra>,
       command: Change<Requested>,
@@ -124,6 +134,7 @@ function changeWithApproval<Requested, Extra>(
       return `${options.summary} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;
     },
     detailsOf: (_loaded, command) => options.details(command),
+    ...(options.needsOperator ? { needsOperator: options.needsOperator } : {}),
     ...(options.inputOf ? { inputOf: options.inputOf } : {}),
   });
 }

@@ -20,32 +20,54 @@ type GateFacts = {
   invoice_end: string | null;
 };
 
-/** Why this offramp cannot be paid now, as a sentence for the caller; null when it can. */
-export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
+/**
+ * A closed gate, as a sentence for the caller, and who can open it. While only the operator can,
+ * the time for which the rate is kept stands still; a proposal has a time of its own.
+ */
+export type Gate = { message: string; by: "caller" | "operator" | "approval" };
+
+const byCaller = (message: string): Gate => ({ message, by: "caller" });
+const byOperator = (message: string): Gate => ({ message, by: "operator" });
+
+/** Why this offramp cannot be paid now; null when it can. */
+export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): Gate | null {
   if (facts.approval_status !== null && facts.approval_status !== "done") {
-    return "The payment waits for approval by two members.";
+    return { message: "The payment waits for approval by two members.", by: "approval" };
   }
   return (
-    facts.invoice_end ??
+    (facts.invoice_end === null ? null : byCaller(facts.invoice_end)) ??
     kycGate(policy, offramp, facts.kyc) ??
     detailGate(facts.detail_status) ??
     (hasPassedDocument(offramp) ? null : documentGate(policy.documents, offramp))
   );
 }
 
-function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): string | null {
+function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): Gate | null {
   if (policy.kyc_enforcement === "off") return null;
-  if (!kyc) return "The user's data was erased.";
+  if (!kyc) return byCaller("The user's data was erased.");
   const [problem] = clearanceProblems(kyc, offramp.destination_currency, offramp.rails, "");
-  return problem?.message ?? null;
+  if (!problem) return null;
+  return IN_REVIEW.includes(kyc.general.status)
+    ? byOperator(problem.message)
+    : byCaller(problem.message);
 }
 
-function detailGate(status: PaymentDetailStatus | undefined): string | null {
+/** In these states a reviewer acts next, also on the clearance of an approved user. */
+const IN_REVIEW: readonly string[] = [
+  "pending_assessment",
+  "prechecks_completed",
+  "application_queued",
+  "awaiting_manual_review",
+  "suspended",
+  "approved",
+];
+
+function detailGate(status: PaymentDetailStatus | undefined): Gate | null {
   if (status === "approved") return null;
-  if (status === "pending") return "The payment detail is still being checked.";
+  if (status === "pending") return byOperator("The payment detail is still being checked.");
   if (status === "deactivated")
-    return "The payment detail was deactivated. Re-route the payout to another one.";
-  return "The payment detail was rejected. Re-route the payout to another one.";
+    return byCaller("The payment detail was deactivated. Refund the payout and quote again.");
+  return byCaller("The payment detail was rejected. Refund the payout and quote again.");
 }
 
 /** The first attempt was sent with a document that had passed; later uploads change nothing. */
@@ -53,10 +75,12 @@ function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
   return attempt > 0 && document_status !== null;
 }
 
-function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
+function documentGate(policy: DocumentPolicy, offramp: Offramp): Gate | null {
   const { document_status, document_file, details } = offramp;
   if (document_status === "rejected") {
-    return details.document_comment ?? "The supporting document was rejected. Upload another one.";
+    return byCaller(
+      details.document_comment ?? "The supporting document was rejected. Upload another one.",
+    );
   }
   const { destination_currency, rails, destination_amount } = offramp;
   const is_needed =
@@ -64,10 +88,12 @@ function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
     policy === "review" ||
     (policy === "threshold" && documentRequired(destination_currency, rails, destination_amount));
   if (!is_needed) return null;
-  if (document_status === null) return "This payout needs a supporting document. Upload one.";
-  if (document_file === null) return "The supporting document is being fetched.";
+  if (document_status === null) {
+    return byCaller("This payout needs a supporting document. Upload one.");
+  }
+  if (document_file === null) return byCaller("The supporting document is being fetched.");
   if (policy === "review" && document_status !== "approved") {
-    return "The supporting document is waiting for review.";
+    return byOperator("The supporting document is waiting for review.");
   }
   return null;
 }

@@ -89,7 +89,8 @@ export function giveUp(
   const quote = quotes.get(offramp.account_id, offramp.quote_id)!;
   const is_funded_now = offramp.funded_at === null && quote.funded_at !== null;
   const funded_at = is_funded_now ? now : offramp.funded_at;
-  const change = { status: "failed", status_message, funded_at } as const;
+  const no_wait = { rate_until: null, rate_paused_at: null };
+  const change = { status: "failed", status_message, funded_at, ...no_wait } as const;
   if (funded_at === null) {
     return { value: { change: advanceOfframp(entry, change, now), entries: [], quote: null } };
   }

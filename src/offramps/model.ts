@@ -91,6 +91,10 @@ export type Offramp = {
   /** When its part of the deposit was reserved. */
   funded_at: Date | null;
   attempt: number;
+  /** Until when its rate is kept while it waits or is bounced; null when it does neither. */
+  rate_until: Date | null;
+  /** Since when that time stands still, because only the operator can act. */
+  rate_paused_at: Date | null;
   /** What it gave back when it failed, in millionths of a token; null unless it was funded. */
   given_back: bigint | null;
   /** The rate at which money that had left and come back was converted. */
@@ -148,6 +152,10 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.updated_at.toISOString(),
     // Only where there is one, so that older digests stay valid.
     ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
+    ...(offramp.rate_until === null ? [] : [`rate until ${offramp.rate_until.toISOString()}`]),
+    ...(offramp.rate_paused_at === null
+      ? []
+      : [`rate paused at ${offramp.rate_paused_at.toISOString()}`]),
     ...(offramp.given_back === null ? [] : [`given back ${offramp.given_back}`]),
     ...(offramp.refund_rate === null ? [] : [`refund rate ${offramp.refund_rate}`]),
     ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),

@@ -1,3 +1,5 @@
+import type { ToUsd } from "../approvals/approval-sums.ts";
+import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
@@ -7,12 +9,13 @@ import { payoutRerouted } from "../ledger/postings.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
+import type { Command } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
-import type { OfframpRule } from "./change-offramps.ts";
+import type { OfframpChange, OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import {
   endedInvoiceProblems,
@@ -36,6 +39,22 @@ type Extra = {
   named: AccountMap<NamedAccount[]>;
   /** The attempts of each offramp. */
   payouts: ReadonlyMap<string, readonly Payout[]>;
+  toUsd: ToUsd;
+};
+
+/** Beyond these, a re-route needs two members, one of them the operator's. */
+export type RerouteLimits = {
+  return_cost_max_basis_points: number;
+  /** Cents. */
+  return_cost_max_usd: bigint;
+};
+const REROUTES_MAX = 3;
+
+type RerouteDeps = {
+  catalogue: Catalogue;
+  keyring: Keyring;
+  policy: GatePolicy;
+  approvals: Pick<ApprovalRules, "usdValue">;
 };
 
 const FIELD = "offramp.payment_detail_id";
@@ -45,46 +64,27 @@ const FIELD = "offramp.payment_detail_id";
  * and without a new fee. Every gate is checked again; if one is closed, the offramp stays bounced.
  * An offramp that pays an invoice reserves it again, if the invoice can still be paid.
  */
-export function rerouteOfframps(
-  catalogue: Catalogue,
-  keyring: Keyring,
-  policy: GatePolicy,
-): OfframpRule<NewRoute, Extra> {
+export function rerouteOfframps({
+  catalogue,
+  keyring,
+  policy,
+  approvals,
+}: RerouteDeps): OfframpRule<NewRoute, Extra> {
   return {
     name: "reroute-offramps",
-    load: async (tx, commands) => {
-      const seen = await findOfframps(
-        tx,
-        commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
-      );
-      const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
-      const subjects = users.map(({ account_id, user_id }) => ({
-        account_id,
-        subject_id: user_id,
-      }));
-      const wanted = commands.flatMap(({ account_id, input }) =>
-        input.requested.payment_detail_id
-          ? [{ account_id, id: input.requested.payment_detail_id }]
-          : [],
-      );
-      const [kycs, rows, keys] = await Promise.all([
-        lockKycs(tx, users),
-        lockPaymentDetails(tx, wanted),
-        keyring.openSubjects(tx, subjects),
-      ]);
-      const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
-      const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
-      return { kycs, details, ...none, payouts: new Map() };
-    },
+    load: (tx, commands) => lockRoutes(tx, keyring, commands),
     loadMore: async (tx, extra, offramps) => {
-      const [invoices, named, payouts] = await Promise.all([
+      const [invoices, named, rows, toUsd] = await Promise.all([
         loadPayables(tx, invoiceKeys(offramps)),
         listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
         listPayouts(tx, offramps),
+        approvals.usdValue(tx),
       ]);
-      return { ...extra, invoices, named, payouts: Map.groupBy(payouts, (one) => one.offramp_id) };
+      const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
+      return { ...extra, invoices, named, payouts, toUsd };
     },
-    decide: (entry, { account_id, input }, { details, kycs, invoices, named }, now) => {
+    decide: (entry, { account_id, input, approval }, extra, now) => {
+      const { details, kycs, invoices, named } = extra;
       const { offramp } = entry;
       const id = input.requested.payment_detail_id;
       const detail = id === null ? undefined : details.get(account_id, id);
@@ -93,6 +93,11 @@ export function rerouteOfframps(
         const message = "Only an offramp with the status bounced can be re-routed.";
         problems.push({ field: "offramp_id", code: "invalid_transition", message });
         return { problems };
+      }
+      // An open proposal stops the time.
+      if (approval !== "given" && offramp.rate_until && now >= offramp.rate_until) {
+        const message = "The time to re-route this payout is over; its money is refunded.";
+        problems.push({ field: "offramp_id", code: "invalid_transition", message });
       }
       problems.push(...endedInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
@@ -106,7 +111,9 @@ export function rerouteOfframps(
       const facts = { kyc, detail_status: detail.status, approval_status: null, invoice_end: null };
       const closed = closedGate(policy, rerouted, facts);
       if (closed !== null) {
-        return { problems: [{ field: FIELD, code: "invalid_transition", message: closed }] };
+        return {
+          problems: [{ field: FIELD, code: "invalid_transition", message: closed.message }],
+        };
       }
       const change = { ...instruction(offramp), payment_detail_id: detail.id };
       // A later command of the same set must see this reservation.
@@ -121,6 +128,54 @@ export function rerouteOfframps(
       reserveInvoices(tx, offramps);
     },
   };
+}
+
+/** Locks the users and the payment details, before the offramps. */
+async function lockRoutes(
+  tx: Transaction,
+  keyring: Keyring,
+  commands: readonly Command<OfframpChange<NewRoute>>[],
+): Promise<Extra> {
+  const seen = await findOfframps(
+    tx,
+    commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
+  );
+  const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
+  const subjects = users.map(({ account_id, user_id }) => ({
+    account_id,
+    subject_id: user_id,
+  }));
+  const wanted = commands.flatMap(({ account_id, input }) =>
+    input.requested.payment_detail_id
+      ? [{ account_id, id: input.requested.payment_detail_id }]
+      : [],
+  );
+  const [kycs, rows, keys] = await Promise.all([
+    lockKycs(tx, users),
+    lockPaymentDetails(tx, wanted),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
+  const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
+  return { kycs, details, ...none, payouts: new Map(), toUsd: () => null };
+}
+
+/** Whether re-routing costs us too much, all returns together, or was done too often. */
+export function isCostlyReroute(
+  limits: RerouteLimits,
+  offramp: Offramp,
+  { payouts, toUsd }: Pick<Extra, "payouts" | "toUsd">,
+): boolean {
+  const { destination_amount, destination_currency: currency, attempt } = offramp;
+  if (attempt > REROUTES_MAX) return true;
+  const missing = (payouts.get(offramp.id) ?? [])
+    .map(({ returned_amount }) => destination_amount - (returned_amount ?? destination_amount))
+    .reduce((sum, cost) => (cost > 0n ? sum + cost : sum), 0n);
+  if (missing === 0n) return false;
+  const share = BigInt(limits.return_cost_max_basis_points);
+  if (missing * 10_000n > destination_amount * share) return true;
+  const missing_usd = toUsd({ amount: missing, currency });
+  return missing_usd === null || missing_usd > limits.return_cost_max_usd;
 }
 
 /** A re-route pays in full: what the bank kept of the return is a cost of ours. */

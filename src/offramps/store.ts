@@ -123,15 +123,16 @@ export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOffram
        document_version = t.document_version, funded_at = t.funded_at, attempt = t.attempt,
        sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id,
        given_back = t.given_back, refund_rate = t.refund_rate,
+       rate_until = t.rate_until, rate_paused_at = t.rate_paused_at,
        payout_reference = t.payout_reference, details = t.details
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::text[], $9::bytea[], $10::text[], $11::int[], $12::timestamptz[],
        $13::int[], $14::int[], $15::timestamptz[], $16::uuid[], $17::bigint[], $18::numeric[],
-       $19::jsonb[], $20::bytea[])
+       $19::timestamptz[], $20::timestamptz[], $21::jsonb[], $22::bytea[])
        as t (account_id, id, payment_detail_id, status, status_message, document_status,
          document_source, document_file, document_hash, document_type, document_version,
          funded_at, attempt, sequence, updated_at, document_id, given_back, refund_rate,
-         payout_reference, details)
+         rate_until, rate_paused_at, payout_reference, details)
      where offramps.account_id = t.account_id and offramps.id = t.id`,
     [
       ...columnsOf(entries, [
@@ -153,6 +154,8 @@ export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOffram
         "document_id",
         "given_back",
         "refund_rate",
+        "rate_until",
+        "rate_paused_at",
       ]),
       entries.map(({ offramp: { payout_reference: proof } }) => proof && JSON.stringify(proof)),
       entries.map(({ offramp, key }) => sealDetails(offramp, key)),

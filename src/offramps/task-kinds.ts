@@ -5,6 +5,7 @@ export const ANNOUNCE_TRANSFER_TASK = "announce-transfer";
 export const FUND_QUOTE_TASK = "fund-quote";
 export const FUND_OFFRAMPS_TASK = "fund-offramps";
 export const ASSESS_OFFRAMP_TASK = "assess-offramp";
+export const FAIL_LAPSED_TASK = "fail-lapsed";
 export const SEND_PAYOUT_TASK = "send-payout";
 export const FLAG_UNANSWERED_PAYOUTS_TASK = "flag-unanswered-payouts";
 export const READ_BANK_TASK = "read-bank";

@@ -1,7 +1,6 @@
 import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { HOUR_MS } from "../platform/durations.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
@@ -12,6 +11,7 @@ import { dropDocuments } from "./documents/upload-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { readBank } from "./payouts/apply-bank-answers.ts";
 import { assessOfframps } from "./payouts/assess-offramps.ts";
+import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
@@ -23,6 +23,7 @@ import {
   ASSESS_OFFRAMP_TASK,
   CLOSE_QUOTE_TASK,
   DROP_DOCUMENT_TASK,
+  FAIL_LAPSED_TASK,
   FETCH_DOCUMENT_TASK,
   FLAG_UNANSWERED_PAYOUTS_TASK,
   FUND_OFFRAMPS_TASK,
@@ -41,9 +42,6 @@ type OfframpTaskDeps = SendDeps &
     prices: CurrentPrices;
   };
 
-/** Whatever opens a gate also enqueues an assessment; this covers changes without one. */
-const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
-
 /**
  * The background work of offramps. Each step is one transaction, which also writes the task of the
  * next step; partners are called between two transactions.
@@ -55,6 +53,7 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
  * | fund-quote              | execute, fund        | funds a quote that is paid  | fund-offramps  |
  * | fund-offramps           | fund-quote, fund     | funds the quote's offramps  | assess-offramp |
  * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
+ * | fail-lapsed             | assess, a return     | fails what waited too long  |                |
  * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
  * | read-bank               | recurring            | applies the bank's answers  |                |
  * | close-quote             | create-quotes        | ends an unpaid quote        |                |
@@ -82,6 +81,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     }),
     closeQuoteTask(deps),
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
+    { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: DROP_DOCUMENT_TASK, set_max: 100, handle: (set) => dropDocuments(deps, set) },
@@ -173,12 +173,10 @@ async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
     const tasks = await set.lock(tx);
     const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
     const waiting = await assessOfframps(tx, deps, keys, set.now);
-    const again_at = new Date(set.now.getTime() + ASSESSED_AGAIN_AFTER_MS);
-    set.postpone(
-      tx,
-      tasks.filter((task) => waiting.has(task.record_id)),
-      again_at,
-    );
+    for (const task of tasks) {
+      const again_at = waiting.get(task.record_id);
+      if (again_at) set.postpone(tx, [task], again_at);
+    }
     set.finish(
       tx,
       tasks.filter((task) => !waiting.has(task.record_id)),

@@ -3,6 +3,7 @@ import type { OfframpRenderer } from "../offramps/render.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock, SandboxClock } from "../platform/clock.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { CurrentPrices } from "../prices/prices.ts";
 import { addCryptoTransferRoute } from "./crypto-transfer-route.ts";
@@ -24,7 +25,8 @@ export function openSandboxModule(core: ModuleCore, needs: SandboxNeeds): Module
   const { clock, chain, bank, prices, offramps, invoices } = needs;
   const { swift_clearance, kyc_enforcement } = core.config;
   const { deposit_tolerance, deposit_in_time_percent } = core.config;
-  const funding = { deposit_tolerance, deposit_in_time_percent };
+  const reroute_ms = core.config.reroute_hours * HOUR_MS;
+  const funding = { deposit_tolerance, deposit_in_time_percent, reroute_ms };
   const settings = { swift_clearance, kyc_enforcement, ...funding };
   const deps = { ...core, ...settings, clock, chain, bank, prices, renderer: offramps.renderer };
   return {

@@ -100,6 +100,8 @@ export function sampleOfframp(keys: SampleKeys, status: OfframpStatus): Offramp 
     document_fetch_failures: 0,
     funded_at: status === "initiated" ? null : now,
     attempt: is_sent ? 1 : 0,
+    rate_until: null,
+    rate_paused_at: null,
     given_back: null,
     refund_rate: null,
     payout_reference: is_sent ? { end_to_end_id: "SAMPLE1", trace_number: null, uetr: null } : null,

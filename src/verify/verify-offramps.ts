@@ -25,7 +25,8 @@ export const verifyOfframps = verifyEvented<Offramp>(
         o.fee, o.deposit_token, o.deposit_token_chain, o.token_amount, o.token_fee,
         o.document_status, o.document_source, o.document_id, o.document_file, o.document_hash,
         o.document_type, o.document_version, o.funded_at, o.attempt, o.payout_reference,
-        o.given_back, o.refund_rate, o.sequence, o.created_at, o.updated_at,
+        o.given_back, o.refund_rate, o.rate_until, o.rate_paused_at,
+        o.sequence, o.created_at, o.updated_at,
         q.funded_at is not null as is_quote_funded
       from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
       where o.account_id = $1 and o.id > $2 order by o.id limit $3`,

@@ -180,6 +180,8 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     document_fetch_failures: 0,
     funded_at: null,
     attempt: 0,
+    rate_until: null,
+    rate_paused_at: null,
     given_back: null,
     refund_rate: null,
     payout_reference: null,

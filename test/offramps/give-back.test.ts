@@ -133,6 +133,27 @@ describe("a returned payout", () => {
     expect((await ledgerBalance(server, "return_costs", "eur")) - costs).toBe(1_00n);
   });
 
+  it("of which the bank kept more than 1 %: a re-route needs two members", async () => {
+    const story = await openReturned(197_99n);
+    const { proposal } = good(await story.reroute());
+    expect(proposal.status).toBe("pending");
+    // The open proposal stops the time.
+    await advance(server, 71 * HOUR_MS);
+    expect((await story.show()).status).toBe("bounced");
+  });
+
+  it("re-routed three times: the fourth needs two members", async () => {
+    const story = await openReturned(200_00n);
+    for (const attempt of [2, 3, 4]) {
+      good(await story.reroute());
+      await story.waitForStatus("fiat_sent");
+      bank.say(idOf(story, attempt), "returned");
+      await advance(server, 2_000);
+      await story.waitForStatus("bounced");
+    }
+    expect(good(await story.reroute()).proposal.status).toBe("pending");
+  });
+
   it("rejected after a re-route: the user gets what came back, and the cost is reversed", async () => {
     const story = await openReturned(199_00n);
     const costs = await ledgerBalance(server, "return_costs", "eur");

@@ -5,6 +5,7 @@ import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/prices.ts";
 import {
   type GivenUp,
@@ -18,6 +19,7 @@ import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
 import type { Payout } from "./model.ts";
 import {
   type AnswerOutcome,
@@ -33,6 +35,7 @@ export type BankDeps = {
   keyring: Keyring;
   renderer: OfframpRenderer;
   prices: CurrentPrices;
+  reroute_ms: number;
 };
 
 const ANSWERS_PER_READ_MAX = 200;
@@ -60,6 +63,7 @@ type Progress = {
   entries: NewEntry[];
   give_up_facts: GiveUpFacts;
   given_up: GivenUp[];
+  reroute_ms: number;
 };
 
 export async function applyAnswers(
@@ -97,6 +101,7 @@ export async function applyAnswers(
     entries: [],
     give_up_facts: await withPayouts(tx, locked, rejected),
     given_up: [],
+    reroute_ms: deps.reroute_ms,
   };
   const outcomes: { answer: BankAnswer; outcome: AnswerOutcome }[] = [];
   for (const answer of answers) {
@@ -108,6 +113,7 @@ export async function applyAnswers(
   insertBankAnswers(tx, outcomes, now);
   updatePayouts(tx, [...progress.payouts.values()]);
   recordChanges(tx, deps.renderer, progress.changes, now);
+  lapseLater(tx, progress.changes, now);
   postEntries(tx, progress.entries, now);
   recordGiveUps(tx, progress.given_up, now);
 }
@@ -151,7 +157,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
     const decided = giveUp(progress.give_up_facts, entry, status_message, now);
     if ("problems" in decided) {
       // What came back earlier has no rate now: it is given up when the operator has set one.
-      move({ status: "bounced", status_message: decided.problems[0]!.message });
+      move(bounced(decided.problems[0]!.message, progress.reroute_ms, now));
       return "applied";
     }
     const { change, quote } = decided.value;
@@ -161,7 +167,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
     if (quote) progress.give_up_facts.quotes.set(quote.account_id, quote.id, quote);
     return "applied";
   }
-  return applyReturn(progress, answer, { payout, entry, is_current, is_open, settle, move });
+  return applyReturn(progress, answer, { payout, entry, is_current, is_open, settle, move }, now);
 }
 
 type Step = {
@@ -175,9 +181,10 @@ type Step = {
 
 /** The bank returned money. If no sent payment matches it, it is posted to suspense. */
 function applyReturn(
-  { entries }: Progress,
+  { entries, reroute_ms }: Progress,
   answer: BankAnswer,
   { payout, entry, is_current, is_open, settle, move }: Step,
+  now: Date,
 ): AnswerOutcome {
   const { offramp } = entry;
   const is_ours = is_current && (payout.status === "booked" || is_open);
@@ -192,8 +199,26 @@ function applyReturn(
   settle({ status: "returned", returned_amount: answer.amount });
   const status_message =
     "The bank returned the payment. Re-route it to another payment detail, or refund it.";
-  move({ status: "bounced", status_message });
+  move(bounced(status_message, reroute_ms, now));
   return "applied";
+}
+
+/** A bounced payout can be re-routed for a limited time. */
+export function bounced(status_message: string, reroute_ms: number, now: Date): Partial<Offramp> {
+  const rate_until = new Date(now.getTime() + reroute_ms);
+  return { status: "bounced", status_message, rate_until, rate_paused_at: null };
+}
+
+/** Looks at bounced payouts again when their time is over. */
+export function lapseLater(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
+  const lapsing = changes.filter(({ offramp }) => offramp.status === "bounced");
+  enqueueTasks(
+    tx,
+    lapsing.map(({ offramp: { account_id, id, rate_until } }) => ({
+      ...taskNow(FAIL_LAPSED_TASK, { account_id, id }, now),
+      due_at: rate_until!,
+    })),
+  );
 }
 
 /** Money that matches no payment; an answer without money is only recorded. */

@@ -7,23 +7,30 @@ import type { PaymentDetail, PaymentDetailStatus } from "../../payment-details/m
 import { lockPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { HOUR_MS, SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import type { CurrentPrices } from "../../prices/prices.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
-import { closedGate, type GatePolicy } from "../gates.ts";
+import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
 import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
-import type { Quote } from "../quotes/model.ts";
+import { type Quote, restUntil } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
+import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
-import { SEND_PAYOUT_TASK } from "../task-kinds.ts";
+import { FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";
 
-export type OfframpAssessDeps = GateDeps & { renderer: OfframpRenderer; policy: GatePolicy };
+export type OfframpAssessDeps = GateDeps &
+  RateRules & { renderer: OfframpRenderer; policy: GatePolicy; prices: CurrentPrices };
+
+/** Whatever opens a gate also enqueues an assessment; this covers changes without one. */
+const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
 
 type GateDeps = { keyring: Keyring; catalogue: Catalogue };
 
@@ -38,44 +45,89 @@ type GateLookup = {
 
 /**
  * Moves funded offramps with every gate open on to the bank. The others wait, with a message for
- * the caller; their ids are returned. Gates are read under locks, so a concurrent revocation is
- * either seen here or committed afterwards.
+ * the caller; returned with the time of their next assessment. Those whose rate is no longer kept
+ * are handed to `fail-lapsed-offramps.ts`. Gates are read under locks, so a concurrent revocation
+ * is either seen here or committed afterwards.
  */
 export async function assessOfframps(
   tx: Transaction,
   deps: OfframpAssessDeps,
   keys: readonly { account_id: string; id: string }[],
   now: Date,
-): Promise<Set<string>> {
+): Promise<Map<string, Date>> {
   const entries = await lockForGates(tx, deps, keys);
-  const waiting = new Set<string>();
+  const judge = await loadJudge(tx, deps, entries, now);
+  const waiting = new Map<string, Date>();
+  const lapsed: Offramp[] = [];
   const changes: ChangedOfframp[] = [];
   const instructed: Offramp[] = [];
   for (const entry of entries.offramps) {
     const { offramp } = entry;
     const may_go = ["pending_internal_assessment", "ongoing_checks"].includes(offramp.status);
     if (!may_go || !offramp.funded_at) continue;
-    const closed = findClosedGate(deps.policy, offramp, entries.gates);
-    if (closed === null) {
+    const judged = judge(offramp);
+    if (judged.decision === "pay") {
       const change = advanceOfframp(entry, instruction(offramp), now);
       changes.push(change);
       instructed.push(change.offramp);
+    } else if (judged.decision === "wait") {
+      const { change } = judged;
+      const { rate_until, rate_paused_at } = change;
+      const lapses_at = rate_paused_at ? Number.POSITIVE_INFINITY : rate_until!.getTime();
+      const next_ms = Math.min(now.getTime() + ASSESSED_AGAIN_AFTER_MS, lapses_at);
+      waiting.set(offramp.id, new Date(Math.max(next_ms, now.getTime() + SECOND_MS)));
+      if (isChanged(offramp, change)) changes.push(advanceOfframp(entry, change, now));
     } else {
-      waiting.add(offramp.id);
-      const is_changed = offramp.status !== "ongoing_checks" || offramp.status_message !== closed;
-      const change = { status: "ongoing_checks", status_message: closed } as const;
-      if (is_changed) changes.push(advanceOfframp(entry, change, now));
+      lapsed.push(offramp);
     }
   }
+  enqueueTasks(
+    tx,
+    lapsed.map(({ account_id, id }) => taskNow(FAIL_LAPSED_TASK, { account_id, id }, now)),
+  );
   recordChanges(tx, deps.renderer, changes, now);
   recordInstructions(tx, instructed, now);
   postEntries(tx, instructed.map(payoutInstructed), now);
   return waiting;
 }
 
+function isChanged(offramp: Offramp, change: Partial<Offramp>): boolean {
+  return Object.entries(change).some(([name, value]) => {
+    const before = offramp[name as keyof Offramp];
+    return before instanceof Date && value instanceof Date
+      ? before.getTime() !== value.getTime()
+      : before !== value;
+  });
+}
+
+/** Judges whether a funded offramp is paid, waits or fails. Rates are read only if one waited. */
+export async function loadJudge(
+  tx: Transaction,
+  deps: OfframpAssessDeps,
+  { offramps, gates }: Awaited<ReturnType<typeof lockForGates>>,
+  now: Date,
+): Promise<(offramp: Offramp) => ReturnType<typeof judgeWaiting>> {
+  const held = offramps.map(({ offramp }) => offramp).filter((one) => one.rate_until !== null);
+  const current = held.length > 0 ? await deps.prices.currentPrices(now, tx) : null;
+  const rates = current === null || "stale" in current ? null : current.rates;
+  return (offramp) =>
+    judgeWaiting(
+      deps,
+      offramp,
+      {
+        gate: findClosedGate(deps.policy, offramp, gates),
+        rest_until: restUntil(gates.quotes.get(offramp.account_id, offramp.quote_id)!),
+        rate_now: rates?.get(offramp.deposit_token)?.get(offramp.destination_currency) ?? null,
+      },
+      now,
+    );
+}
+
 /** The fields that change when an offramp's next payout attempt begins. */
 export function instruction(offramp: Offramp): Partial<Offramp> {
-  return { status: "sending_fiat", status_message: null, attempt: offramp.attempt + 1 };
+  const no_wait = { rate_until: null, rate_paused_at: null };
+  const attempt = offramp.attempt + 1;
+  return { status: "sending_fiat", status_message: null, attempt, ...no_wait };
 }
 
 /** The first step of a payout: the attempt and its id are stored before the bank is called. */
@@ -156,7 +208,7 @@ export function findClosedGate(
   policy: GatePolicy,
   offramp: Offramp,
   { kycs, detail_statuses, quotes, invoices, misdirected }: GateLookup,
-): string | null {
+): Gate | null {
   const { account_id } = offramp;
   const quote = quotes.get(account_id, offramp.quote_id);
   return closedGate(policy, offramp, {

@@ -8,6 +8,7 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
+import { bounced, lapseLater } from "./apply-bank-answers.ts";
 import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 import type { Payout } from "./model.ts";
 import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
@@ -82,18 +83,20 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
     } else if (payout.status === "recorded") {
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: set.now });
-      const change = { status: "bounced", status_message: closed } as const;
+      const change = bounced(closed.message, deps.reroute_ms, set.now);
       changes.push(advanceOfframp(entry, change, set.now));
     } else {
       // The bank may or may not have received it, so it is neither sent again nor canceled. It
       // continues with the bank's answer, or when the gate opens.
       held.add(entry.offramp.id);
-      const is_changed = entry.offramp.status_message !== closed;
-      if (is_changed) changes.push(advanceOfframp(entry, { status_message: closed }, set.now));
+      const { message: status_message } = closed;
+      const is_changed = entry.offramp.status_message !== status_message;
+      if (is_changed) changes.push(advanceOfframp(entry, { status_message }, set.now));
     }
   }
   updatePayouts(tx, changed);
   recordChanges(tx, deps.renderer, changes, set.now);
+  lapseLater(tx, changes, set.now);
   return { instructions: await toInstructions(tx, deps, submitting), held };
 }
 

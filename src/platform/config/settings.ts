@@ -248,6 +248,45 @@ export const SETTINGS = {
     "How much of a deposit, in percent, must be mined before the quote expires. The rest may " +
       "follow within an hour; otherwise the payouts fail and the deposit stays in the balance.",
   ),
+  rate_hold_hours: integer(
+    "SLIPROAD_RATE_HOLD_HOURS",
+    1,
+    8_760,
+    72,
+    "How long a paid payout or onramp that waits for a document or another check keeps its " +
+      "rate. Then it fails. The time of the operator's own checks does not count.",
+  ),
+  reroute_hours: integer(
+    "SLIPROAD_REROUTE_HOURS",
+    1,
+    8_760,
+    72,
+    "How long a returned payout can be re-routed. Then it fails and is refunded.",
+  ),
+  rate_slippage_basis_points: integer(
+    "SLIPROAD_RATE_SLIPPAGE_BASIS_POINTS",
+    0,
+    10_000,
+    50,
+    "How much worse for you, in hundredths of a percent, the current rate may be when a late " +
+      "document lets a payout proceed, or a deposit pays an onramp. Beyond it the payout fails, " +
+      "and the deposit waits for the operator.",
+  ),
+  return_cost_max_basis_points: integer(
+    "SLIPROAD_RETURN_COST_MAX_BASIS_POINTS",
+    0,
+    10_000,
+    100,
+    "How much of a payout, in hundredths of a percent, banks may keep before a re-route needs " +
+      "two members, one of them the operator's.",
+  ),
+  return_cost_max_usd: integer(
+    "SLIPROAD_RETURN_COST_MAX_USD",
+    0,
+    1_000_000,
+    50,
+    "The same limit in usd; the lower of both counts.",
+  ),
   bank_horizon_hours: integer(
     "SLIPROAD_BANK_HORIZON_HOURS",
     1,
