@@ -235,7 +235,8 @@ function readTarget(text: string): Target {
   }
   const hostname = withoutDot(url.hostname.replace(/^\[|\]$/g, ""));
   const is_secure = url.protocol === "https:";
-  const port = Number(url.port) || (is_secure ? 443 : 80);
+  // Port 0 is a port of its own, not the scheme's.
+  const port = url.port === "" ? (is_secure ? 443 : 80) : Number(url.port);
   const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
   const origin = `${url.protocol}//${host}:${port}`;
   return { origin, is_secure, hostname, port, path: `${url.pathname}${url.search}` };
