@@ -2722,6 +2722,8 @@ export interface components {
          *     - `short`: The amount is less than the onramp requires.
          *     - `over`: The amount is more than the onramp requires.
          *     - `late`: The deposit arrived after the onramp's rate had expired.
+         *     - `rate_moved`: The rate has moved too far since the onramp was created.
+         *     - `held`: A check held the onramp for too long, and it has failed.
          *     - `double`: The onramp is already paid.
          *     - `closed`: The onramp has failed and accepts no deposit.
          *     - `excess`: The surplus of a deposit that was more than the onramp required.
@@ -2731,7 +2733,7 @@ export interface components {
          *     - `coins_left`: The onramp delivered its tokens before the deposit could be returned.
          * @enum {string}
          */
-        DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "not_creditable" | "erased_user" | "coins_left";
+        DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "rate_moved" | "held" | "double" | "closed" | "excess" | "return_refused" | "not_creditable" | "erased_user" | "coins_left";
         /**
          * @description - `fixed`: An amount in minor units.
          *     - `percentage`: A percentage of the item.

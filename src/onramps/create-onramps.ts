@@ -133,6 +133,7 @@ function decideOne(
     deposit_message: createDepositCode(),
     deposit_id: null,
     received: null,
+    paid_at: null,
     delivery: null,
     tx_id: null,
     sequence: 1,

@@ -5,19 +5,25 @@ import type { Database, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
+import { changeDeposit } from "./deposits/move-deposits.ts";
+import { lockDeposits, updateDeposits } from "./deposits/store.ts";
 import type { Onramp } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
+import { MOVE_DEPOSIT_TASK } from "./task-kinds.ts";
 
 export type OnrampDeliveryDeps = {
   database: Database;
   keyring: Keyring;
   chain: ChainPort;
   kyc_enforcement: KycEnforcement;
+  operator_id: string;
+  /** How long a gate may hold a paid onramp. */
+  rate_hold_ms: number;
 };
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
@@ -36,7 +42,8 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
   const begun = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
   if (begun === null) return;
   // Behind a closed gate nothing is sent, but a transfer sent before it closed is looked up.
-  const { onramp, is_held } = begun;
+  const { onramp, is_held, is_lapsed } = begun;
+  if (is_lapsed) return releaseDeposit(deps, onramp, set.now);
   const sent = is_held
     ? await chain.findSend(onramp.crypto_rails, sendKey(onramp))
     : await sendCoins(chain, onramp);
@@ -49,6 +56,20 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
     const entry = await lockOnramp(tx, deps, task);
     if (entry?.onramp.delivery === "sending") recordSent(tx, entry, sent, set.now);
     set.finish(tx, tasks);
+  });
+}
+
+/** The deposit of an onramp that was held for too long goes back to the operator's list. */
+function releaseDeposit(
+  { database, operator_id }: OnrampDeliveryDeps,
+  { deposit_id }: Onramp,
+  now: Date,
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const [deposit] = await lockDeposits(tx, operator_id, [deposit_id!]);
+    if (deposit?.status !== "matched") return;
+    updateDeposits(tx, [changeDeposit(deposit, { status: "releasing", reason: "held" }, now)]);
+    enqueueTasks(tx, [taskNow(MOVE_DEPOSIT_TASK, deposit, now)]);
   });
 }
 
@@ -73,7 +94,7 @@ async function beginDelivery(
   deps: OnrampDeliveryDeps,
   set: TaskSet,
   task: Task,
-): Promise<{ onramp: Onramp; is_held: boolean } | null> {
+): Promise<{ onramp: Onramp; is_held: boolean; is_lapsed?: boolean } | null> {
   const tasks = await set.lock(tx, [task]);
   if (tasks.length === 0) return null;
   const key = { account_id: task.account_id, id: task.record_id };
@@ -94,6 +115,11 @@ async function beginDelivery(
       recordChanges(tx, [changeOnramp(entry, { status_message: closed }, set.now)], set.now);
     }
     if (onramp.delivery === "sending") return { onramp, is_held: true };
+    const held_until = (onramp.paid_at ?? onramp.updated_at).getTime() + deps.rate_hold_ms;
+    if (set.now.getTime() >= held_until) {
+      set.finish(tx, tasks);
+      return { onramp, is_held: true, is_lapsed: true };
+    }
     set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
     return null;
   }

@@ -1,11 +1,12 @@
 import { postEntries } from "../ledger/post.ts";
 import { onrampFunded } from "../ledger/postings.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { minOf } from "../platform/money.ts";
+import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import type { CurrentPrices } from "../prices/prices.ts";
 import type { DepositFacts } from "./deposits/store.ts";
-import { type DepositReason, fundingProblem, openAmount } from "./model.ts";
+import { type DepositReason, fundingProblem, type Onramp, openAmount } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";
 import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
@@ -15,6 +16,9 @@ export type Funding = { taken: bigint } | { refused: DepositReason };
 export type FundDeps = {
   database: Database;
   keyring: Keyring;
+  prices: CurrentPrices;
+  /** How much worse for us the rate may be when a deposit pays by its code. */
+  rate_slippage_basis_points: number;
   /** The sandbox can stop an onramp after it is paid. */
   holds_delivery?: boolean;
 };
@@ -23,11 +27,8 @@ export type FundDeps = {
  * Lets a deposit pay the onramp it names: in the onramp's own account, under its lock. Repeated
  * with the same deposit, it returns the amount taken before.
  */
-export function fundOnramp(
-  { database, keyring, holds_delivery = false }: FundDeps,
-  deposit: DepositFacts,
-  now: Date,
-): Promise<Funding> {
+export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Promise<Funding> {
+  const { database, keyring, holds_delivery = false } = deps;
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
     const [row] = await lockOnramps(tx, [key]);
@@ -38,12 +39,15 @@ export function fundOnramp(
     const { onramp } = entry;
     const refused = fundingProblem(onramp, deposit, deposit.matched_by!);
     if (refused) return { refused };
+    const by_code = deposit.matched_by === "code";
+    if (by_code && !(await isRateClose(tx, deps, onramp, now))) return { refused: "rate_moved" };
     const taken = minOf(openAmount(deposit), onramp.deposit_amount);
     const change = {
       status: "sending_fiat",
       status_message: null,
       deposit_id: deposit.id,
       received: taken,
+      paid_at: now,
       delivery: "waiting",
     } as const;
     recordChanges(tx, [changeOnramp(entry, change, now)], now);
@@ -51,4 +55,20 @@ export function fundOnramp(
     enqueueTasks(tx, holds_delivery ? [] : [taskNow(DELIVER_ONRAMP_TASK, key, now)]);
     return { taken };
   });
+}
+
+/** More fiat for one token is worse for us. Without a current rate, the operator decides. */
+async function isRateClose(
+  tx: Transaction,
+  { prices, rate_slippage_basis_points }: FundDeps,
+  { crypto_currency, fiat_currency, rate }: Onramp,
+  now: Date,
+): Promise<boolean> {
+  const current = await prices.currentPrices(now, tx);
+  if ("stale" in current) return false;
+  const rate_now = current.rates.get(crypto_currency)?.get(fiat_currency);
+  if (!rate_now) return false;
+  const locked = parseDecimal(rate)!;
+  const most = { ...locked, units: locked.units * BigInt(10_000 + rate_slippage_basis_points) };
+  return !isBelow(most, { ...rate_now, units: rate_now.units * 10_000n });
 }

@@ -26,7 +26,10 @@ export function giveBackOnramp(
     const [entry] = await openOnramps(tx, keyring, [row]);
     if (!entry) throw new Error("the user was erased while a deposit was on its way");
     const { onramp } = entry;
-    const status_message = "The deposit was returned to its payer.";
+    const status_message =
+      deposit.reason === "held"
+        ? "A check held the onramp for too long. The operator decides what happens to the deposit."
+        : "The deposit was returned to its payer.";
     recordChanges(tx, [changeOnramp(entry, { status: "failed", status_message }, now)], now);
     postEntries(tx, [onrampGivenBack(onramp, onramp.received!)], now);
     return true;

@@ -46,6 +46,8 @@ export type Onramp = {
   /** The deposit that pays it, and the amount taken from it. */
   deposit_id: string | null;
   received: bigint | null;
+  /** When it was paid. */
+  paid_at: Date | null;
   /** Null until it is paid. From `sending` on the coins may have been sent, unless `refused`. */
   delivery: "waiting" | "sending" | "sent" | "refused" | null;
   tx_id: string | null;
@@ -73,7 +75,8 @@ export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
  *     unmatched ─▶ matching | returning | dismissed  settle-deposits (the operator)
  *     matched   ─▶ releasing                       settle-deposits
  *     matching  ─▶ matched | unmatched             move-deposits, with fund-onramp
- *     releasing ─▶ returning | matched             move-deposits, with give-back-onramp
+ *     matched   ─▶ releasing                       deliver-onramps (held for too long)
+ *     releasing ─▶ returning | matched | unmatched  move-deposits, with give-back-onramp
  *     returning ─▶ returned | unmatched            move-deposits, with the bank
  *
  * `unmatched` waits for the operator; the states in -ing proceed without the operator.
@@ -82,7 +85,7 @@ export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatu
   unmatched: ["matching", "returning", "dismissed"],
   matching: ["matched", "unmatched"],
   matched: ["releasing"],
-  releasing: ["returning", "matched"],
+  releasing: ["returning", "matched", "unmatched"],
   returning: ["returned", "unmatched"],
   returned: [],
   dismissed: [],
@@ -98,6 +101,8 @@ export const DEPOSIT_REASONS = {
   short: "The amount is less than the onramp requires.",
   over: "The amount is more than the onramp requires.",
   late: "The deposit arrived after the onramp's rate had expired.",
+  rate_moved: "The rate has moved too far since the onramp was created.",
+  held: "A check held the onramp for too long, and it has failed.",
   double: "The onramp is already paid.",
   closed: "The onramp has failed and accepts no deposit.",
   excess: "The surplus of a deposit that was more than the onramp required.",
@@ -200,6 +205,8 @@ export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer
     onramp.sequence,
     onramp.created_at.toISOString(),
     onramp.updated_at.toISOString(),
+    // Only where there is one, so that older digests stay valid.
+    ...(onramp.paid_at === null ? [] : [`paid at ${onramp.paid_at.toISOString()}`]),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/prices.ts";
 import { addDepositRoutes } from "./deposits/routes.ts";
@@ -13,8 +14,9 @@ export function openOnrampsModule(
   core: ModuleCore,
   needs: { chain: ChainPort; bank: BankPort; prices: PriceBook; approvals: ApprovalRules },
 ): Module {
-  const { kyc_enforcement } = core.config;
-  const deps = { ...core, ...needs, kyc_enforcement };
+  const { kyc_enforcement, rate_slippage_basis_points, rate_hold_hours } = core.config;
+  const rate_rules = { rate_slippage_basis_points, rate_hold_ms: rate_hold_hours * HOUR_MS };
+  const deps = { ...core, ...needs, kyc_enforcement, ...rate_rules };
   return {
     routes: (addRoute) => {
       addOnrampRoutes(addRoute, deps);

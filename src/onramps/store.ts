@@ -110,11 +110,11 @@ export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void
   tx.write(
     `update onramps set status = t.status, status_message = t.status_message,
        deposit_id = t.deposit_id, received = t.received, delivery = t.delivery, tx_id = t.tx_id,
-       sequence = t.sequence, updated_at = t.updated_at
+       sequence = t.sequence, updated_at = t.updated_at, paid_at = t.paid_at
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::bigint[],
-       $7::text[], $8::text[], $9::int[], $10::timestamptz[])
+       $7::text[], $8::text[], $9::int[], $10::timestamptz[], $11::timestamptz[])
        as t (account_id, id, status, status_message, deposit_id, received, delivery, tx_id,
-         sequence, updated_at)
+         sequence, updated_at, paid_at)
      where onramps.account_id = t.account_id and onramps.id = t.id`,
     [
       onramps.map((onramp) => onramp.account_id),
@@ -127,6 +127,7 @@ export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void
       onramps.map((onramp) => onramp.tx_id),
       onramps.map((onramp) => onramp.sequence),
       onramps.map((onramp) => onramp.updated_at.toISOString()),
+      onramps.map((onramp) => onramp.paid_at?.toISOString() ?? null),
     ],
   );
 }

@@ -26,7 +26,9 @@ export function openSandboxModule(core: ModuleCore, needs: SandboxNeeds): Module
   const { swift_clearance, kyc_enforcement } = core.config;
   const { deposit_tolerance, deposit_in_time_percent } = core.config;
   const reroute_ms = core.config.reroute_hours * HOUR_MS;
-  const funding = { deposit_tolerance, deposit_in_time_percent, reroute_ms };
+  const { rate_slippage_basis_points, rate_hold_hours } = core.config;
+  const rate_rules = { rate_slippage_basis_points, rate_hold_ms: rate_hold_hours * HOUR_MS };
+  const funding = { deposit_tolerance, deposit_in_time_percent, reroute_ms, ...rate_rules };
   const settings = { swift_clearance, kyc_enforcement, ...funding };
   const deps = { ...core, ...settings, clock, chain, bank, prices, renderer: offramps.renderer };
   return {

@@ -50,7 +50,8 @@ export type Steps = {
   close(): void;
 };
 
-async function lastPrices(database: Database) {
+/** The last stored prices, whatever their age. */
+export async function lastPrices(database: Database) {
   const id = (await findLastPriceVersionId(database))!;
   return (await STORED_PRICES.find(database, [id])).get(id)!;
 }

@@ -11,7 +11,7 @@ import { eraseUser as erase } from "../../src/users/erase-user.ts";
 import { atEveryCommit } from "../harness/mortal.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openSteps } from "../harness/steps.ts";
+import { lastPrices, openSteps } from "../harness/steps.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { act, credit, openOnramp } from "./story.ts";
 
@@ -99,6 +99,8 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       bank: bank.port,
       chain: countingChain(createSandboxChain(core.database)),
       operator_id: server.account_id,
+      prices: { currentPrices: () => lastPrices(core.database) },
+      rate_slippage_basis_points: 50,
     };
     await recordCredits(deps, core.clock.now());
     const { deposits } = good(await server.call("GET", "/deposits?status=matching"));

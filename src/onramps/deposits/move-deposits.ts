@@ -206,6 +206,11 @@ function released(deposit: DepositFacts, is_given_back: boolean): Step {
   }
   const money = { ...deposit, amount: openAmount(deposit) };
   const returns = deposit.returns + 1;
+  // A check held the onramp for too long: the operator decides what happens to its deposit.
+  if (deposit.reason === "held") {
+    const changes = { status: "unmatched", matched_by: null, returns } as const;
+    return { changes, entries: [fiatDepositReleased(money)] };
+  }
   return {
     changes: { status: "returning", returns },
     entries: [fiatDepositReleased(money), fiatReturnStarted({ ...money, returns })],

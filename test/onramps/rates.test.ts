@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { HOUR_MS } from "../../src/platform/durations.ts";
+import { setKyc } from "../harness/ramp.ts";
+import { createTestRates } from "../harness/rates.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { advance, findFault, good } from "../offramps/story.ts";
+import { openOnramp, receive, showDeposit } from "./story.ts";
+
+const rates = createTestRates({ eur: "0.8" });
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: rates.environment });
+});
+afterAll(() => server.close());
+afterEach(async () => expect(await findFault(server)).toBeNull());
+
+/** 1000 usdc for eur at 0.8: 800 + 40 basis points of it = 803.20. */
+async function open() {
+  await rates.set(server, { eur: "0.8" });
+  const onramp = await openOnramp(server, { fiat_currency: "eur", fiat_rails: "local" });
+  expect(onramp.amount).toBe(803.2);
+  return { ...onramp, deposit: { amount: 803.2, currency: "eur", deposit_message: onramp.code } };
+}
+
+it("a deposit pays by its code while the rate is at most 0.5 % worse for us", async () => {
+  const { deposit, show } = await open();
+  // 0.8 x 1.005 = 0.804
+  await rates.set(server, { eur: "0.804" });
+  expect((await receive(server, deposit)).status).toBe("matched");
+  expect((await show()).status).toBe("crypto_sent");
+});
+
+it("beyond that it waits for the operator, who may still match it", async () => {
+  const { deposit, show, id } = await open();
+  await rates.set(server, { eur: "0.8041" });
+  const waiting = await receive(server, deposit);
+  expect(waiting).toMatchObject({ status: "unmatched", reason: "rate_moved" });
+  expect((await show()).status).toBe("initiated");
+  good(await server.call("POST", `/deposits/${waiting.id}/match`, { deposit: { onramp_id: id } }));
+  await advance(server, 2_000);
+  expect((await show()).status).toBe("crypto_sent");
+});
+
+it("a rate that is better for us never holds a deposit", async () => {
+  const { deposit, show } = await open();
+  await rates.set(server, { eur: "0.77" });
+  await receive(server, deposit);
+  expect((await show()).status).toBe("crypto_sent");
+});
+
+it("held by a check for 72 hours it fails, and its deposit returns to the operator's list", async () => {
+  const { deposit, show, user_id } = await open();
+  await setKyc(server, user_id, { status: "suspended" });
+  const { id, status } = await receive(server, deposit);
+  expect(status).toBe("matched");
+  await advance(server, 71 * HOUR_MS);
+  expect((await show()).status).toBe("sending_fiat");
+  await advance(server, 2 * HOUR_MS);
+  expect((await show()).status).toBe("failed");
+  expect(await showDeposit(server, id)).toMatchObject({ status: "unmatched", reason: "held" });
+});
