@@ -139,10 +139,12 @@ create table bank_answers (
   currency text,
   outcome text not null,
   created_at timestamp with time zone not null,
+  id uuid not null default gen_random_uuid(),
   constraint bank_answers_pkey PRIMARY KEY (account_id, bank_reference),
   constraint bank_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX bank_answers_exceptions ON public.bank_answers USING btree (id) WHERE (outcome <> 'applied'::text);
 
 create table billing_emails (
   account_id uuid not null,

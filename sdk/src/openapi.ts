@@ -704,6 +704,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/bank_exceptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List bank exceptions
+         * @description Operator keys only. Answers of the bank that could not be applied to a payout, of all accounts.
+         */
+        get: operations["listBankExceptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/deposits": {
         parameters: {
             query?: never;
@@ -2357,6 +2377,32 @@ export interface components {
             /** @description At most 500; see has_more_offramps. */
             offramps: components["schemas"]["Offramp"][];
             has_more_offramps?: boolean;
+        };
+        BankException: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * @description `suspense`: money came back that no sent payment matches, or more than was sent. `no_such_payment`: the end-to-end id is unknown. `out_of_order`: it contradicts an earlier answer. `conflict`: the amount or currency differs from what was instructed.
+             * @enum {unknown}
+             */
+            kind: "suspense" | "no_such_payment" | "out_of_order" | "conflict";
+            /**
+             * @description What the bank said.
+             * @enum {unknown}
+             */
+            answer: "booked" | "returned" | "rejected";
+            /** Format: uuid */
+            account_id: string;
+            /** Format: uuid */
+            offramp_id: string | null;
+            end_to_end_id: string;
+            bank_reference: string;
+            amount: number;
+            currency: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         DepositInstructions: {
             bank_account_number: string | null;
@@ -6683,6 +6729,69 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBankExceptions: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bank_exceptions": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "kind": "suspense",
+                     *           "answer": "booked",
+                     *           "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *           "offramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "end_to_end_id": "string",
+                     *           "bank_reference": "string",
+                     *           "amount": 1,
+                     *           "currency": "eur",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        bank_exceptions: components["schemas"]["BankException"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];

@@ -1,7 +1,8 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import { listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
+import { findOpenExceptions } from "./payouts/exception-store.ts";
 
-/** Payouts in progress, and offramps that wait. */
+/** Payouts in progress, bank answers that contradict them, and offramps that wait. */
 export const offrampMetrics: MetricSource = {
   gauges: [
     {
@@ -24,13 +25,24 @@ export const offrampMetrics: MetricSource = {
       help: "Age of the oldest offramp in a state; 0 when there is none.",
       label: "status",
     },
+    {
+      name: "sliproad_bank_exceptions",
+      help: `Bank answers that could not be applied; ${COUNTED}.`,
+    },
+    {
+      name: "sliproad_bank_exception_oldest_seconds",
+      help: "Age of the oldest bank answer that could not be applied; 0 when there is none.",
+    },
   ],
   read: async (session, { now }) => {
-    const [payouts, offramps] = await Promise.all([
+    const [payouts, offramps, { exceptions, oldest_at }] = await Promise.all([
       listOpenPayouts(session),
       listOpenOfframps(session),
+      findOpenExceptions(session),
     ]);
     return [
+      { name: "sliproad_bank_exceptions", value: exceptions },
+      { name: "sliproad_bank_exception_oldest_seconds", value: ageSeconds(oldest_at, now) },
       ...samplesOf(payouts, "sliproad_payouts_open", "sliproad_payout_oldest_seconds", now),
       ...samplesOf(offramps, "sliproad_offramps_open", "sliproad_offramp_oldest_seconds", now),
     ];

@@ -17,6 +17,7 @@ import { reviewDocuments } from "./documents/review-documents.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
 import { offrampMetrics } from "./metrics.ts";
+import { addExceptionRoutes } from "./payouts/exception-routes.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
@@ -68,6 +69,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
         addUploadRoute(server, index_key, files, spec);
       addQuoteRoutes(addRoute, deps);
       addOfframpRoutes(addRoute, deps);
+      addExceptionRoutes(addRoute, deps);
       addDocumentRoutes(addRoute, addUpload, deps);
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },

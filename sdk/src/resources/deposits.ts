@@ -6,6 +6,7 @@ import { Resource } from "./resource.ts";
 const ONE = "/deposits/{deposit_id}";
 
 export type Deposit = Schema<"Deposit">;
+export type BankException = Schema<"BankException">;
 /** Which onramp a deposit pays; optional if its reference names one. */
 export type DepositMatch = NonNullable<Body<"post", `${typeof ONE}/match`>["deposit"]>;
 /** The result, or the proposal that two members must confirm. */
@@ -15,6 +16,14 @@ export type DepositOrProposal = Answer<"post", `${typeof ONE}/match`>;
 export class Deposits extends Resource {
   list(query: Query<"/deposits"> = {}, options?: CallOptions): List<Deposit> {
     return this.api.list("/deposits", "deposits", { query }, options);
+  }
+
+  /** Answers of the bank that contradict a payout or name none. */
+  listBankExceptions(
+    query: Query<"/bank_exceptions"> = {},
+    options?: CallOptions,
+  ): List<BankException> {
+    return this.api.list("/bank_exceptions", "bank_exceptions", { query }, options);
   }
 
   async show(deposit_id: string, options?: CallOptions): Promise<Deposit> {

@@ -200,7 +200,8 @@ function applyReturn(
   const status_message =
     "The bank returned the payment. Re-route it to another payment detail, or refund it.";
   move(bounced(status_message, reroute_ms, now));
-  return "applied";
+  // What came back beyond the payout waits in suspense, and in the operator's list.
+  return answer.amount > offramp.destination_amount ? "suspense" : "applied";
 }
 
 /** A bounced payout can be re-routed for a limited time. */

@@ -1,5 +1,6 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
 import type { Offramp } from "../model.ts";
 import type { Payout } from "./model.ts";
 
@@ -147,9 +148,9 @@ export function insertBankAnswers(
 ): void {
   tx.write(
     `insert into bank_answers (account_id, bank_reference, end_to_end_id, kind, amount, currency,
-       outcome, created_at)
-     select *, $8 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-       $6::text[], $7::text[])`,
+       outcome, id, created_at)
+     select *, $9 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[],
+       $6::text[], $7::text[], $8::uuid[])`,
     [
       answers.map(({ answer }) => answer.account_id),
       answers.map(({ answer }) => answer.bank_reference),
@@ -158,6 +159,7 @@ export function insertBankAnswers(
       answers.map(({ answer }) => answer.amount),
       answers.map(({ answer }) => answer.currency),
       answers.map(({ outcome }) => outcome),
+      answers.map(() => newId(now)),
       now,
     ],
   );

@@ -159,6 +159,22 @@ describe("a bank that repeats or contradicts itself, or reports unknown payments
     const empty = bank.say("nothing", "returned", { account_id, amount: 0n });
     await readAnswers();
     expect((await ledgerBalance(server, "suspense", "eur")) - before).toBe(-700n);
+    const { bank_exceptions } = good(await server.call("GET", "/bank_exceptions?limit=3"));
+    const listed = bank_exceptions.map((one: { bank_reference: string }) => one.bank_reference);
+    expect(listed.toSorted()).toEqual(
+      [booked, returned, empty].map((one) => one.bank_reference).toSorted(),
+    );
+    expect(bank_exceptions).toContainEqual(
+      expect.objectContaining({
+        ...{ kind: "no_such_payment", answer: "returned", account_id, offramp_id: null },
+        ...{ amount: 7, currency: "eur" },
+      }),
+    );
+    const { key } = await server.addAccount("No operator");
+    const refused = await server.call("GET", "/bank_exceptions", undefined, { key });
+    expect(refused.body.error_code).toBe("insufficient_scope");
+    const { text } = await server.call("GET", "/metrics");
+    expect(text).toMatch(/^sliproad_bank_exceptions [1-9]/m);
     for (const { bank_reference } of [booked, returned, empty]) {
       expect(await outcomeOf(bank_reference)).toBe("no_such_payment");
     }
