@@ -33,6 +33,10 @@ export const PERMISSIONS = {
     roles: ["admin", "finance_manager", "approver"],
     meaning: "See rejected supporting documents, and approve them with a reason.",
   },
+  see_records: {
+    roles: ["admin", "finance_manager", "accountant", "approver"],
+    meaning: "See the history of a payout, user or other record, with its postings and decisions.",
+  },
   see_keys_and_log: {
     roles: ["admin", "developer"],
     meaning: "See the API keys (their last four characters) and the audit log.",

@@ -19,6 +19,7 @@ import type { Clock, SandboxClock } from "../platform/clock.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { openPlatformModule } from "../platform/open.ts";
 import { openPricesModule } from "../prices/open.ts";
+import { openReportsModule } from "../reports/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
@@ -64,6 +65,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals }),
+    openReportsModule(core),
     openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),
   ];

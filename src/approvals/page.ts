@@ -16,6 +16,8 @@ import {
 } from "./model.ts";
 
 export const PROPOSALS_PATH = "/dashboard/proposals";
+/** The page with a record's history. */
+export const RECORD_PATH = "/dashboard/records";
 
 const STATUS_NAMES: Record<ProposalStatus, string> = {
   pending: "Pending",
@@ -81,7 +83,9 @@ ${
 ${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
 <div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
 <div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
-<div><dt>Record</dt><dd><code>${proposal.record_id}</code></dd></div>
+<div><dt>Record</dt><dd><a href="${recordPath(proposal, is_foreign)}"><code>${
+    proposal.record_id
+  }</code></a></dd></div>
 <div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
     proposal.votes.length > 0 && html`: ${voteList(proposal.votes, names)}`
   }${proposal.voters === "with_operator" && " (one of them the operator's)"}</dd></div>
@@ -97,6 +101,10 @@ ${
 ${choices(session, entry)}
 </section>
 `;
+}
+
+function recordPath({ account_id, record_id }: Proposal, is_foreign: boolean): string {
+  return `${RECORD_PATH}/${record_id}${is_foreign ? `?account=${account_id}` : ""}`;
 }
 
 function choices(session: MemberSession, { proposal, may_vote, details }: ProposalView): Html {

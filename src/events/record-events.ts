@@ -1,4 +1,4 @@
-import { findTrace } from "../platform/commands/traces.ts";
+import { findOrigin } from "../platform/commands/origins.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
@@ -48,6 +48,7 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
   const rows = events.map(({ invoice = NO_INVOICE, ...event }) => ({
     ...event,
     ...invoice,
+    ...findOrigin(tx, event.account_id),
     id: newId(now),
     created_at: now,
   }));
@@ -56,7 +57,6 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
     rows.map((row) => ({
       ...row,
       body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
-      trace_id: findTrace(tx, row.account_id),
     })),
   );
   noteUnsealed(
@@ -103,5 +103,6 @@ function digestEvent(row: EventRow): Buffer {
     row.role,
     row.app_id,
     row.counterpart_account_id,
+    row.actor,
   );
 }

@@ -15,6 +15,8 @@ export type EventRow = {
   role: "seller" | "buyer" | null;
   app_id: string | null;
   counterpart_account_id: string | null;
+  /** Who caused it; null for background work. */
+  actor: string | null;
   created_at: Date;
 };
 
@@ -27,7 +29,7 @@ export function insertEvents(
     "events",
     `account_id uuid, id uuid, name text, record_id uuid, sequence int, from_status text,
      to_status text, facts bytea, subject_id uuid, body bytea, change_id uuid, role text,
-     app_id uuid, counterpart_account_id uuid, trace_id uuid, created_at timestamptz`,
+     app_id uuid, counterpart_account_id uuid, trace_id uuid, actor text, created_at timestamptz`,
     rows,
   );
 }
@@ -40,7 +42,7 @@ export function listEventRows(
 ): Promise<EventRow[]> {
   return session.query<EventRow>(
     `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
-       change_id, role, app_id, counterpart_account_id, created_at
+       change_id, role, app_id, counterpart_account_id, actor, created_at
      from events where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
   );

@@ -2,9 +2,9 @@ import type { Transaction } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
 import { realTime } from "../tasks/real-time.ts";
 import type { ExecutorDeps, Outcome, Try } from "./model.ts";
+import { noteOrigins } from "./origins.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
-import { noteTraces } from "./traces.ts";
 import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
 
 /** Reads the set in one flush, decides, and queues the writes to be sent with the commit. */
@@ -54,7 +54,7 @@ export async function runInTransaction(
     };
   });
   insertCommands(tx, rows, realTime(deps.clock));
-  noteTraces(tx, written);
+  noteOrigins(tx, written);
   use_case.record(tx, loaded, accepted, now);
 }
 

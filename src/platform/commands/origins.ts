@@ -1,0 +1,33 @@
+import type { Transaction } from "../db/database.ts";
+import type { Command } from "./use-case.ts";
+
+/** Which request causes an account's writes in a transaction. */
+type Origin = {
+  /** Null for background work, and where several requests have different traces. */
+  trace_id: string | null;
+  /** Null for background work. Several actors of one set are joined: it was one of them. */
+  actor: string | null;
+};
+
+const NO_ORIGIN: Origin = { trace_id: null, actor: null };
+const origins = new WeakMap<Transaction, ReadonlyMap<string, Origin>>();
+
+export function noteOrigins(tx: Transaction, commands: readonly Command<unknown>[]): void {
+  if (commands.length === 0) return;
+  const by_account = [...Map.groupBy(commands, ({ account_id }) => account_id)];
+  origins.set(tx, new Map(by_account.map(([account_id, own]) => [account_id, originOf(own)])));
+}
+
+function originOf(commands: readonly Command<unknown>[]): Origin {
+  const traces = new Set(commands.map(({ trace_id }) => trace_id));
+  const actors = new Set(
+    commands.map(({ actor, credential_id }) => actor ?? `api_key:${credential_id}`),
+  );
+  const [trace_id = null] = traces.size === 1 ? traces : [];
+  return { trace_id, actor: [...actors].sort().join(",") };
+}
+
+/** The request that causes this account's writes in the transaction. */
+export function findOrigin(tx: Transaction, account_id: string): Origin {
+  return origins.get(tx)?.get(account_id) ?? NO_ORIGIN;
+}

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from "fastify";
+import { listApiKeysOfAccount } from "../accounts/api-key-store.ts";
+import { addPageScope, type PageDeps, requireSession, sendPage } from "../accounts/page-scope.ts";
+import { referenceName } from "../accounts/pages.ts";
+import { openEmail } from "../accounts/person-email.ts";
+import { listMembersById } from "../accounts/store.ts";
+import { RECORD_PATH } from "../approvals/page.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { type Html, html } from "../platform/http/html.ts";
+import { isId } from "../platform/ids.ts";
+import { moment, NONE, page, table } from "../platform/pages/layout.ts";
+import { type HistoryItem, readHistory } from "./read-history.ts";
+
+const API_KEYS_MAX = 100;
+const KIND_NAMES: Record<HistoryItem["kind"], string> = {
+  event: "Change",
+  posting: "Posting",
+  act: "Act",
+  proposal: "Proposal",
+  vote: "Vote",
+};
+
+/** One page per record: what it became, which money moved, and who decided what. */
+export function addRecordPage(app: FastifyInstance, deps: PageDeps): void {
+  addPageScope(app, deps, (scope) => {
+    const signed_in = { onRequest: requireSession("see_records") };
+    scope.get(`${RECORD_PATH}/:record_id`, signed_in, async (request, reply) => {
+      const { record_id = "" } = request.params as Record<string, string>;
+      const session = request.member!;
+      const { account } = request.query as Record<string, unknown>;
+      // The operator's members also see the records of other accounts.
+      const is_other = session.is_operator && typeof account === "string" && isId(account);
+      const account_id = is_other ? account : session.account_id;
+      const history = isId(record_id)
+        ? await readHistory(deps.database, { account_id, record_id })
+        : [];
+      if (history.length === 0) throw Refusal.of([notFound("record_id")]);
+      const names = await findNames(deps, account_id, history);
+      const title = `Record ${record_id}`;
+      const body = recordPage(record_id, history, names);
+      return sendPage(reply, page({ title, mode: deps.mode, session, body }));
+    });
+  });
+}
+
+/** Display names of the API keys and members who acted. */
+async function findNames(
+  { database, index_key }: PageDeps,
+  account_id: string,
+  history: readonly HistoryItem[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = history.flatMap(({ who }) => actorsOf(who).map((one) => one.split(":")[1] ?? ""));
+  const [keys, people] = await Promise.all([
+    listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
+    listMembersById(database, account_id, [...new Set(ids)].filter(isId)),
+  ]);
+  return new Map([
+    ...keys.map((key) => [key.id, `API key ${key.prefix}…${key.last_four}`] as const),
+    ...people.map(
+      (row) => [row.person_id, openEmail(index_key, row.person_id, row.email)] as const,
+    ),
+  ]);
+}
+
+function actorsOf(who: string | null): string[] {
+  return who?.split(",") ?? [];
+}
+
+function recordPage(
+  record_id: string,
+  history: readonly HistoryItem[],
+  names: ReadonlyMap<string, string>,
+): Html {
+  return html`<p><a href="/dashboard">Dashboard</a></p>
+<div class="heading"><h1>Record</h1></div>
+<p class="muted"><code>${record_id}</code></p>
+<section class="card" aria-labelledby="history-title">
+<h2 id="history-title">History</h2>
+${table({
+  label: "History, newest first",
+  columns: ["Time", "Kind", "What", "Who", "Before", "After", "Why"],
+  rows: history.map((item) => [
+    moment(item.at),
+    KIND_NAMES[item.kind],
+    html`<code>${item.what}</code>`,
+    item.who === null
+      ? item.kind === "posting"
+        ? NONE
+        : "Sliproad"
+      : actorsOf(item.who).map((one, at) => html`${at > 0 && " or "}${referenceName(one, names)}`),
+    item.before ?? NONE,
+    item.lines.length > 0 ? linesOf(item.lines) : (item.after ?? NONE),
+    item.why ?? NONE,
+  ]),
+  empty: "Nothing happened yet.",
+})}
+</section>`;
+}
+
+function linesOf(lines: HistoryItem["lines"]): Html[] {
+  return lines.map(
+    ({ ledger_account, currency, amount }) =>
+      html`<div>${amount} ${currency} <code>${ledger_account.split(":")[0]}</code></div>`,
+  );
+}

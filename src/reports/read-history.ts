@@ -1,0 +1,115 @@
+import { listVotes } from "../approvals/vote-store.ts";
+import { CHAINS } from "../catalogue/chains.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import { type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
+import { POSTINGS } from "../ledger/posting-table.ts";
+import { listEntriesById } from "../ledger/store.ts";
+import type { Session } from "../platform/db/database.ts";
+import { minorToText } from "../platform/money.ts";
+import {
+  type HistoryProposal,
+  listAuditOf,
+  listEntryIds,
+  listEventsOf,
+  listProposalsOf,
+  type RecordKey,
+} from "./store.ts";
+
+export type HistoryItem = {
+  at: Date;
+  kind: "event" | "posting" | "act" | "proposal" | "vote";
+  /** The event, the kind of posting, the action, or the vote. */
+  what: string;
+  /** A `kind:id` reference; null for Sliproad itself. */
+  who: string | null;
+  before: string | null;
+  after: string | null;
+  why: string | null;
+  /** The lines of a posting. */
+  lines: { ledger_account: string; currency: string; amount: string }[];
+};
+
+/** The newest of each kind that are read. */
+const ITEMS_MAX = 500;
+/** How the audit log names records that have a history. */
+const RECORD_KINDS = ["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"];
+/** The keys of postings that are on no ledger account of the record itself. */
+const KEY_KINDS = [
+  ...["fund", "refund", "refund_sent", "refund_failed"],
+  ...["fiat_deposit", "fiat_withdrawn"],
+];
+
+/** Everything that happened to one record: what it became, what moved, and who decided. */
+export async function readHistory(session: Session, key: RecordKey): Promise<HistoryItem[]> {
+  const { account_id, record_id } = key;
+  const ledger_accounts = [
+    payoutPending(record_id),
+    onrampAccount(record_id),
+    ...CHAINS.map((chain) => owedTo(record_id, chain)),
+  ];
+  const keys = KEY_KINDS.map((kind) => `${kind}:${record_id}`);
+  const records = RECORD_KINDS.map((kind) => `${kind}:${record_id}`);
+  const [events, audit, proposals, entry_ids] = await Promise.all([
+    listEventsOf(session, key, ITEMS_MAX),
+    listAuditOf(session, account_id, records, ITEMS_MAX),
+    listProposalsOf(session, key, ITEMS_MAX),
+    listEntryIds(session, account_id, { ledger_accounts, keys }, ITEMS_MAX),
+  ]);
+  const [entries, votes] = await Promise.all([
+    listEntriesById(session, account_id, entry_ids),
+    listVotes(
+      session,
+      proposals.map(({ id }) => ({ account_id, id })),
+    ),
+  ]);
+  const items: HistoryItem[] = [
+    ...events.map(({ name, actor, from_status, to_status, created_at }) =>
+      item(created_at, "event", name, { who: actor, before: from_status, after: to_status }),
+    ),
+    ...entries.map(toPosting),
+    ...audit.map(({ at, action, actor, reason, detail }) =>
+      item(at, "act", action, { who: actor, after: toText(detail), why: reason || null }),
+    ),
+    ...proposals.map(toProposal),
+    ...[...votes.values()]
+      .flat()
+      .map(({ verdict, voter, created_at }) =>
+        item(created_at, "vote", verdict, { who: `member:${voter.person_id}` }),
+      ),
+  ];
+  return items.sort((a, b) => b.at.getTime() - a.at.getTime());
+}
+
+function item(
+  at: Date,
+  kind: HistoryItem["kind"],
+  what: string,
+  more: Partial<HistoryItem>,
+): HistoryItem {
+  const empty = { who: null, before: null, after: null, why: null, lines: [] };
+  return { at, kind, what, ...empty, ...more };
+}
+
+function toPosting({ kind, created_at, lines }: Entry): HistoryItem {
+  const { when } = POSTINGS[kind as keyof typeof POSTINGS];
+  return item(created_at, "posting", kind, {
+    why: when,
+    lines: lines.map(({ ledger_account, currency, amount }) => ({
+      ledger_account,
+      currency,
+      amount: minorToText(amount, minorDigits(currency)!),
+    })),
+  });
+}
+
+function toProposal(proposal: HistoryProposal): HistoryItem {
+  const { kind, created_at, proposed_by, status, outcome, summary } = proposal;
+  const after = outcome === null ? status : `${status}: ${outcome}`;
+  return item(created_at, "proposal", kind, { who: proposed_by, after, why: summary });
+}
+
+/** `name value, …`; null for an empty detail. */
+function toText(detail_json: string): string | null {
+  const entries = Object.entries(JSON.parse(detail_json) as Record<string, unknown>);
+  return entries.map(([name, value]) => `${name} ${value}`).join(", ") || null;
+}
