@@ -129,6 +129,7 @@ create table audit_entries (
   constraint audit_entries_pkey PRIMARY KEY (account_id, id),
   constraint audit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX audit_entries_record ON public.audit_entries USING btree (account_id, record, id);
 
 create table bank_answers (
   account_id uuid not null,
@@ -260,6 +261,7 @@ create table events (
   app_id uuid,
   counterpart_account_id uuid,
   trace_id uuid,
+  actor text,
   constraint events_pkey PRIMARY KEY (account_id, id),
   constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
   constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
@@ -869,6 +871,7 @@ create table proposals (
 CREATE INDEX proposals_list_by_status ON public.proposals USING btree (status, account_id, id);
 CREATE UNIQUE INDEX proposals_pending_decision ON public.proposals USING btree (account_id, record_id) WHERE ((kind = 'decide-kyc'::text) AND (status = 'pending'::text));
 CREATE INDEX proposals_pending_elsewhere ON public.proposals USING btree (id) WHERE ((voters <> 'members'::text) AND (status = 'pending'::text));
+CREATE INDEX proposals_record ON public.proposals USING btree (account_id, record_id, id);
 
 create table quotes (
   account_id uuid not null,

@@ -484,6 +484,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/records/{record_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a record's history
+         * @description Every change, posting and decision about one offramp, onramp, quote, refund, user, payment detail or deposit: what happened, who caused it, and why.
+         */
+        get: operations["showHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/offramps/{offramp_id}/supporting-documents": {
         parameters: {
             query?: never;
@@ -2497,6 +2517,29 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+        };
+        HistoryItem: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {unknown} */
+            kind: "event" | "posting" | "act" | "proposal" | "vote";
+            /** @description The event, posting, action, request or vote. */
+            what: string;
+            /** @description `api_key:`, `member:` or `proposal:` and an id; null for Sliproad itself. */
+            who: string | null;
+            /** @description The status before. */
+            before: string | null;
+            /** @description The status or values after. */
+            after: string | null;
+            /** @description The reason that was given, or the rule. */
+            why: string | null;
+            /** @description The lines of a posting; they sum to zero in each currency. */
+            lines: {
+                ledger_account: string;
+                currency: string;
+                /** @description Decimal text; debits are above zero. */
+                amount: string;
+            }[];
         };
         Document: {
             /** Format: uuid */
@@ -5768,6 +5811,65 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the record. */
+                record_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "history": [
+                     *         {
+                     *           "at": "2026-11-16T09:30:00.000Z",
+                     *           "kind": "event",
+                     *           "what": "string",
+                     *           "who": null,
+                     *           "before": null,
+                     *           "after": null,
+                     *           "why": null,
+                     *           "lines": [
+                     *             {
+                     *               "ledger_account": "string",
+                     *               "currency": "eur",
+                     *               "amount": "string"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Newest first, at most the newest 500 of each kind. */
+                        history: components["schemas"]["HistoryItem"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };

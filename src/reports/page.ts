@@ -6,7 +6,7 @@ import { openEmail } from "../accounts/person-email.ts";
 import { listMembersById } from "../accounts/store.ts";
 import { RECORD_PATH } from "../approvals/page.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { type Html, html } from "../platform/http/html.ts";
+import { type Html, type HtmlValue, html } from "../platform/http/html.ts";
 import { isId } from "../platform/ids.ts";
 import { moment, NONE, page, table } from "../platform/pages/layout.ts";
 import { type HistoryItem, readHistory } from "./read-history.ts";
@@ -78,18 +78,12 @@ function recordPage(
 <h2 id="history-title">History</h2>
 ${table({
   label: "History, newest first",
-  columns: ["Time", "Kind", "What", "Who", "Before", "After", "Why"],
+  columns: ["Time", "What", "Who", "Change", "Why"],
   rows: history.map((item) => [
     moment(item.at),
-    KIND_NAMES[item.kind],
-    html`<code>${item.what}</code>`,
-    item.who === null
-      ? item.kind === "posting"
-        ? NONE
-        : "Sliproad"
-      : actorsOf(item.who).map((one, at) => html`${at > 0 && " or "}${referenceName(one, names)}`),
-    item.before ?? NONE,
-    item.lines.length > 0 ? linesOf(item.lines) : (item.after ?? NONE),
+    html`${KIND_NAMES[item.kind]} <code>${item.what}</code>`,
+    whoOf(item, names),
+    changeOf(item),
     item.why ?? NONE,
   ]),
   empty: "Nothing happened yet.",
@@ -97,7 +91,13 @@ ${table({
 </section>`;
 }
 
-function linesOf(lines: HistoryItem["lines"]): Html[] {
+function whoOf({ who, kind }: HistoryItem, names: ReadonlyMap<string, string>): HtmlValue {
+  if (who === null) return kind === "posting" ? NONE : "Sliproad";
+  return actorsOf(who).map((one, at) => html`${at > 0 && " or "}${referenceName(one, names)}`);
+}
+
+function changeOf({ before, after, lines }: HistoryItem): HtmlValue {
+  if (lines.length === 0) return before === null ? (after ?? NONE) : `${before} → ${after}`;
   return lines.map(
     ({ ledger_account, currency, amount }) =>
       html`<div>${amount} ${currency} <code>${ledger_account.split(":")[0]}</code></div>`,

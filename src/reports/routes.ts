@@ -39,8 +39,8 @@ export function addHistoryRoutes(addRoute: AddRoute, { database }: { database: D
     operation: "showHistory",
     summary: "Show a record's history",
     description:
-      "Every change, posting and decision about one offramp, onramp, quote, refund, user, payment " +
-      "detail or deposit: what happened, who caused it, and why.",
+      "Every change, posting and decision about one offramp, onramp, quote, refund, user, " +
+      "payment detail or deposit: what happened, who caused it, and why.",
     tag: "Offramps",
     answer: HistoryAnswer,
     errors: [],

@@ -3,7 +3,7 @@ import type { Session } from "../platform/db/database.ts";
 
 export type RecordKey = { account_id: string; record_id: string };
 
-export type HistoryEvent = {
+type HistoryEvent = {
   id: string;
   name: string;
   from_status: string | null;

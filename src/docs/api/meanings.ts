@@ -166,6 +166,13 @@ export const MEANINGS = {
     incomplete: "The URL or the secret is missing.",
   },
   RampEvent: RAMP_EVENT_MEANINGS,
+  HistoryKind: {
+    event: "The record changed.",
+    posting: "Money moved in the ledger.",
+    act: "Somebody did something about it, as the audit log says.",
+    proposal: "Something about it was proposed for approval.",
+    vote: "A member voted on a proposal.",
+  },
   EventName: { ...INVOICE_EVENT_MEANINGS, ...RAMP_EVENT_MEANINGS },
   DeliveryStatus: {
     pending: "Waiting for the next attempt.",

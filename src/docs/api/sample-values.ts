@@ -218,6 +218,14 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     confirmations: 1,
     confirmations_needed: 2,
   },
+  HistoryItem: {
+    kind: "posting",
+    what: "payout_booked",
+    why: "The bank confirms the payment.",
+    ledger_account: "bank",
+    amount: "-1000",
+    currency: "eur",
+  },
   App: {
     id: IDS.app_id,
     client_secret_last_four: "0d4c",
