@@ -871,7 +871,7 @@ create table proposals (
 CREATE INDEX proposals_list_by_status ON public.proposals USING btree (status, account_id, id);
 CREATE UNIQUE INDEX proposals_pending_decision ON public.proposals USING btree (account_id, record_id) WHERE ((kind = 'decide-kyc'::text) AND (status = 'pending'::text));
 CREATE INDEX proposals_pending_elsewhere ON public.proposals USING btree (id) WHERE ((voters <> 'members'::text) AND (status = 'pending'::text));
-CREATE INDEX proposals_record ON public.proposals USING btree (account_id, record_id, id);
+CREATE INDEX proposals_record ON public.proposals USING btree (record_id, account_id, id);
 
 create table quotes (
   account_id uuid not null,

@@ -2521,8 +2521,7 @@ export interface components {
         HistoryItem: {
             /** Format: date-time */
             at: string;
-            /** @enum {unknown} */
-            kind: "event" | "posting" | "act" | "proposal" | "vote";
+            kind: components["schemas"]["HistoryKind"];
             /** @description The event, posting, action, request or vote. */
             what: string;
             /** @description `api_key:`, `member:` or `proposal:` and an id; null for Sliproad itself. */
@@ -2823,6 +2822,15 @@ export interface components {
          * @enum {string}
          */
         DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "rate_moved" | "held" | "double" | "closed" | "excess" | "return_refused" | "not_creditable" | "erased_user" | "coins_left";
+        /**
+         * @description - `event`: The record changed.
+         *     - `posting`: Money moved in the ledger.
+         *     - `act`: Somebody did something about it, as the audit log says.
+         *     - `proposal`: Something about it was proposed for approval.
+         *     - `vote`: A member voted on a proposal.
+         * @enum {string}
+         */
+        HistoryKind: "event" | "posting" | "act" | "proposal" | "vote";
         /**
          * @description - `fixed`: An amount in minor units.
          *     - `percentage`: A percentage of the item.
@@ -5837,17 +5845,17 @@ export interface operations {
                      *       "history": [
                      *         {
                      *           "at": "2026-11-16T09:30:00.000Z",
-                     *           "kind": "event",
-                     *           "what": "string",
+                     *           "kind": "posting",
+                     *           "what": "payout_booked",
                      *           "who": null,
                      *           "before": null,
                      *           "after": null,
-                     *           "why": null,
+                     *           "why": "The bank confirms the payment.",
                      *           "lines": [
                      *             {
-                     *               "ledger_account": "string",
+                     *               "ledger_account": "bank",
                      *               "currency": "eur",
-                     *               "amount": "string"
+                     *               "amount": "-1000"
                      *             }
                      *           ]
                      *         }
