@@ -44,6 +44,7 @@ export async function openStage(profile_dir: string | null): Promise<Stage> {
       SLIPROAD_RATE_LIMIT: "0",
       SLIPROAD_LOG_LEVEL: "silent",
       SLIPROAD_QUOTE_LIFE_MINUTES: "1440",
+      SLIPROAD_QUOTES_OPEN_MAX: "0",
     };
     const core = await openCore(readConfig(environment), postgres.url);
     closing.push(core.database.close);
