@@ -26,6 +26,7 @@ create table accounts (
   kyc_two_person_approval boolean not null default false,
   kyc_review_by_account boolean not null default false,
   webhooks_enabled_at timestamp with time zone,
+  frozen_at timestamp with time zone,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
@@ -618,6 +619,21 @@ create table ledger_lines (
 );
 CREATE INDEX ledger_lines_account ON public.ledger_lines USING btree (account_id, ledger_account, currency) INCLUDE (amount);
 
+create table limit_rules (
+  account_id uuid not null,
+  user_id uuid not null,
+  scope text not null,
+  time_window text not null,
+  amount_max bigint,
+  count_max integer,
+  created_at timestamp with time zone not null,
+  constraint limit_rules_pkey PRIMARY KEY (account_id, user_id, scope, time_window),
+  constraint limit_rules_amount_max_check CHECK ((amount_max >= 0)),
+  constraint limit_rules_count_max_check CHECK ((count_max >= 0)),
+  constraint limit_rules_scope_check CHECK ((scope = ANY (ARRAY['payout'::text, 'user'::text, 'payee'::text, 'account'::text, 'open_quotes'::text]))),
+  constraint limit_rules_time_window_check CHECK ((time_window = ANY (ARRAY['single'::text, 'day'::text, '30_days'::text])))
+);
+
 create table members (
   account_id uuid not null,
   person_id uuid not null,
@@ -783,6 +799,7 @@ create table payment_details (
   sequence integer not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  payee_index bytea,
   constraint payment_details_pkey PRIMARY KEY (account_id, id),
   constraint payment_details_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint payment_details_rails_check CHECK ((rails = ANY (ARRAY['local'::text, 'swift'::text, 'wire'::text]))),
@@ -908,6 +925,7 @@ create table quotes (
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
+CREATE INDEX quotes_executed ON public.quotes USING btree (account_id, executed_at) WHERE (executed_at IS NOT NULL);
 CREATE INDEX quotes_list ON public.quotes USING btree (user_id, account_id, id);
 CREATE INDEX quotes_list_executed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NULL));
 CREATE INDEX quotes_list_failed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NOT NULL));
@@ -1168,6 +1186,7 @@ create table users (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   erased_at timestamp with time zone,
+  frozen_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (account_id, id),
   constraint users_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint users_check CHECK (((erased_at IS NULL) = (identity IS NOT NULL))),

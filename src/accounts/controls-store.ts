@@ -1,4 +1,5 @@
 import type { Session } from "../platform/db/database.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 
 /** What limits an account's requests beyond the settings. */
 export type AccountControls = {
@@ -18,7 +19,9 @@ export function lockControls(
 ): Promise<AccountControls[]> {
   return tx.query<AccountControls>(
     `select account_id, approval_above_usd from account_controls
-     where account_id = any($1::uuid[]) and ($2 or approval_above_usd is not null)
+     where account_id = any($1::uuid[]) and ($2 or approval_above_usd is not null
+       or exists (select from limit_rules
+         where limit_rules.account_id in (account_controls.account_id, '${FIRST_ID}')))
      order by account_id for no key update`,
     [[...new Set(account_ids)], counts_all],
   );

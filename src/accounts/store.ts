@@ -47,6 +47,10 @@ export function updateAccountReview(
   );
 }
 
+export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date | null): void {
+  tx.write("update accounts set frozen_at = $2 where id = $1", [id, frozen_at]);
+}
+
 export async function findOperator(session: Session): Promise<Account | undefined> {
   const [account] = await session.query<Account>("select * from accounts where is_operator");
   return account;

@@ -9,6 +9,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import { openDocsModule } from "../docs/open.ts";
 import { openInvoicesModule } from "../invoices/open.ts";
 import { openKycModule } from "../kyc/open.ts";
+import { openLimitsModule } from "../limits/open.ts";
 import { openOfframpsModule } from "../offramps/open.ts";
 import { openOnrampsModule } from "../onramps/open.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
@@ -47,8 +48,10 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const kyc = openKycModule(core, { catalogue, files, identity });
   const priced = await openPricesModule(core, { catalogue });
   const { prices, approvals } = priced;
+  const limited = openLimitsModule(core, { prices });
+  const { limits } = limited;
   const invoices = openInvoicesModule(core, { tokens, chain });
-  const payouts = { catalogue, chain, bank, files, documents, prices, approvals };
+  const payouts = { catalogue, chain, bank, files, documents, prices, approvals, limits };
   const offramps = openOfframpsModule(core, payouts);
   const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
@@ -61,10 +64,11 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     kyc,
     openPaymentDetailsModule(core, { catalogue }),
     priced,
-    openBalancesModule(core, { catalogue, chain, approvals }),
+    limited,
+    openBalancesModule(core, { catalogue, chain, approvals, limits }),
     invoices,
     offramps,
-    openOnrampsModule(core, { chain, bank, prices, approvals }),
+    openOnrampsModule(core, { chain, bank, prices, approvals, limits }),
     openReportsModule(core),
     openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),

@@ -12,6 +12,7 @@ import {
   type RefundRequest,
   type RefundTerms,
   refundBalances,
+  registeredAt,
 } from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
@@ -22,6 +23,10 @@ const DESTINATIONS = {
   registered: "a registered address",
   other: "an address that the user has not registered",
 } as const satisfies Record<RefundDestination, string>;
+
+const UNKNOWN_ADDRESS =
+  "The tokens did not come from this address, and the user has not registered it.";
+const YOUNG_ADDRESS = "The user registered the address recently.";
 
 /**
  * Refunds as callers may request them. Two members approve refunds above the limit and, at any
@@ -36,10 +41,14 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
       "problems" in input.wanted
         ? null
         : { amount: input.wanted.value.amount, currency: input.wanted.value.token },
-    alwaysNeeds: (loaded, command) =>
-      findDestination(index_key, loaded, command) === "other"
-        ? "The tokens did not come from this address, and the user has not registered it."
-        : null,
+    alwaysNeeds: (loaded, command, now) => {
+      const destination = findDestination(index_key, loaded, command);
+      if (destination === "sender") return null;
+      const registered_at = registeredAt(index_key, loaded, command);
+      if (destination === "other" || registered_at === null) return UNKNOWN_ADDRESS;
+      const is_young = registered_at.getTime() > now.getTime() - approvals.cooling_off_ms;
+      return approvals.cooling_off_ms > 0 && is_young ? YOUNG_ADDRESS : null;
+    },
     needsOperator: (loaded, command) =>
       isUserBarred(loaded, command) ? "The user is suspended or has failed identification." : null,
     recordIdOf: ({ input }) => input.user_id,

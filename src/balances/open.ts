@@ -1,5 +1,6 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { LimitDeps } from "../limits/load-limits.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { refundProposalTask } from "./approved-refunds.ts";
@@ -8,7 +9,12 @@ import { addBalanceRoutes } from "./routes.ts";
 
 export function openBalancesModule(
   core: ModuleCore,
-  needs: { catalogue: Catalogue; chain: ChainPort; approvals: ApprovalRules },
+  needs: {
+    catalogue: Catalogue;
+    chain: ChainPort;
+    approvals: ApprovalRules;
+    limits: LimitDeps;
+  },
 ): Module {
   const { network_fees } = needs.catalogue;
   const { kyc_enforcement } = core.config;

@@ -9,6 +9,8 @@ import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { refundStarted } from "../ledger/postings.ts";
 import { type Balances, findBalances } from "../ledger/store.ts";
+import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../limits/load-limits.ts";
+import type { Spend } from "../limits/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
@@ -18,9 +20,9 @@ import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { KycEnforcement } from "../users/clearance.ts";
-import type { KycStatus } from "../users/model.ts";
-import { lockUsers, type UserRow } from "../users/store.ts";
+import { holdProblems, type KycEnforcement } from "../users/clearance.ts";
+import type { Kyc, KycStatus } from "../users/model.ts";
+import { findKycs, lockUsers, type UserRow } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
   type AddressMoney,
@@ -40,10 +42,12 @@ export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address:
 export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
 
 type LoadedRefunds = {
+  kycs: AccountMap<Kyc>;
+  limits: Limits;
   users: AccountMap<UserRow>;
   keys: SubjectKeys;
   balances: Balances;
-  registered: ReadonlyMap<string, unknown>;
+  registered: ReadonlyMap<string, { created_at: Date }>;
   /** What came from each address and has not gone back. */
   from_addresses: Map<string, bigint>;
   reservations: readonly Reservation[];
@@ -53,6 +57,7 @@ type LoadedRefunds = {
 type Started = { refund: Refund; key: Buffer; address_index: Buffer };
 
 export type RefundDeps = {
+  limits: LimitDeps;
   keyring: Keyring;
   index_key: Buffer;
   network_fees: NetworkFees;
@@ -90,15 +95,22 @@ export function refundBalances(
 }
 
 async function load(
-  { keyring, index_key }: RefundDeps,
+  { keyring, index_key, limits: limit_deps }: RefundDeps,
   tx: Transaction,
   commands: readonly Command<RefundRequest>[],
 ): Promise<LoadedRefunds> {
   const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
   const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
   const addresses = commands.flatMap((command) => addressOf(index_key, command) ?? []);
-  // Every operation that lowers `owed` locks the user first, then reads the balance.
-  const rows = await lockUsers(tx, users);
+  // Every operation that lowers `owed` locks the account, where amounts count, then the user, and
+  // then reads the balance.
+  const account_ids = commands.map(({ account_id }) => account_id);
+  const [locked_ids, rows, kycs] = await Promise.all([
+    lockLimits(tx, account_ids),
+    lockUsers(tx, users),
+    findKycs(tx, users),
+  ]);
+  const limits = await loadLimits(tx, limit_deps, locked_ids);
   const [keys, balances, registered, from_addresses, reservations] = await Promise.all([
     keyring.openSubjects(tx, subjects),
     findBalances(tx, commands.flatMap(owedKeys)),
@@ -108,6 +120,8 @@ async function load(
   ]);
   return {
     users: AccountMap.of(rows, (row) => row),
+    kycs,
+    limits,
     keys,
     balances,
     registered,
@@ -169,8 +183,12 @@ function decideOne(
   const problems = new Problems();
   checkDestination(problems, deps, loaded, { command, address, kyc_status: user.kyc_status });
   checkAmount(problems, deps, wanted.value);
+  const spend = spendOf(loaded.limits, { account_id, user_id }, wanted.value);
+  problems.add(holdProblems(loaded.kycs.get(account_id, user_id)!, "user_id"));
+  problems.add(loaded.limits.problems(spend, "refund.amount"));
   const balance_name = takeBalance(problems, loaded, command, wanted.value);
   if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
+  loaded.limits.take(spend);
   const { amount } = wanted.value;
   const { taken, from_addresses } = loaded;
   taken.set(balance_name, (taken.get(balance_name) ?? 0n) + amount);
@@ -189,6 +207,27 @@ function decideOne(
   };
   const output = { refund, key, address_index: address.address_index };
   return { output, subject: { subject_id: user_id, key } };
+}
+
+/** A refund counts for the user and the account; a payee is a bank account. */
+function spendOf(
+  limits: Limits,
+  user: { account_id: string; user_id: string },
+  { token, amount }: RefundTerms,
+): Spend {
+  const usd = limits.value(null, token, amount);
+  return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
+}
+
+/** When the user of a command registered its address; null when it is not registered. */
+export function registeredAt(
+  index_key: Buffer,
+  { registered }: LoadedRefunds,
+  command: Command<RefundRequest>,
+): Date | null {
+  const address = addressOf(index_key, command);
+  if (!address) return null;
+  return registered.get(registeredKey(address, address.address_index))?.created_at ?? null;
 }
 
 type Asked = { command: Command<RefundRequest>; address: AddressMoney; kyc_status: KycStatus };

@@ -102,7 +102,7 @@ export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void
       },
     },
     answer: orProposal(RefundAnswer),
-    errors: ["not_yet_passed_kyc_kyb", "below_currency_limit"],
+    errors: ["not_yet_passed_kyc_kyb", "below_currency_limit", "limit_exceeded", "on_hold"],
     handle: ({ params, body, problems, command }) => {
       const wanted = checkRefund(body.refund, problems);
       return submitRefund(command({ user_id: params.user_id, wanted }));

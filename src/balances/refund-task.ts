@@ -3,10 +3,16 @@ import { postEntries } from "../ledger/post.ts";
 import { refundFailed, refundSent } from "../ledger/postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import { findKycs } from "../users/store.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
 import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-store.ts";
+
+const FROZEN_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
  * Sends refunds in three steps: mark it as being sent, send under a key derived from its id, record
@@ -30,11 +36,18 @@ export function sendRefundTask(deps: {
           const row = await lockRefund(tx, account_id, record_id);
           if (!row || row.status === "sent" || row.status === "failed") return null;
           const { user_id } = row;
+          const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
+          // A refund that may have left already is sent again under its key, to learn its outcome.
+          if (kyc?.is_frozen && row.status === "pending") return "frozen";
           const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
           updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
           return { ...row, address };
         });
+        if (refund === "frozen") {
+          await postpone(database, set, task);
+          continue;
+        }
         const key = `refund:${account_id}:${record_id}`;
         const sent = refund && (await chain.send({ ...refund, amount: sentAmount(refund), key }));
         await database.transaction(async (tx) => {
@@ -51,6 +64,13 @@ export function sendRefundTask(deps: {
 /** The rest after the chain's network fee. */
 function sentAmount({ amount, network_fee }: Refund): bigint {
   return amount - network_fee;
+}
+
+async function postpone(database: Database, set: TaskSet, task: Task): Promise<void> {
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    set.postpone(tx, tasks, new Date(set.now.getTime() + FROZEN_LOOKED_AT_AGAIN_AFTER_MS));
+  });
 }
 
 function recordOutcome(

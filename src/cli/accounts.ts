@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { recordAudit } from "../accounts/audit.ts";
 import { createAccount } from "../accounts/create-account.ts";
+import { freezeAccount } from "../accounts/freeze-account.ts";
 import type { Account } from "../accounts/model.ts";
 import { isEmail } from "../accounts/person-email.ts";
 import { setBillingEmail } from "../accounts/set-billing-email.ts";
@@ -96,6 +97,8 @@ function addSettingCommands(accounts: Command): void {
       ]);
     });
 
+  addFreezeCommands(accounts);
+
   accounts
     .command("enable-webhooks")
     .description("enable webhooks for an account's applications")
@@ -108,6 +111,43 @@ function addSettingCommands(accounts: Command): void {
 }
 
 type EmailOptions = { account: string; email: string; reason: string };
+function addFreezeCommands(accounts: Command): void {
+  const commands = [
+    ["freeze", "stop everything that leaves an account; deposits are still credited"],
+    ["unfreeze", "let an account pay again"],
+  ] as const;
+  for (const [name, description] of commands) {
+    accounts
+      .command(name)
+      .description(description)
+      .requiredOption("--account <name or id>", "the account")
+      .requiredOption("--reason <reason>", "the reason, for the audit log")
+      .option("--json", "print one JSON document")
+      .action(async (options: JsonOption & { account: string; reason: string }) => {
+        const account = await withCore((core) => freeze(core, options, name === "freeze"));
+        const { id } = account;
+        print(options, { account: { id, name: account.name, frozen: name === "freeze" } }, [
+          name === "freeze" ? `Froze ${account.name}.` : `${account.name} can pay again.`,
+        ]);
+      });
+  }
+}
+
+async function freeze(
+  { database, clock }: Core,
+  { account: wanted, reason }: { account: string; reason: string },
+  is_frozen: boolean,
+): Promise<Account> {
+  const account = await findAccount(database, wanted);
+  if (!account) {
+    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
+  }
+  const by = { actor: "command line", reason } as const;
+  await database.transaction(async (tx) =>
+    freezeAccount(tx, account.id, is_frozen, by, clock.now()),
+  );
+  return account;
+}
 
 type SetOptions = JsonOption & {
   account: string;

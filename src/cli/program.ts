@@ -12,6 +12,7 @@ import { addEventCommands } from "./events.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
 import { addExposureCommands } from "./exposure.ts";
 import { addKeyCommands } from "./keys.ts";
+import { addLimitCommands } from "./limits.ts";
 import { addListenCommand } from "./listen.ts";
 import { addMemberCommands } from "./members.ts";
 import { addMigrateCommand } from "./migrate.ts";
@@ -51,6 +52,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addListenCommand(program);
   addTriggerCommand(program);
   addExposureCommands(program);
+  addLimitCommands(program);
   addRateCommands(program);
   addDocumentCommands(program);
   addUserCommands(program);

@@ -2,6 +2,7 @@ import { proposalTask } from "../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import type { LimitDeps } from "../limits/load-limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -25,6 +26,7 @@ type ChangeDeps = {
   approvals: ApprovalRules;
   prices: CurrentPrices;
   clock: Clock;
+  limits: LimitDeps;
 };
 export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;
 export type ApprovedReviewDeps = Omit<ChangeDeps, "prices" | "clock">;

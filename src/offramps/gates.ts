@@ -1,7 +1,7 @@
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
 import { documentRequired } from "../prices/pricing.ts";
-import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import type { Offramp } from "./model.ts";
 import type { Quote } from "./quotes/model.ts";
@@ -43,6 +43,8 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
 }
 
 function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): Gate | null {
+  const [hold] = kyc ? holdProblems(kyc, "") : [];
+  if (hold) return byOperator(hold.message);
   if (policy.kyc_enforcement === "off") return null;
   if (!kyc) return byCaller("The user's data was erased.");
   const [problem] = clearanceProblems(kyc, offramp.destination_currency, offramp.rails, "");
@@ -118,6 +120,7 @@ export function executionProblems(
     }
     return found;
   });
+  problems.push(...holdProblems(kyc, "quote"));
   return [...new Map(problems.map((problem) => [problem.code, problem])).values()];
 }
 

@@ -1,6 +1,7 @@
 import type { RecordPages } from "../approvals/page.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
@@ -33,6 +34,7 @@ type OfframpNeeds = {
   documents: DocumentSource;
   prices: PriceBook;
   approvals: ApprovalRules;
+  limits: LimitDeps;
 };
 type OfframpsModule = Module & { renderer: OfframpRenderer; record_pages: RecordPages };
 

@@ -6,6 +6,9 @@ import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import { postEntries } from "../ledger/post.ts";
 import { payoutRerouted } from "../ledger/postings.ts";
+import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../limits/load-limits.ts";
+import type { Spend } from "../limits/model.ts";
+import { findPayees } from "../limits/store.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
@@ -13,6 +16,7 @@ import type { Command } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
+import { holdProblems } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import type { OfframpChange, OfframpRule } from "./change-offramps.ts";
@@ -35,6 +39,8 @@ type NewRoute = { payment_detail_id: string | null };
 type Extra = {
   details: AccountMap<PaymentDetail>;
   kycs: AccountMap<Kyc>;
+  limits: Limits;
+  payees: ReadonlyMap<string, Buffer>;
   invoices: AccountMap<Payable>;
   named: AccountMap<NamedAccount[]>;
   /** The attempts of each offramp. */
@@ -55,6 +61,7 @@ type RerouteDeps = {
   keyring: Keyring;
   policy: GatePolicy;
   approvals: Pick<ApprovalRules, "usdValue">;
+  limits: LimitDeps;
 };
 
 const FIELD = "offramp.payment_detail_id";
@@ -69,10 +76,11 @@ export function rerouteOfframps({
   keyring,
   policy,
   approvals,
+  limits,
 }: RerouteDeps): OfframpRule<NewRoute, Extra> {
   return {
     name: "reroute-offramps",
-    load: (tx, commands) => lockRoutes(tx, keyring, commands),
+    load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
     loadMore: async (tx, extra, offramps) => {
       const [invoices, named, rows, toUsd] = await Promise.all([
         loadPayables(tx, invoiceKeys(offramps)),
@@ -109,6 +117,11 @@ export function rerouteOfframps({
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
       const facts = { kyc, detail_status: detail.status, approval_status: null, invoice_end: null };
+      const held = [
+        ...(kyc ? holdProblems(kyc, "offramp_id") : []),
+        ...extra.limits.problems(spendOf(extra, rerouted), FIELD),
+      ];
+      if (held.length > 0) return { problems: held };
       const closed = closedGate(policy, rerouted, facts);
       if (closed !== null) {
         return {
@@ -133,7 +146,7 @@ export function rerouteOfframps({
 /** Locks the users and the payment details, before the offramps. */
 async function lockRoutes(
   tx: Transaction,
-  keyring: Keyring,
+  { keyring, limits: limit_deps }: Pick<RerouteDeps, "keyring" | "limits">,
   commands: readonly Command<OfframpChange<NewRoute>>[],
 ): Promise<Extra> {
   const seen = await findOfframps(
@@ -150,14 +163,18 @@ async function lockRoutes(
       ? [{ account_id, id: input.requested.payment_detail_id }]
       : [],
   );
-  const [kycs, rows, keys] = await Promise.all([
+  const account_ids = commands.map(({ account_id }) => account_id);
+  const [locked_ids, kycs, rows, keys] = await Promise.all([
+    lockLimits(tx, account_ids),
     lockKycs(tx, users),
     lockPaymentDetails(tx, wanted),
     keyring.openSubjects(tx, subjects),
   ]);
   const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
   const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
-  return { kycs, details, ...none, payouts: new Map(), toUsd: () => null };
+  const limits = await loadLimits(tx, limit_deps, locked_ids);
+  const payees = limits.is_on ? await findPayees(tx, wanted) : new Map<string, Buffer>();
+  return { kycs, details, limits, payees, ...none, payouts: new Map(), toUsd: () => null };
 }
 
 /** Whether re-routing costs us too much, all returns together, or was done too often. */
@@ -196,6 +213,18 @@ export function postReroutes(
 function missingOf(offramp: Offramp, payouts: Extra["payouts"]): bigint {
   const came_back = findReturn(offramp, payouts.get(offramp.id) ?? []);
   return came_back ? offramp.destination_amount - came_back.pending : 0n;
+}
+
+/** A re-route counts for the payee only: user and account paid when the quote was executed. */
+function spendOf(
+  { limits, payees }: Pick<Extra, "limits" | "payees">,
+  { account_id, user_id, payment_detail_id, ...offramp }: Offramp,
+): Spend {
+  const { deposit_token, token_amount, token_fee } = offramp;
+  const usd = limits.value(null, deposit_token, token_amount - token_fee);
+  const payee = payees.get(payment_detail_id)?.toString("hex") ?? null;
+  const parts = [{ payee, usd, count: 1 }];
+  return { account_id, user_id, largest: usd, parts, scopes: ["payee"] };
 }
 
 function routeProblems(

@@ -144,6 +144,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
       "payment_detail_deactivated",
       "payment_detail_not_approved",
       "invalid_transition",
+      "limit_exceeded",
+      "on_hold",
     ],
     handle: ({ params, body, problems, command }) => {
       const id = body.offramp?.payment_detail_id;

@@ -1,5 +1,7 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { DepositRail } from "../catalogue/rails.ts";
+import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../limits/load-limits.ts";
+import type { Spend } from "../limits/model.ts";
 import type { BankCoordinates } from "../partners/bank/port.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -8,7 +10,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OnrampPrice } from "../prices/pricing.ts";
-import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
@@ -42,6 +44,7 @@ type Loaded = {
   keys: SubjectKeys;
   /** Unpaid onramps of each user, including those that this set creates. */
   unpaid: AccountMap<number>;
+  limits: Limits;
 };
 
 const RETRY_AFTER_SECONDS = 60;
@@ -49,6 +52,7 @@ const RETRY_AFTER_SECONDS = 60;
 export function createOnramps(
   keyring: Keyring,
   kyc_enforcement: KycEnforcement,
+  limit_deps: LimitDeps,
 ): UseCase<NewOnramp, Loaded, KeyedOnramp> {
   return {
     name: "create-onramps",
@@ -58,13 +62,16 @@ export function createOnramps(
       const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
       // Locked, so that no user is erased before the rows below are written, and of two
       // transactions that count at once the second sees what the first created.
-      await lockUsers(tx, of);
+      const account_ids = commands.map(({ account_id }) => account_id);
+      const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, of)]);
+      const version_ids = commands.flatMap(({ input }) => input.terms?.price_version_id ?? []);
+      const limits = await loadLimits(tx, limit_deps, locked_ids, version_ids);
       const [users, keys, unpaid] = await Promise.all([
         findKycs(tx, of),
         keyring.openSubjects(tx, subjects),
         countInitiated(tx, of),
       ]);
-      return { users, keys, unpaid };
+      return { users, keys, unpaid, limits };
     },
     decide: (loaded, commands, now) =>
       new Map(
@@ -96,7 +103,7 @@ export function createOnramps(
 
 function decideOne(
   kyc_enforcement: KycEnforcement,
-  { users, keys, unpaid }: Loaded,
+  { users, keys, unpaid, limits }: Loaded,
   { account_id, input }: Command<NewOnramp>,
   now: Date,
 ): Verdict<KeyedOnramp> {
@@ -105,6 +112,7 @@ function decideOne(
   const kyc = users.get(account_id, user_id);
   const key = keys.get(account_id, user_id);
   if (!kyc || !key) return { refusal: Refusal.of([...problems, notFound("user_id")]) };
+  problems.push(...holdProblems(kyc, "user_id"));
   if (kyc_enforcement !== "off") problems.push(...clearanceProblems(kyc, null, null, "user_id"));
   const count = (unpaid.get(account_id, user_id) ?? 0) + 1;
   if (count > UNPAID_PER_USER_MAX) {
@@ -113,7 +121,10 @@ function decideOne(
       "create another one when one of them is paid or has failed.";
     problems.push({ field: "user_id", code: "limit_exceeded", message });
   }
+  const spend = terms && spendOf(limits, { account_id, user_id }, terms);
+  if (spend) problems.push(...limits.problems(spend, "onramp.destination_amount"));
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  if (spend) limits.take(spend);
   if (!terms) {
     const message =
       "Current rates are not available, so no onramp can be created; try again later.";
@@ -141,4 +152,13 @@ function decideOne(
     updated_at: now,
   };
   return { output: { onramp, key }, subject: { subject_id: user_id, key } };
+}
+
+function spendOf(
+  limits: Limits,
+  user: { account_id: string; user_id: string },
+  { price_version_id, crypto_currency, destination_amount }: OnrampTerms,
+): Spend {
+  const usd = limits.value(price_version_id, crypto_currency, destination_amount);
+  return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
 }

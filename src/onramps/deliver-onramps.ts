@@ -6,7 +6,7 @@ import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
-import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import { changeDeposit } from "./deposits/move-deposits.ts";
@@ -128,6 +128,8 @@ async function beginDelivery(
 }
 
 function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string | null {
+  const [hold] = kyc ? holdProblems(kyc, "") : [];
+  if (hold) return hold.message;
   if (enforcement === "off") return null;
   if (!kyc) return "The user's data was erased.";
   return clearanceProblems(kyc, null, null, "")[0]?.message ?? null;

@@ -1,4 +1,5 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
+import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { HOUR_MS } from "../platform/durations.ts";
@@ -12,7 +13,13 @@ import { onrampTasks } from "./tasks.ts";
 
 export function openOnrampsModule(
   core: ModuleCore,
-  needs: { chain: ChainPort; bank: BankPort; prices: PriceBook; approvals: ApprovalRules },
+  needs: {
+    chain: ChainPort;
+    bank: BankPort;
+    prices: PriceBook;
+    approvals: ApprovalRules;
+    limits: LimitDeps;
+  },
 ): Module {
   const { kyc_enforcement, rate_slippage_basis_points, rate_hold_hours } = core.config;
   const rate_rules = { rate_slippage_basis_points, rate_hold_ms: rate_hold_hours * HOUR_MS };

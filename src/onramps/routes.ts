@@ -1,3 +1,4 @@
+import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -25,6 +26,7 @@ type OnrampDeps = {
   bank: BankPort;
   chain: ChainPort;
   kyc_enforcement: KycEnforcement;
+  limits: LimitDeps;
 };
 
 const TAG = "Onramps";
@@ -36,7 +38,7 @@ export function addOnrampRoutes(addRoute: AddRoute, deps: OnrampDeps): void {
 
 function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
   const { executor, keyring, prices, clock } = deps;
-  const submitCreate = executor.register(createOnramps(keyring, deps.kyc_enforcement));
+  const submitCreate = executor.register(createOnramps(keyring, deps.kyc_enforcement, deps.limits));
   addRoute({
     method: "POST",
     path: "/users/:user_id/onramps",
@@ -65,6 +67,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
       "rails_not_available",
       "not_yet_passed_kyc_kyb",
       "limit_exceeded",
+      "on_hold",
     ],
     handle: async ({ params, body, problems, command }) => {
       const current = await prices.currentPrices(clock.now());

@@ -7,6 +7,7 @@ import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
+import { hashPayee } from "./payee.ts";
 import { renderPaymentDetail } from "./render.ts";
 import { insertPaymentDetails } from "./store.ts";
 
@@ -20,7 +21,7 @@ type Loaded = { kycs: AccountMap<Kyc>; keys: SubjectKeys };
 type Created = { detail: PaymentDetail; key: Buffer };
 
 export function createPaymentDetails(
-  keyring: Keyring,
+  { keyring, index_key }: { keyring: Keyring; index_key: Buffer },
   enforcement: KycEnforcement,
 ): UseCase<NewPaymentDetail, Loaded, Created> {
   return {
@@ -44,7 +45,10 @@ export function createPaymentDetails(
     record: (tx, _loaded, accepted) =>
       insertPaymentDetails(
         tx,
-        accepted.map((entry) => entry.output),
+        accepted.map(({ output }) => ({
+          ...output,
+          payee_index: hashPayee(index_key, output.detail),
+        })),
       ),
     render: ({ detail }) => renderPaymentDetail(detail),
   };

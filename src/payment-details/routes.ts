@@ -33,6 +33,7 @@ type PaymentDetailDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;
+  index_key: Buffer;
   catalogue: Catalogue;
   clock: Clock;
   kyc_enforcement: KycEnforcement;
@@ -59,8 +60,8 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
 }
 
 function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { executor, keyring, kyc_enforcement } = deps;
-  const submit = executor.register(createPaymentDetails(keyring, kyc_enforcement));
+  const { executor, keyring, index_key, kyc_enforcement } = deps;
+  const submit = executor.register(createPaymentDetails({ keyring, index_key }, kyc_enforcement));
   addRoute({
     method: "POST",
     path: "/users/:user_id/payment_details",

@@ -76,11 +76,12 @@ export function lockPaymentDetails(
 
 export function insertPaymentDetails(
   tx: Transaction,
-  unsorted: readonly { detail: PaymentDetail; key: Buffer }[],
+  unsorted: readonly { detail: PaymentDetail; key: Buffer; payee_index: Buffer | null }[],
 ): void {
   // Each insert locks its user's key: in one order, so that two processes cannot deadlock.
   const rows = unsorted
-    .map(({ detail, key }) => ({
+    .map(({ detail, key, payee_index }) => ({
+      payee_index,
       ...detail,
       ...detail.fields,
       details: sealDetails(detail, key),
@@ -91,7 +92,8 @@ export function insertPaymentDetails(
     tx,
     "payment_details",
     `account_id uuid, id uuid, user_id uuid, currency text, rails text, beneficiary_type text,
-     status text, details bytea, created_at timestamptz, updated_at timestamptz`,
+     status text, details bytea, payee_index bytea, created_at timestamptz,
+     updated_at timestamptz`,
     rows,
   );
 }

@@ -77,6 +77,7 @@ export const ERRORS = {
     "Unknown KYC status; use one that is listed in the documentation.",
   ],
   limit_exceeded: [422, "A limit is reached; `errors` says which one and what to do."],
+  on_hold: [422, "The user or account is on hold; contact the operator."],
   too_many_requests: [
     429,
     "Too many requests; wait for the number of seconds in Retry-After, then try again.",

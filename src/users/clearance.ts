@@ -4,6 +4,13 @@ import type { Kyc } from "./model.ts";
 /** When a user must have passed KYC. */
 export type KycEnforcement = "execution" | "payment_detail" | "off";
 
+/** A frozen user can receive, but nothing leaves, whether KYC is enforced or not. */
+export function holdProblems(kyc: Kyc, field: string): Problem[] {
+  return kyc.is_frozen ? [{ field, code: "on_hold", message: ON_HOLD }] : [];
+}
+
+const ON_HOLD = "The operator has put this user or account on hold; contact the operator.";
+
 /**
  * What prevents paying this user over a rail. Swift in eur needs the clearance for eur, in any
  * other currency the one for usd.

@@ -66,6 +66,8 @@ export type Kyc = {
   general: { status: KycStatus; moderation_comment: string | null };
   usd: { status: KycStatus; swift_status: KycStatus };
   eur: { status: KycStatus; swift_status: KycStatus };
+  /** The operator has frozen the user or the account: nothing leaves. Absent where not read. */
+  is_frozen?: boolean;
 };
 
 export type User = UserFields & {

@@ -1,7 +1,13 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addUserRoutes } from "./routes.ts";
 
 export function openUsersModule(core: ModuleCore, needs: { catalogue: Catalogue }): Module {
-  return { routes: (addRoute) => addUserRoutes(addRoute, { ...core, ...needs }) };
+  return {
+    routes: (addRoute) => {
+      addUserRoutes(addRoute, { ...core, ...needs });
+      addFreezeRoutes(addRoute, core);
+    },
+  };
 }

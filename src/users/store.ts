@@ -24,6 +24,10 @@ export type UserRow = {
 
 type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
 
+/** Of the user itself, or of the whole account. */
+const IS_FROZEN = `(users.frozen_at is not null or exists (select from accounts
+  where accounts.id = users.account_id and accounts.frozen_at is not null))`;
+
 const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_comment,
   kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
   sequence, created_at, updated_at`;
@@ -88,15 +92,16 @@ async function readKycs(
   keys: readonly UserKey[],
   locking: string,
 ): Promise<AccountMap<Kyc>> {
-  const rows = await session.query<KycColumns>(
+  const rows = await session.query<KycColumns & { is_frozen: boolean }>(
     `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
-       kyc_eur_swift_status
+       kyc_eur_swift_status, ${IS_FROZEN} as is_frozen
      from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
      ${locking}`,
     [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
   );
   const kycs = new AccountMap<Kyc>();
-  for (const row of rows) kycs.set(row.account_id, row.id, toKyc(row, null));
+  for (const row of rows)
+    kycs.set(row.account_id, row.id, { ...toKyc(row, null), is_frozen: row.is_frozen });
   return kycs;
 }
 
@@ -187,6 +192,26 @@ export function updateIdentity(tx: Transaction, user: User, key: Buffer): void {
     user.id,
     sealIdentity(user, key),
   ]);
+}
+
+export function updateFrozen(tx: Transaction, key: UserKey, frozen_at: Date | null): void {
+  tx.write("update users set frozen_at = $3 where account_id = $1 and id = $2", [
+    key.account_id,
+    key.user_id,
+    frozen_at,
+  ]);
+}
+
+/** Locks a user of any account, for the operator. */
+export async function lockUserAnywhere(
+  tx: Session,
+  id: string,
+): Promise<{ account_id: string; frozen_at: Date | null } | undefined> {
+  const [row] = await tx.query<{ account_id: string; frozen_at: Date | null }>(
+    "select account_id, frozen_at from users where id = $1 and erased_at is null for no key update",
+    [id],
+  );
+  return row;
 }
 
 /** Writes the KYC status map of a locked user. */

@@ -11,6 +11,7 @@ import { newId } from "../../src/platform/ids.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
 import { enqueueTasks, taskNow } from "../../src/platform/tasks/tasks.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
+import { STORED_PRICES } from "../../src/prices/prices.ts";
 import { usdValue } from "../../src/prices/usd-value.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { SILENT } from "../harness/task-fixture.ts";
@@ -47,9 +48,10 @@ async function addConfirmed() {
 }
 
 function refunds() {
-  const { keyring, index_key, config } = server.core;
+  const { keyring, index_key, config, clock } = server.core;
   const { kyc_enforcement } = config;
-  const deps = { keyring, index_key, network_fees: NETWORK_FEES, kyc_enforcement };
+  const limits = { prices: STORED_PRICES, now: () => clock.now() };
+  const deps = { keyring, index_key, network_fees: NETWORK_FEES, kyc_enforcement, limits };
   return refundBalances(deps, () => "");
 }
 

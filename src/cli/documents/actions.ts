@@ -23,6 +23,7 @@ export async function approveOnCommandLine(
     renderer: createOfframpRenderer(() => url, clock),
     policy: config,
     approvals: approvalRules(core, STORED_PRICES),
+    limits: { prices: STORED_PRICES, now: () => clock.now() },
   };
   try {
     return await approveDocument(deps, key, { reason, document_hash, actor: "command line" });

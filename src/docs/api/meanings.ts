@@ -3,6 +3,7 @@ import type { RefundStatus } from "../../balances/refund-store.ts";
 import type { Chain, Token } from "../../catalogue/chains.ts";
 import type { DepositRail, Rail } from "../../catalogue/rails.ts";
 import type { ChangeType, InvoiceFormat, InvoiceStatus } from "../../invoices/model.ts";
+import type { LimitScope, LimitWindow } from "../../limits/model.ts";
 import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
@@ -88,6 +89,18 @@ export const MEANINGS = {
     sent: "The transaction is confirmed; `tx_id` names it. Final.",
     failed: "The chain refused it. The amount is owed to the user again. Final.",
   } satisfies Meanings<RefundStatus>,
+  LimitScope: {
+    payout: "The largest single payment.",
+    user: "All payments of a user.",
+    payee: "All payments to one bank account, whichever payment detail names it.",
+    account: "All payments of the account.",
+    open_quotes: "What the account's open quotes would cost.",
+  } satisfies Meanings<LimitScope>,
+  LimitWindow: {
+    single: "At any time.",
+    day: "The last 24 hours.",
+    "30_days": "The last 30 days.",
+  } satisfies Meanings<LimitWindow>,
   ProposalStatus: {
     pending: "It waits for members to vote.",
     confirmed: "Two members agreed. It runs in a moment.",

@@ -33,6 +33,11 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
     guides: ["documents"],
   },
   {
+    name: "Limits",
+    description: "How much may leave: of a user, to a payee, of the account.",
+    guides: ["operating"],
+  },
+  {
     name: "Balances",
     description:
       "What Sliproad owes to a user: deposits that no quote could use and payouts that were " +

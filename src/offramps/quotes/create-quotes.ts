@@ -1,3 +1,4 @@
+import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
 import type { AccountMap } from "../../platform/account-map.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -27,12 +28,14 @@ type CreateQuotesDeps = {
   clock: Clock;
   quote_life_ms: number;
   quotes_open_max: number;
+  limits: LimitDeps;
 };
 
 type Loaded = {
   users: AccountMap<Kyc>;
   /** How many open quotes each user has. */
   open: AccountMap<number>;
+  limits: Limits;
 };
 
 export function createQuotes(
@@ -48,12 +51,13 @@ export function createQuotes(
         user_id: input.user_id,
       }));
       // Locked: of two transactions that count at once, the second sees what the first created.
-      await lockUsers(tx, keys);
+      const account_ids = commands.map(({ account_id }) => account_id);
+      const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, keys)]);
       const [users, open] = await Promise.all([
         findKycs(tx, keys),
         countOpenQuotes(tx, keys, deps.clock.now()),
       ]);
-      return { users, open };
+      return { users, open, limits: await loadLimits(tx, deps.limits, locked_ids) };
     },
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
@@ -78,7 +82,7 @@ export function createQuotes(
 
 function decideOne(
   { chain, quote_life_ms, quotes_open_max }: CreateQuotesDeps,
-  { users, open }: Loaded,
+  { users, open, limits }: Loaded,
   { account_id, input }: Command<NewQuote>,
   now: Date,
 ): Verdict<Quote> {
@@ -87,6 +91,8 @@ function decideOne(
     return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
   }
   if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
+  const too_much = limits.openQuoteProblems(account_id, "quote");
+  if (too_much.length > 0) return { refusal: Refusal.of(too_much) };
   if (input.price_version_id === null) {
     const message = "Current rates are not available, so no quote can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };

@@ -1,6 +1,7 @@
 import { lockSums } from "../../approvals/approval-sums.ts";
 import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { TransferStatus } from "../../partners/chain/port.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -15,6 +16,12 @@ import {
   type QuoteApprovals,
   recordApprovals,
 } from "./approve-quotes.ts";
+import {
+  loadQuoteLimits,
+  type QuoteLimits,
+  quoteLimitProblems,
+  takeQuote,
+} from "./limit-quotes.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
 import { listQuotesByTransfer, updateProgress } from "./store.ts";
@@ -32,6 +39,7 @@ type Execution = {
 
 type Loaded = LoadedQuotes & {
   approvals: QuoteApprovals;
+  limited: QuoteLimits;
   /** Quotes that already name the transfer, or were paid by it, by command id. */
   same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
 };
@@ -47,6 +55,7 @@ export type PayDeps = {
   policy: GatePolicy;
   renderer: OfframpRenderer;
   approvals: ApprovalRules;
+  limits: LimitDeps;
 };
 
 /** Names the transfer that pays a quote. From then on no offramp can be added. */
@@ -55,11 +64,12 @@ export function executeQuotes({
   policy,
   renderer,
   approvals,
+  limits,
 }: PayDeps): UseCase<Execution, Loaded, Executed> {
   return {
     name: "execute-quotes",
     rows: () => 3,
-    load: (tx, commands) => load(keyring, approvals, tx, commands),
+    load: (tx, commands) => load({ keyring, approvals, limits }, tx, commands),
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
     record: (tx, loaded, accepted, now) => {
@@ -84,8 +94,7 @@ export function executeQuotes({
 }
 
 async function load(
-  keyring: Keyring,
-  rules: ApprovalRules,
+  { keyring, approvals: rules, limits }: Pick<PayDeps, "keyring" | "approvals" | "limits">,
   tx: Parameters<UseCase<Execution, Loaded, Executed>["load"]>[0],
   commands: readonly Command<Execution>[],
 ): Promise<Loaded> {
@@ -104,7 +113,8 @@ async function load(
   ]);
   const same_transfer = new Map(commands.map((command, at) => [command.id, named[at]!]));
   const approvals = await loadApprovals(tx, rules, controls, loaded, commands, false);
-  return { ...loaded, same_transfer, approvals };
+  const limited = await loadQuoteLimits(tx, limits, controls, loaded, commands);
+  return { ...loaded, same_transfer, approvals, limited };
 }
 
 function decideOne(
@@ -132,6 +142,7 @@ function decideOne(
     ...stateProblems(quote, input, now),
     ...executionProblems(policy, kyc, content.payments),
     ...content.invoice_problems,
+    ...quoteLimitProblems(loaded.limited, quote),
     ...(isTaken(quote, loaded.same_transfer.get(command.id)!) ? [transferTaken()] : []),
   ];
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
@@ -143,6 +154,7 @@ function decideOne(
     tx_named_at: now,
     updated_at: now,
   };
+  takeQuote(loaded.limited, quote);
   const executed = decideApproval(loaded.approvals, command, named, key, now);
   loaded.quotes.set(account_id, quote.id, executed.quote);
   return { output: { ...executed, content, is_new: true }, subject };

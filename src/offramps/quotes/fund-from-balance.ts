@@ -1,6 +1,5 @@
 import { lockSums } from "../../approvals/approval-sums.ts";
 import type { NewProposal } from "../../approvals/store.ts";
-import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
@@ -8,7 +7,6 @@ import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
@@ -23,6 +21,12 @@ import {
 } from "./approve-quotes.ts";
 import type { PayDeps } from "./execute-quotes.ts";
 import { owedKey } from "./fund-quote.ts";
+import {
+  loadQuoteLimits,
+  type QuoteLimits,
+  quoteLimitProblems,
+  takeQuote,
+} from "./limit-quotes.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import { fundingProblems, type Quote } from "./model.ts";
 import { updateProgress } from "./store.ts";
@@ -31,6 +35,7 @@ type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Pr
 
 type Loaded = LoadedQuotes & {
   approvals: QuoteApprovals;
+  limited: QuoteLimits;
   balances: Balances;
   /** What is reserved for executed quotes, by quote. */
   reservations: Map<string, Reservation>;
@@ -48,11 +53,12 @@ export function fundFromBalance({
   policy,
   renderer,
   approvals,
+  limits,
 }: PayDeps): UseCase<BalanceFunding, Loaded, Funded> {
   return {
     name: "fund-from-balance",
     rows: () => 5,
-    load: (tx, commands) => load(keyring, approvals, tx, commands),
+    load: (tx, commands) => load({ keyring, approvals, limits }, tx, commands),
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
     record: (tx, loaded, accepted, now) => {
@@ -84,8 +90,7 @@ export function fundFromBalance({
 }
 
 async function load(
-  keyring: Keyring,
-  rules: ApprovalRules,
+  { keyring, approvals: rules, limits }: Pick<PayDeps, "keyring" | "approvals" | "limits">,
   tx: Parameters<UseCase<BalanceFunding, Loaded, Funded>["load"]>[0],
   commands: readonly Command<BalanceFunding>[],
 ): Promise<Loaded> {
@@ -104,7 +109,8 @@ async function load(
   ]);
   const reservations = new Map(waiting.map((entry) => [entry.id, entry]));
   const approvals = await loadApprovals(tx, rules, controls, loaded, commands, true);
-  return { ...loaded, approvals, balances, reservations, taken: new Map() };
+  const limited = await loadQuoteLimits(tx, limits, controls, loaded, commands);
+  return { ...loaded, approvals, limited, balances, reservations, taken: new Map() };
 }
 
 function decideOne(
@@ -127,6 +133,7 @@ function decideOne(
     ...state_problems,
     ...executionProblems(policy, kyc, content.payments),
     ...content.invoice_problems,
+    ...quoteLimitProblems(loaded.limited, quote),
   ];
   // Offramps that were given up cost nothing.
   if (content.due === 0n) {
@@ -148,6 +155,7 @@ function decideOne(
     funded_at: part.is_enough ? now : null,
     updated_at: now,
   };
+  takeQuote(loaded.limited, quote);
   const { quote: funded, proposal } = decideApproval(loaded.approvals, command, paid, key, now);
   // Later commands of the same set must see what this one took.
   loaded.quotes.set(account_id, quote.id, funded);

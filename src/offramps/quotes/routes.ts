@@ -1,4 +1,5 @@
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
@@ -38,6 +39,7 @@ type QuoteDeps = {
   renderer: OfframpRenderer;
   policy: GatePolicy;
   approvals: ApprovalRules;
+  limits: LimitDeps;
   quote_life_ms: number;
   quotes_open_max: number;
 };
@@ -171,6 +173,8 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "not_yet_passed_kyc_kyb",
       "not_approved_for_payout_rail",
       "no_offramps_present",
+      "limit_exceeded",
+      "on_hold",
     ],
     handle: async ({ caller, params, body, problems, command }) => {
       const checked = checkTransfer(body.quote?.crypto_transfer, problems);
@@ -212,6 +216,8 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "not_yet_passed_kyc_kyb",
       "not_approved_for_payout_rail",
       "no_offramps_present",
+      "limit_exceeded",
+      "on_hold",
     ],
     handle: ({ params, problems, command }) =>
       submitFund(command({ user_id: params.user_id, quote_id: params.quote_id, problems })),

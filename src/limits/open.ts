@@ -1,0 +1,16 @@
+import type { Module, ModuleCore } from "../platform/module.ts";
+import type { PriceVersions } from "../prices/prices.ts";
+import type { LimitDeps } from "./load-limits.ts";
+import { addLimitRoutes } from "./routes.ts";
+
+/** How much may leave; later modules check it where they commit money. */
+export function openLimitsModule(
+  core: ModuleCore,
+  { prices }: { prices: PriceVersions },
+): Module & { limits: LimitDeps } {
+  const limits = { prices, now: () => core.clock.now() };
+  return {
+    limits,
+    routes: (addRoute) => addLimitRoutes(addRoute, { ...core, limits }),
+  };
+}

@@ -1,0 +1,58 @@
+import type { AccountControls } from "../../accounts/controls-store.ts";
+import { type LimitDeps, type Limits, loadLimits } from "../../limits/load-limits.ts";
+import type { Spend } from "../../limits/model.ts";
+import { listQuoteParts } from "../../limits/store.ts";
+import type { Command } from "../../platform/commands/use-case.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { Problem } from "../../platform/errors.ts";
+import type { LoadedQuotes } from "./load-quotes.ts";
+import type { Quote } from "./model.ts";
+
+/** The limits, and what each quote would pay. */
+export type QuoteLimits = { limits: Limits; spends: ReadonlyMap<string, Spend> };
+
+/** Reads nothing for accounts without limits, which are not among the locked ones. */
+export async function loadQuoteLimits(
+  tx: Transaction,
+  deps: LimitDeps,
+  controls: readonly AccountControls[],
+  { quotes }: LoadedQuotes,
+  commands: readonly Command<{ quote_id: string }>[],
+): Promise<QuoteLimits> {
+  const named = commands.flatMap(
+    ({ account_id, input }) => quotes.get(account_id, input.quote_id) ?? [],
+  );
+  const account_ids = controls.map(({ account_id }) => account_id);
+  const version_ids = named.map((quote) => quote.price_version_id);
+  const limits = await loadLimits(tx, deps, account_ids, version_ids);
+  if (!limits.is_on) return { limits, spends: new Map() };
+  const by_quote = Map.groupBy(await listQuoteParts(tx, named), (part) => part.quote_id);
+  const spends = named.map((quote): [string, Spend] => {
+    const { account_id, id, user_id, price_version_id, deposit_token } = quote;
+    const own = by_quote.get(id) ?? [];
+    const usdOf = (tokens: bigint) => limits.value(price_version_id, deposit_token, tokens);
+    const largest = own.map((part) => usdOf(part.largest)).reduce((a, b) => (a > b ? a : b), 0n);
+    const parts = own.map(({ payee, tokens, count }) => ({
+      payee: payee.toString("hex"),
+      usd: usdOf(tokens),
+      count,
+    }));
+    return [id, { account_id, user_id, largest, parts }];
+  });
+  return { limits, spends: new Map(spends) };
+}
+
+/** A quote counts from its execution on; naming another transfer changes nothing. */
+export function quoteLimitProblems({ limits, spends }: QuoteLimits, quote: Quote): Problem[] {
+  const spend = spends.get(quote.id);
+  if (!spend || quote.executed_at !== null) return [];
+  return [
+    ...limits.problems(spend, "quote"),
+    ...limits.openQuoteProblems(quote.account_id, "quote"),
+  ];
+}
+
+export function takeQuote({ limits, spends }: QuoteLimits, quote: Quote): void {
+  const spend = spends.get(quote.id);
+  if (spend && quote.executed_at === null) limits.take(spend);
+}

@@ -1,0 +1,67 @@
+import Type from "typebox";
+import type { Executor } from "../platform/commands/executor.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { freezeUsers } from "./freeze-users.ts";
+
+const REASON_LENGTH_MAX = 500;
+
+const FreezeBody = Type.Object(
+  { reason: Type.String({ description: "For the audit log; no personal data." }) },
+  { additionalProperties: false },
+);
+const FreezeAnswer = Type.Object({
+  user: Type.Object({
+    id: Type.String({ format: "uuid" }),
+    frozen_at: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
+  }),
+});
+
+const ACTIONS = [
+  {
+    action: "freeze",
+    operation: "freezeUser",
+    summary: "Freeze a user",
+    description:
+      "Operator keys only, for users of all accounts. Nothing leaves any more: execute, fund, " +
+      "refunds, re-routes and new onramps are refused with `on_hold`, and what is under way " +
+      "waits. Deposits are still credited.",
+  },
+  {
+    action: "unfreeze",
+    operation: "unfreezeUser",
+    summary: "Unfreeze a user",
+    description: "Operator keys only. What waited goes on within an hour.",
+  },
+] as const;
+
+export function addFreezeRoutes(
+  addRoute: AddRoute,
+  { executor, operator_id }: { executor: Executor; operator_id: string },
+): void {
+  for (const { action, ...words } of ACTIONS) {
+    const submit = executor.register(freezeUsers(action));
+    addRoute({
+      method: "POST",
+      path: `/users/:user_id/${action}`,
+      ...words,
+      tag: "Users",
+      body: FreezeBody,
+      body_example: { reason: "Reported as stolen" },
+      answer: FreezeAnswer,
+      errors: ["value_too_long"],
+      handle: ({ caller, params, body, problems, command }) => {
+        if (caller.account_id !== operator_id) throw new Refusal("insufficient_scope");
+        const { reason = "" } = body;
+        const found = [...problems, ...reasonProblems(reason)];
+        return submit(command({ user_id: params.user_id, reason, problems: found }));
+      },
+    });
+  }
+}
+
+function reasonProblems(reason: string): Problem[] {
+  if ([...reason].length <= REASON_LENGTH_MAX) return [];
+  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
+  return [{ field: "reason", code: "value_too_long", message }];
+}

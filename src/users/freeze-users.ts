@@ -1,0 +1,58 @@
+import { recordAudit } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
+import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { lockUserAnywhere, updateFrozen } from "./store.ts";
+
+type Freeze = { user_id: string; reason: string; problems: readonly Problem[] };
+type Found = { account_id: string; frozen_at: Date | null };
+type Frozen = { id: string; account_id: string; frozen_at: Date | null; reason: string };
+
+function decideOne(
+  action: "freeze" | "unfreeze",
+  found: Map<string, Found>,
+  { user_id, reason, problems }: Freeze,
+  now: Date,
+): Verdict<Frozen> {
+  const user = found.get(user_id);
+  if (!user) return { refusal: Refusal.of([...problems, notFound("user_id")]) };
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  // Freezing again keeps the time of the first.
+  const frozen_at = action === "freeze" ? (user.frozen_at ?? now) : null;
+  found.set(user_id, { ...user, frozen_at });
+  const output = { id: user_id, account_id: user.account_id, frozen_at, reason };
+  return { output, subject: null };
+}
+
+/**
+ * Freezes a user of any account, or ends it. While frozen nothing leaves by any door; deposits are
+ * still credited. The audit log of the user's account keeps the reason.
+ */
+export function freezeUsers(
+  action: "freeze" | "unfreeze",
+): UseCase<Freeze, Map<string, Found>, Frozen> {
+  return {
+    name: `${action}-users`,
+    rows: () => 2,
+    load: async (tx, commands) => {
+      const found = new Map<string, Found>();
+      for (const id of [...new Set(commands.map(({ input }) => input.user_id))].sort()) {
+        const user = await lockUserAnywhere(tx, id);
+        if (user) found.set(id, user);
+      }
+      return found;
+    },
+    decide: (found, commands, now) =>
+      new Map(commands.map(({ id, input }) => [id, decideOne(action, found, input, now)])),
+    record: (tx, _found, accepted, now) => {
+      for (const { command, output } of accepted) {
+        const { id, account_id, frozen_at, reason } = output;
+        updateFrozen(tx, { account_id, user_id: id }, frozen_at);
+        const entry = { account_id, actor: actorOf(command), action: `user.${action}`, reason };
+        recordAudit(tx, { ...entry, record: `user:${id}` }, now);
+      }
+    },
+    render: ({ id, frozen_at }) =>
+      JSON.stringify({ user: { id, frozen_at: frozen_at?.toISOString() ?? null } }),
+  };
+}

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EVERY, type LimitRule } from "../../src/limits/model.ts";
+import { setLimit } from "../../src/limits/set-limit.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
+import { addOwedUser } from "../approvals/proposal-fixture.ts";
+import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
+import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { findFault, openStory, settle } from "../offramps/story.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+});
+afterAll(() => server.close());
+
+type Wanted = Pick<LimitRule, "scope" | "time_window"> & Partial<LimitRule>;
+
+/** Sets a limit of the first account for the length of a test. */
+async function withLimit(wanted: Wanted, work: () => Promise<void>): Promise<void> {
+  const { database, clock } = server.core;
+  const by = { operator_id: server.account_id, actor: "command line", reason: "test" } as const;
+  const rule: LimitRule = {
+    account_id: server.account_id,
+    user_id: EVERY,
+    amount_max: null,
+    count_max: null,
+    ...wanted,
+  };
+  await database.transaction(async (tx) => setLimit(tx, rule, by, clock.now()));
+  try {
+    await work();
+  } finally {
+    const removed = { ...rule, amount_max: null, count_max: null };
+    await database.transaction(async (tx) => setLimit(tx, removed, by, clock.now()));
+    await server.call("POST", "/sandbox/clock", { advance_ms: 31 * DAY_MS });
+  }
+}
+
+const problemIn = (answer: Answer): string => {
+  expect(answer.status, answer.text).toBe(422);
+  expect(answer.body.error_code).toBe("limit_exceeded");
+  return answer.body.errors[0].message;
+};
+
+/** A user with a bank account in usd, and a quote that pays the amount to it. */
+async function addPayout(amount: number) {
+  const user_id = await addApprovedUser(server);
+  const payment_detail_id = await addPaymentDetail(server, user_id, "usd");
+  return { user_id, payment_detail_id, ...(await addUsdQuote(user_id, payment_detail_id, amount)) };
+}
+
+async function addUsdQuote(user_id: string, payment_detail_id: string, amount: number) {
+  const quote_id = await addQuote(server, user_id);
+  const offramp = { payment_detail_id, destination_amount: amount, destination_currency: "usd" };
+  const added = await server.call("POST", `/users/${user_id}/quotes/${quote_id}/offramps`, {
+    offramps: [offramp],
+  });
+  expect(added.status, added.text).toBe(200);
+  return { quote_id, execute: () => execute(server, user_id, quote_id) };
+}
+
+const listLimits = async (query = "") => (await server.call("GET", `/limits${query}`)).body.limits;
+
+it("without a limit everything goes and the list is empty", async () => {
+  expect(await listLimits()).toEqual([]);
+  expect((await (await addPayout(9000)).execute()).status).toBe(200);
+});
+
+it("of fifty callers at the edge exactly those that fit go through", async () => {
+  const payouts = await Promise.all(Array.from({ length: 50 }, () => addPayout(100)));
+  await withLimit({ scope: "account", time_window: "30_days", amount_max: 2_000_00n }, async () => {
+    const { limits } = (await server.call("GET", "/limits")).body;
+    const left = limits[0].left as number;
+    const answers = await Promise.all(payouts.map((payout) => payout.execute()));
+    const gone = answers.filter(({ status }) => status === 200).length;
+    expect(gone).toBe(Math.floor(left / 100));
+    const refused = answers.find(({ status }) => status === 422)!;
+    expect(problemIn(refused)).toContain("The limit of the account in 30 days is 2000 usd");
+    expect((await listLimits())[0]).toMatchObject({
+      scope: "account",
+      window: "30_days",
+      amount_max: 2000,
+      left: left - 100 * gone,
+    });
+  });
+});
+
+it("a single payment above the limit is refused, at it it passes", async () => {
+  await withLimit({ scope: "payout", time_window: "single", amount_max: 500_00n }, async () => {
+    expect((await (await addPayout(500)).execute()).status).toBe(200);
+    const message = problemIn(await (await addPayout(500.01)).execute());
+    expect(message).toContain("at most 500 usd");
+  });
+});
+
+it("a user's sum counts payouts, refunds and onramps, and frees by itself", async () => {
+  await withLimit({ scope: "user", time_window: "day", amount_max: 300_00n }, async () => {
+    const { user_id, ...user } = await addOwedUser(server, 1000);
+    expect((await user.refund(200)).status).toBe(200);
+    const onramp = {
+      destination_amount: 101,
+      crypto_currency: "usdc",
+      crypto_rails: "polygon",
+      destination_address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+      fiat_currency: "usd",
+      fiat_rails: "ach_push",
+    };
+    const refused = await server.call("POST", `/users/${user_id}/onramps`, { onramp });
+    const message = problemIn(refused);
+    expect(message).toContain("100 usd are left");
+    const [frees_at = ""] = /\d{4}-\S+Z/.exec(message) ?? [];
+    const wait_ms = Date.parse(frees_at) - server.core.clock.now().getTime();
+    expect(await listLimits(`?user_id=${user_id}`)).toMatchObject([{ used: 200, left: 100 }]);
+    await server.call("POST", "/sandbox/clock", { advance_ms: wait_ms - MINUTE_MS });
+    expect((await user.refund(101)).status).toBe(422);
+    await server.call("POST", "/sandbox/clock", { advance_ms: MINUTE_MS });
+    expect((await user.refund(101)).status).toBe(200);
+  });
+});
+
+it("a payee is the bank account, whichever users and payment details name it", async () => {
+  await withLimit({ scope: "payee", time_window: "day", amount_max: 250_00n }, async () => {
+    expect((await (await addPayout(200)).execute()).status).toBe(200);
+    expect(problemIn(await (await addPayout(51)).execute())).toContain("payee");
+    expect((await (await addPayout(50)).execute()).status).toBe(200);
+  });
+});
+
+it("a number of payments can be limited, and a failed payout frees its share", async () => {
+  await withLimit({ scope: "account", time_window: "day", count_max: 1 }, async () => {
+    const story = await openStory(server, [
+      { amount: 50, metadata: { sandbox_outcome: "failed" } },
+    ]);
+    expect((await story.execute()).status).toBe(200);
+    expect(problemIn(await (await addPayout(20)).execute())).toContain("0 are left");
+    await story.waitForStatus("failed");
+    expect((await (await addPayout(20)).execute()).status).toBe(200);
+  });
+});
+
+it("a rule of a user goes before one of the account", async () => {
+  const payout = await addPayout(80);
+  await withLimit({ scope: "user", time_window: "day", amount_max: 1_00n }, async () => {
+    problemIn(await payout.execute());
+    const { user_id } = payout;
+    const own = { scope: "user", time_window: "day", amount_max: 100_00n, user_id } as const;
+    await withLimit(own, async () => {
+      const again = await addUsdQuote(user_id, payout.payment_detail_id, 80);
+      expect((await again.execute()).status).toBe(200);
+    });
+  });
+});
+
+describe("open quotes", () => {
+  it("their sum stops new quotes and executions, not the adding of offramps", async () => {
+    const first = await addPayout(300);
+    await withLimit(
+      { scope: "open_quotes", time_window: "single", amount_max: 400_00n },
+      async () => {
+        const second = await addPayout(90);
+        const other = await addUsdQuote(second.user_id, second.payment_detail_id, 200);
+        const refused = await server.call("POST", `/users/${first.user_id}/quotes`, {
+          quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
+        });
+        expect(problemIn(refused)).toContain("open quotes");
+        problemIn(await other.execute());
+      },
+    );
+  });
+});
+
+it("sliproad verify finds no problems after these tests", async () => {
+  await settle(server);
+  expect(await findFault(server)).toBeNull();
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { freezeAccount } from "../../src/accounts/freeze-account.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
+import { addOwedUser } from "../approvals/proposal-fixture.ts";
+import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { openStory, settle } from "../offramps/story.ts";
+import { REQUEST } from "../onramps/story.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+});
+afterAll(() => server.close());
+
+const reason = "Reported as stolen";
+const act = (
+  user_id: string,
+  action: "freeze" | "unfreeze",
+  body: unknown = { reason },
+  key?: string,
+) => server.call("POST", `/users/${user_id}/${action}`, body, key ? { key } : {});
+const heldBy = (answer: Answer) => {
+  expect(answer.status, answer.text).toBe(422);
+  expect(answer.body.errors.map(({ code }: { code: string }) => code)).toContain("on_hold");
+};
+
+it("nothing of a frozen user leaves by any door, and deposits are still credited", async () => {
+  const story = await openStory(server, [{ amount: 50 }]);
+  const bounced = await openStory(server, [
+    { amount: 50, metadata: { sandbox_outcome: "bounced" } },
+  ]);
+  await bounced.execute();
+  await bounced.waitForStatus("bounced");
+  const owed = await addOwedUser(server, 100);
+  for (const { user_id } of [story, bounced, owed]) {
+    const { status, body } = await act(user_id, "freeze");
+    expect([status, body.user.id]).toEqual([200, user_id]);
+  }
+  heldBy(await story.execute());
+  heldBy(await story.fund(story.quote_id));
+  heldBy(await bounced.reroute());
+  heldBy(await owed.refund(10));
+  heldBy(await server.call("POST", `/users/${owed.user_id}/onramps`, { onramp: REQUEST }));
+  const quote_id = await story.addQuote();
+  await server.call("POST", "/sandbox/crypto_deposits", {
+    crypto_deposit: { quote_id, amount: 7 },
+  });
+  await settle(server);
+  expect(await story.owed()).toBe(7);
+  await act(owed.user_id, "unfreeze");
+  expect((await owed.refund(10)).status).toBe(200);
+});
+
+it("what is under way waits until the user is unfrozen", async () => {
+  const story = await openStory(server, [{ amount: 50 }]);
+  const { body } = await server.call("GET", `/users/${story.user_id}/quotes/${story.quote_id}`);
+  expect(body.quote.status).toBe("open");
+  await story.execute();
+  await act(story.user_id, "freeze");
+  await settle(server);
+  expect(["ongoing_checks", "fiat_sent", "sending_fiat"]).toContain((await story.show()).status);
+  await act(story.user_id, "unfreeze");
+  await server.call("POST", "/sandbox/clock", { advance_ms: HOUR_MS });
+  await story.waitForStatus("fiat_sent");
+});
+
+it("takes the operator's keys only, for users of every account, with a reason", async () => {
+  const tenant = await server.addAccount("Tenant");
+  const owed = await addOwedUser(server, 100, tenant.key);
+  const denied = await act(owed.user_id, "freeze", { reason }, tenant.key);
+  expect(denied.body.error_code).toBe("insufficient_scope");
+  expect((await act(owed.user_id, "freeze", {})).body.error_code).toBe("parameter_missing");
+  expect((await act(owed.user_id, "freeze")).status).toBe(200);
+  heldBy(await owed.refund(10));
+  expect((await act(crypto.randomUUID(), "freeze")).status).toBe(404);
+});
+
+it("a frozen account holds all of its users", async () => {
+  const tenant = await server.addAccount("Frozen tenant");
+  const owed = await addOwedUser(server, 100, tenant.key);
+  const { database, clock } = server.core;
+  const by = { actor: "command line", reason } as const;
+  const set = (is_frozen: boolean) =>
+    database.transaction(async (tx) =>
+      freezeAccount(tx, tenant.account_id, is_frozen, by, clock.now()),
+    );
+  await set(true);
+  heldBy(await owed.refund(10));
+  await set(false);
+  expect((await owed.refund(10)).status).toBe(200);
+});
