@@ -52,6 +52,46 @@ export interface paths {
         patch: operations["updateUser"];
         trace?: never;
     };
+    "/users/{user_id}/freeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Freeze a user
+         * @description Operator keys only, for users of all accounts. Nothing leaves any more: execute, fund, refunds, re-routes and new onramps are refused with `on_hold`, and what is under way waits. Deposits are still credited.
+         */
+        post: operations["freezeUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/unfreeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unfreeze a user
+         * @description Operator keys only. What waited goes on within an hour.
+         */
+        post: operations["unfreezeUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/kycs": {
         parameters: {
             query?: never;
@@ -566,6 +606,26 @@ export interface paths {
          * @description One PDF, JPG or PNG of at most 5 MB. Name its `submitted_url` when you create offramps: it is taken as it is. A document that no offramp names is deleted after 7 days.
          */
         post: operations["uploadDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List limits
+         * @description The limits that the operator has set, in usd, with what is used and left. With `user_id` the limits of that user. Empty when no limit is set.
+         */
+        get: operations["listLimits"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2090,6 +2150,22 @@ export interface components {
             /** @description Whether it is above its maximum. */
             stopped: boolean;
         };
+        Limit: {
+            scope: components["schemas"]["LimitScope"];
+            window: components["schemas"]["LimitWindow"];
+            /** @description In usd; null: not limited. */
+            amount_max: number | null;
+            /** @description Number of payments; null: not limited. */
+            count_max: number | null;
+            /** @description In usd. Null where it differs per payment or payee. */
+            used: number | null;
+            /** @description In usd. Null where it differs, or where the amount is not limited. */
+            left: number | null;
+            /** @description Number of payments in the window. */
+            used_count: number | null;
+            /** @description Null where the number is not limited. */
+            left_count: number | null;
+        };
         Balance: {
             currency: string;
             chain: components["schemas"]["Chain"];
@@ -2599,13 +2675,14 @@ export interface components {
          *     - `invalid_transition`: This change is not possible in the record's current status.
          *     - `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
          *     - `limit_exceeded`: A limit is reached; `errors` says which one and what to do.
+         *     - `on_hold`: The user or account is on hold; contact the operator.
          *     - `too_many_requests`: Too many requests; wait for the number of seconds in Retry-After, then try again.
          *     - `internal_error`: An internal error occurred; report the request id to the operator.
          *     - `unavailable`: The request was not processed; wait for the number of seconds in Retry-After, then try again.
          *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
-        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "on_hold" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
         /**
          * @description - `authorization_code`: People authorise the application to read and write for their account.
          *     - `client_credentials`: The application acts for the account that created it.
@@ -2718,6 +2795,22 @@ export interface components {
          * @enum {string}
          */
         DepositRails: "ach_push" | "wire" | "local";
+        /**
+         * @description - `payout`: The largest single payment.
+         *     - `user`: All payments of a user.
+         *     - `payee`: All payments to one bank account, whichever payment detail names it.
+         *     - `account`: All payments of the account.
+         *     - `open_quotes`: What the account's open quotes would cost.
+         * @enum {string}
+         */
+        LimitScope: "payout" | "user" | "payee" | "account" | "open_quotes";
+        /**
+         * @description - `single`: At any time.
+         *     - `day`: The last 24 hours.
+         *     - `30_days`: The last 30 days.
+         * @enum {string}
+         */
+        LimitWindow: "single" | "day" | "30_days";
         /**
          * @description - `pending`: Recorded. The tokens have not left yet.
          *     - `sending`: The transaction was handed to the chain.
@@ -2982,6 +3075,8 @@ export interface components {
          *     `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
          *
          *     `limit_exceeded`: A limit is reached; `errors` says which one and what to do.
+         *
+         *     `on_hold`: The user or account is on hold; contact the operator.
          */
         Refused: {
             headers: {
@@ -3647,6 +3742,138 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `record_not_unique`, `country_not_supported`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    freezeUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Reported as stolen"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description For the audit log; no personal data. */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "frozen_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        user: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: date-time */
+                            frozen_at: string | null;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unfreezeUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Reported as stolen"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description For the audit log; no personal data. */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "frozen_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        user: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: date-time */
+                            frozen_at: string | null;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5027,7 +5254,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `record_not_unique`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present` */
+            /** @description `parameter_unknown`, `record_invalid`, `record_not_unique`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5123,7 +5350,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present` */
+            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5738,7 +5965,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `rails_not_available`, `payment_detail_deactivated`, `payment_detail_not_approved`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `rails_not_available`, `payment_detail_deactivated`, `payment_detail_not_approved`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -6156,6 +6383,58 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listLimits: {
+        parameters: {
+            query?: {
+                /** @description Shows what this user has used; without it the account. */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "limits": [
+                     *         {
+                     *           "scope": "payout",
+                     *           "window": "single",
+                     *           "amount_max": null,
+                     *           "count_max": null,
+                     *           "used": null,
+                     *           "left": null,
+                     *           "used_count": null,
+                     *           "left_count": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        limits: components["schemas"]["Limit"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6593,7 +6872,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `not_yet_passed_kyc_kyb`, `below_currency_limit` */
+            /** @description `parameter_unknown`, `record_invalid`, `not_yet_passed_kyc_kyb`, `below_currency_limit`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -6770,7 +7049,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `limit_exceeded` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -23,7 +23,7 @@ const USD_DIGITS = 2;
 export type LimitDeps = { prices: PriceVersions; now: () => Date };
 
 /** Tokens in cents of usd at a version of the rates, rounded up; the last version for null. */
-export type ValueTokens = (version_id: string | null, token: string, tokens: bigint) => bigint;
+type ValueTokens = (version_id: string | null, token: string, tokens: bigint) => bigint;
 
 /**
  * The limits of accounts and what counts against them, read under the accounts' locks: first

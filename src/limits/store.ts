@@ -87,7 +87,7 @@ export function listUses(session: Session, account_id: string, since: Date): Pro
   );
 }
 
-export type QuotePart = {
+type QuotePart = {
   account_id: string;
   quote_id: string;
   payee: Buffer;

@@ -18,7 +18,7 @@ function maskedAccount(fields: PaymentDetailFields): string {
 
 /**
  * The blind index of the bank account: the same for every payment detail of the account that names
- * it, in whichever field. Only the identifier counts, so that an optional field makes no difference.
+ * it, in whichever field. Only the identifier counts: optional fields make no difference.
  */
 export function hashPayee(
   index_key: Buffer,
