@@ -10,6 +10,7 @@ import { Exposures } from "./resources/exposures.ts";
 import { Fees } from "./resources/fees.ts";
 import { Invoices } from "./resources/invoices.ts";
 import { Kycs } from "./resources/kycs.ts";
+import { Limits } from "./resources/limits.ts";
 import { Me } from "./resources/me.ts";
 import { Offramps } from "./resources/offramps.ts";
 import { Onramps } from "./resources/onramps.ts";
@@ -59,6 +60,7 @@ export class Sliproad {
   readonly conversions: Conversions;
   readonly exposures: Exposures;
   readonly fees: Fees;
+  readonly limits: Limits;
   readonly records: Records;
   readonly offramps: Offramps;
   readonly onramps: Onramps;
@@ -92,6 +94,7 @@ export class Sliproad {
     this.conversions = new Conversions(api);
     this.exposures = new Exposures(api);
     this.fees = new Fees(api);
+    this.limits = new Limits(api);
     this.records = new Records(api);
     this.offramps = new Offramps(api);
     this.onramps = new Onramps(api);

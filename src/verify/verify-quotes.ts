@@ -37,7 +37,7 @@ const checkTotals: Check = async (session, account_id) => {
     : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
 };
 
-/** A quote matches its offramps, its deposit address and its ledger entry. */
+/** A quote matches its offramps, its deposit address, its ledger entry and its proposal. */
 const checkOwners: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string }>(
     `select q.id from quotes q
@@ -49,7 +49,10 @@ const checkOwners: Check = async (session, account_id) => {
          and a.quote_id = q.id and a.chain = q.deposit_token_chain
          and a.address = q.deposit_address)
        or exists (select from ledger_entries e where e.account_id = $1
-         and e.key = 'fund:' || q.id and e.created_at <> q.funded_at))
+         and e.key = 'fund:' || q.id and e.created_at <> q.funded_at)
+       or q.proposal_id is not null and not exists (select from proposals p
+         where p.account_id = $1 and p.id = q.proposal_id and p.record_id = q.id
+           and (q.approval_status <> 'done' or p.status = 'done')))
      union select a.quote_id from deposit_addresses a
      where a.account_id = $1 and not exists (
        select from quotes q where q.account_id = $1 and q.id = a.quote_id)

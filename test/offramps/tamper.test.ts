@@ -73,6 +73,8 @@ const OTHER_VALUES: Record<string, string> = {
   "events.change_id": "gen_random_uuid(), role = 'buyer'",
   "events.role": "'buyer', change_id = gen_random_uuid()",
   "quotes.deposit_token": "'usdt'",
+  "quotes.proposal_id": "gen_random_uuid(), approval_status = 'done'",
+  "quotes.approval_status": "'done', proposal_id = gen_random_uuid()",
 };
 const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   uuid: () => "gen_random_uuid()",

@@ -1,10 +1,11 @@
 import type { CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
-import type { Body, Query, Schema } from "../types.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
 export type User = Schema<"User">;
 export type NewUser = Body<"post", "/users">["user"];
+export type FrozenUser = Answer<"post", "/users/{user_id}/freeze">["user"];
 export type UserChanges = Body<"patch", "/users/{user_id}">["user"];
 
 /** The payers of your account. */
@@ -25,5 +26,16 @@ export class Users extends Resource {
 
   list(query: Query<"/users"> = {}, options?: CallOptions): List<User> {
     return this.api.list("/users", "users", { query }, options);
+  }
+
+  /** Nothing leaves for this user until they are unfrozen; for the operator's keys. */
+  async freeze(user_id: string, reason: string, options?: CallOptions): Promise<FrozenUser> {
+    const input = { path: { user_id }, body: { reason } };
+    return this.api.sendFor("user", "post", "/users/{user_id}/freeze", input, options);
+  }
+
+  async unfreeze(user_id: string, reason: string, options?: CallOptions): Promise<FrozenUser> {
+    const input = { path: { user_id }, body: { reason } };
+    return this.api.sendFor("user", "post", "/users/{user_id}/unfreeze", input, options);
   }
 }
