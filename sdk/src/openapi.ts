@@ -2482,11 +2482,8 @@ export interface components {
              * @enum {unknown}
              */
             kind: "suspense" | "no_such_payment" | "out_of_order" | "conflict";
-            /**
-             * @description What the bank said.
-             * @enum {unknown}
-             */
-            answer: "booked" | "returned" | "rejected";
+            /** @description What the bank said. */
+            answer: components["schemas"]["BankAnswer"];
             /** Format: uuid */
             account_id: string;
             /** Format: uuid */
@@ -2875,6 +2872,13 @@ export interface components {
          * @enum {string}
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
+        /**
+         * @description - `booked`: The payment was made.
+         *     - `returned`: The money came back.
+         *     - `rejected`: The payment was not made.
+         * @enum {string}
+         */
+        BankAnswer: "booked" | "returned" | "rejected";
         /**
          * @description - `initiated`: Created. Sliproad waits for the bank deposit.
          *     - `sending_fiat`: The deposit is matched. Conversion and delivery are running.
@@ -7155,13 +7159,13 @@ export interface operations {
                      *       "bank_exceptions": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
-                     *           "kind": "suspense",
+                     *           "kind": "conflict",
                      *           "answer": "booked",
                      *           "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
                      *           "offramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
-                     *           "end_to_end_id": "string",
-                     *           "bank_reference": "string",
-                     *           "amount": 1,
+                     *           "end_to_end_id": "SR019A8F3C7A107C4E9B2D0000000000E1",
+                     *           "bank_reference": "BK-20261116-0007",
+                     *           "amount": 999,
                      *           "currency": "eur",
                      *           "created_at": "2026-11-16T09:30:00.000Z",
                      *           "updated_at": "2026-11-16T09:30:00.000Z"

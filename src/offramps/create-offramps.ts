@@ -169,8 +169,11 @@ function decideOne(
     const priced = checkItemTerms(deps.catalogue, item, own, { prices, quote, report });
     if (!priced || !own) return;
     offramps.push(newOfframp(quote, item, priced, document, now));
-    const payment = { account_id, invoice_id: item.invoice_id };
+    const { invoice_id } = item;
+    // An invoice that the account does not see as its buyer is reported as not found, alone.
+    if (!invoice_id || !loaded.invoices.has(account_id, invoice_id)) return;
     const payee = { fields: own.fields, rail: priced.rails };
+    const payment = { account_id, invoice_id };
     const misdirected = namedPayeeProblem(deps.catalogue, loaded.named, payment, payee);
     if (misdirected) report("payment_detail_id", "record_invalid", misdirected);
   });

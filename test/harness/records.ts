@@ -8,7 +8,7 @@ export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
   ...(["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const),
-  ...(["document_id"] as const),
+  ...(["document_id", "record_id"] as const),
   ...(["onramp_id", "deposit_id", "proposal_id", "app_id", "webhook_event_id"] as const),
 ] as const;
 
@@ -56,7 +56,15 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     return body.webhook_events[0]?.id as string | undefined;
   });
   const own = { user_id, payment_detail_id, quote_id, offramp_id, invoice_id, onramp_id };
-  return { ...own, document_id, deposit_id, proposal_id, app_id, webhook_event_id };
+  return {
+    ...own,
+    record_id: offramp_id,
+    document_id,
+    deposit_id,
+    proposal_id,
+    app_id,
+    webhook_event_id,
+  };
 }
 
 /** To an address that is not registered, so it needs two members; from its own quote. */

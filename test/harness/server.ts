@@ -66,6 +66,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     SLIPROAD_LOG_LEVEL: settings.log_destination ? "debug" : "silent",
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
+    SLIPROAD_QUOTES_OPEN_MAX: "0",
     ...settings.environment,
   });
   const core = await openCore(config, db.url);

@@ -107,6 +107,16 @@ async function playPaidInvoice(
     meta: { format: "svc_salary" },
     invoiceItems: [{ name: "Salary", currency: "EUR", quantity: 1, unitPrice: "100000" }],
     sellerInfo: { email: "maria@sample.example" },
+    // It is paid only to an account that it names.
+    paymentOptions: [
+      {
+        type: "bank-account",
+        value: {
+          currencies: ["EUR"],
+          paymentInformation: { iban: SAMPLE_PAYMENT_DETAIL.iban },
+        },
+      },
+    ],
   });
   const offramp_id = await createOfframp(api, { ...DOCUMENT, invoice_id: id });
   const status = { offramp: { status: payment_status } };

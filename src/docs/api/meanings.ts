@@ -179,6 +179,11 @@ export const MEANINGS = {
     incomplete: "The URL or the secret is missing.",
   },
   RampEvent: RAMP_EVENT_MEANINGS,
+  BankAnswer: {
+    booked: "The payment was made.",
+    returned: "The money came back.",
+    rejected: "The payment was not made.",
+  },
   HistoryKind: {
     event: "The record changed.",
     posting: "Money moved in the ledger.",

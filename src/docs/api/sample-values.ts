@@ -218,6 +218,14 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     confirmations: 1,
     confirmations_needed: 2,
   },
+  BankException: {
+    kind: "conflict",
+    answer: "booked",
+    end_to_end_id: "SR019A8F3C7A107C4E9B2D0000000000E1",
+    bank_reference: "BK-20261116-0007",
+    amount: 999,
+    currency: "eur",
+  },
   HistoryItem: {
     kind: "posting",
     what: "payout_booked",

@@ -113,15 +113,21 @@ describe("a deposit that no quote can use stays owed and can be refunded or reus
     expect(await story.owed()).toBe(0);
   });
 
-  it("execution refused: the deposit is refunded even though KYC is suspended", async () => {
+  it("execution refused: the deposit stays owed; while KYC is suspended, two people decide", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount });
     good(await forceKycStatus(story.user_id, "suspended"));
     expectRefusal(await story.execute(), "not_yet_passed_kyc_kyb");
     expect(await story.owed()).toBe(amount);
-    await story.takeOut(amount);
-    expect(await story.owed()).toBe(0);
+    const { crypto_deposits } = good(
+      await server.call("GET", `/users/${story.user_id}/crypto_deposits`),
+    );
+    const refund = { token: "usdc", chain: "polygon", amount, address: crypto_deposits[0].from };
+    const path = `/users/${story.user_id}/refunds`;
+    const { proposal } = good(await server.call("POST", path, { refund }));
+    expect(proposal.status).toBe("pending");
+    expect(await story.owed()).toBe(amount);
   });
 
   it("short: the offramp is given up and the deposit funds a smaller quote", async () => {
