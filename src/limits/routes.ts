@@ -3,6 +3,7 @@ import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
 import { findUser } from "../users/store.ts";
 import { listLimits } from "./list-limits.ts";
 import type { LimitDeps } from "./load-limits.ts";
@@ -56,9 +57,10 @@ export function addLimitRoutes(
     handle: async ({ caller, query, problems }) => {
       const { account_id } = caller;
       const { user_id } = query;
-      if (user_id !== undefined && !(await findUser(database, { account_id, user_id }))) {
-        throw Refusal.of([...problems, notFound("user_id")]);
-      }
+      const is_known =
+        user_id === undefined ||
+        (isId(user_id) && (await findUser(database, { account_id, user_id })) !== undefined);
+      if (!is_known) throw Refusal.of([...problems, notFound("user_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return write({ limits: await listLimits(database, limits, account_id, user_id) });
     },

@@ -69,6 +69,9 @@ it("without a limit everything goes and the list is empty", async () => {
 it("of fifty callers at the edge exactly those that fit go through", async () => {
   const payouts = await Promise.all(Array.from({ length: 50 }, () => addPayout(100)));
   await withLimit({ scope: "account", time_window: "30_days", amount_max: 2_000_00n }, async () => {
+    for (const user_id of ["", "x", crypto.randomUUID()]) {
+      expect((await server.call("GET", `/limits?user_id=${user_id}`)).status).toBe(404);
+    }
     const { limits } = (await server.call("GET", "/limits")).body;
     const left = limits[0].left as number;
     const answers = await Promise.all(payouts.map((payout) => payout.execute()));

@@ -28,7 +28,7 @@ let bank: ScriptedBank;
 beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
-    environment: rates.environment,
+    environment: { ...rates.environment, SLIPROAD_QUOTES_OPEN_MAX: "20" },
     partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
   });
 });
