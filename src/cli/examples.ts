@@ -119,6 +119,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "rates confirm": {
     examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
   },
+  "accounts freeze": {
+    examples: ["sliproad accounts freeze --account Acme --reason 'suspected theft of keys'"],
+  },
+  "accounts unfreeze": {
+    examples: ["sliproad accounts unfreeze --account Acme --reason 'keys were replaced'"],
+  },
+  "limits list": { examples: ["sliproad limits list"] },
+  "limits set": { examples: ["sliproad limits set --scope user --window day --amount 50000 --count 100"] },
   "exposure list": { examples: ["sliproad exposure list"] },
   "exposure convert": {
     examples: [

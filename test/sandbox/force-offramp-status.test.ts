@@ -47,7 +47,8 @@ it("takes over a payout that the worker has recorded but not sent", async () => 
   await steps.runAll();
   expect(bank.known.has(`${story.offramp_id.replaceAll("-", "")}001`)).toBe(false);
   expect(good(await forceStatus(story.offramp_id, "failed")).offramp.status).toBe("failed");
-  expect(await story.owed()).toBe(await story.total());
+  // 1000 eur came back: 1162.790697 usdc at 0.86. The fee of 4 eur stays earned.
+  expect(await story.owed()).toBe(1162.790697);
 });
 
 it("an offramp that fails unpaid ends its quote: nothing can be added or paid", async () => {
