@@ -81,7 +81,7 @@ ${table({
   columns: ["Time", "What", "Who", "Change", "Why"],
   rows: history.map((item) => [
     moment(item.at),
-    html`${KIND_NAMES[item.kind]} <code>${item.what}</code>`,
+    html`<div>${KIND_NAMES[item.kind]} <code>${item.what}</code></div>`,
     whoOf(item, names),
     changeOf(item),
     item.why ?? NONE,
@@ -98,8 +98,9 @@ function whoOf({ who, kind }: HistoryItem, names: ReadonlyMap<string, string>): 
 
 function changeOf({ before, after, lines }: HistoryItem): HtmlValue {
   if (lines.length === 0) return before === null ? (after ?? NONE) : `${before} → ${after}`;
-  return lines.map(
+  // In one element: on a narrow screen a cell's children stand beside its label.
+  return html`<div>${lines.map(
     ({ ledger_account, currency, amount }) =>
       html`<div>${amount} ${currency} <code>${ledger_account.split(":")[0]}</code></div>`,
-  );
+  )}</div>`;
 }
