@@ -126,7 +126,9 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad accounts unfreeze --account Acme --reason 'keys were replaced'"],
   },
   "limits list": { examples: ["sliproad limits list"] },
-  "limits set": { examples: ["sliproad limits set --scope user --window day --amount 50000 --count 100"] },
+  "limits set": {
+    examples: ["sliproad limits set --scope user --window day --amount 50000 --count 100"],
+  },
   "exposure list": { examples: ["sliproad exposure list"] },
   "exposure convert": {
     examples: [
