@@ -91,22 +91,23 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
 async function insertEvent(
   client: pg.PoolClient,
   offramp: Offramp,
-  { key, renderer, now }: Created,
+  { command, key, renderer, now }: Created,
 ): Promise<void> {
   const { account_id, user_id, sequence, status } = offramp;
   const id = newId(now);
   const name = "offramp_update";
   const facts = digestFacts(offramp);
+  const actor = `api_key:${command.credential_id}`;
   const body = seal(key, 1, bodyPlace(account_id, id), Buffer.from(renderer.event(offramp)));
   await client.query(
     `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, created_at)
-     values ($1, $2, $3, $4, $5, null, $6, $7, $8, $9, $10)`,
-    [account_id, id, name, offramp.id, sequence, status, facts, user_id, body, now],
+       subject_id, body, actor, created_at)
+     values ($1, $2, $3, $4, $5, null, $6, $7, $8, $9, $10, $11)`,
+    [account_id, id, name, offramp.id, sequence, status, facts, user_id, body, actor, now],
   );
   const digest = digestOf(
     ...[account_id, id, name, offramp.id, sequence, null, status],
-    ...[facts.toString("base64"), user_id],
+    ...[facts.toString("base64"), user_id, now.toISOString(), null, null, null, null, actor],
   );
   await client.query(
     `insert into seal_pending (account_id, log, entry_id, digest, noted_at)
