@@ -1,25 +1,12 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRow, insertRows, updateRow } from "../platform/db/rows.ts";
 import type { ApiKey } from "./model.ts";
 
 export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
-  tx.write(
-    `insert into api_keys (account_id, id, name, prefix, last_four, created_by_person, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      key.account_id,
-      key.id,
-      key.name,
-      key.prefix,
-      key.last_four,
-      key.created_by_person,
-      key.created_at,
-    ],
-  );
-  tx.write("insert into api_key_hashes (key_hash, account_id, api_key_id) values ($1, $2, $3)", [
-    key_hash,
-    key.account_id,
-    key.id,
-  ]);
+  const columns = `account_id uuid, id uuid, name text, prefix text, last_four text,
+    created_by_person uuid, created_at timestamptz`;
+  insertRows(tx, "api_keys", columns, [key]);
+  insertRow(tx, "api_key_hashes", { key_hash, account_id: key.account_id, api_key_id: key.id });
 }
 
 export function listApiKeys(session: Session): Promise<(ApiKey & { account_name: string })[]> {
@@ -77,12 +64,9 @@ export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | unde
   return key;
 }
 
-export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, now: Date): void {
-  tx.write("update api_keys set revoked_at = $3 where account_id = $1 and id = $2", [
-    key.account_id,
-    key.id,
-    now,
-  ]);
+export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, revoked_at: Date): void {
+  const { account_id, id } = key;
+  updateRow(tx, "api_keys", { account_id, id }, { revoked_at });
 }
 
 export function listApiKeysOfAccount(

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRow } from "../platform/db/rows.ts";
 import type { Actor } from "./model.ts";
 
 export type AuditRow = {
@@ -13,11 +14,7 @@ export type AuditRow = {
 };
 
 export function insertAuditEntry(tx: Transaction, row: AuditRow): void {
-  tx.write(
-    `insert into audit_entries (account_id, id, at, actor, action, record, reason, detail)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [row.account_id, row.id, row.at, row.actor, row.action, row.record, row.reason, row.detail],
-  );
+  insertRow(tx, "audit_entries", row);
 }
 
 export function listAuditRows(

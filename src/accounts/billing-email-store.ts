@@ -1,6 +1,8 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
+import type { RecordKey } from "../platform/db/rows.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { AccountKeys } from "../platform/encryption/keyring.ts";
+import { sealedText } from "../platform/encryption/sealed-column.ts";
 import { normaliseEmail } from "./person-email.ts";
 
 type BillingEmailRow = {
@@ -9,6 +11,8 @@ type BillingEmailRow = {
   email_index: Buffer;
   verified_at: Date | null;
 };
+
+const EMAIL = sealedText("billing_emails", "email");
 
 /** Finds the account of an e-mail address across accounts without storing the address. */
 export function hashBillingEmail(index_key: Buffer, email: string): Buffer {
@@ -23,7 +27,7 @@ export function insertBillingEmail(
   now: Date,
 ): void {
   const { account_id, email, email_index } = input;
-  const sealed = seal(account_key, 1, emailPlace(account_id), Buffer.from(normaliseEmail(email)));
+  const sealed = EMAIL.seal(account_key, emailKey(account_id), normaliseEmail(email));
   tx.write(
     `insert into billing_emails (account_id, email, email_index, verified_at, created_at)
      values ($1, $2, $3, $4, $4)
@@ -82,12 +86,13 @@ export function toProfiles(
   return new Map(
     rows.map(({ account_id, name, email }) => {
       const key = keys.get(account_id);
-      const opened = email && key ? open(key, emailPlace(account_id), email).toString() : null;
+      const opened = email && key ? EMAIL.open(key, emailKey(account_id), email) : null;
       return [account_id, { account_id, name, email: opened }];
     }),
   );
 }
 
-function emailPlace(account_id: string): Place {
-  return { account_id, table: "billing_emails", column: "email", record_id: account_id };
+/** An account has one, which has no id of its own. */
+function emailKey(account_id: string): RecordKey {
+  return { account_id, id: account_id };
 }

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
+import { deleteRow, findRow, insertRow, insertRows, updateRow } from "../platform/db/rows.ts";
 import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
@@ -14,7 +14,7 @@ export function insertAccount(
   const columns = `id uuid, name text, is_operator boolean, webhooks_enabled_at timestamptz,
     created_at timestamptz`;
   insertRows(tx, "accounts", columns, [account]);
-  tx.write("insert into account_controls (account_id) values ($1)", [account.id]);
+  insertRow(tx, "account_controls", { account_id: account.id });
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {
@@ -32,23 +32,19 @@ export async function findAccount(
   return account;
 }
 
-export async function findAccountById(session: Session, id: string): Promise<Account | undefined> {
-  const [account] = await session.query<Account>("select * from accounts where id = $1", [id]);
-  return account;
+export function findAccountById(session: Session, id: string): Promise<Account | undefined> {
+  return findRow(session, "accounts", { id });
 }
 
 export function updateAccountReview(
   tx: Transaction,
   { id, kyc_two_person_approval, kyc_review_by_account }: Account,
 ): void {
-  tx.write(
-    "update accounts set kyc_two_person_approval = $2, kyc_review_by_account = $3 where id = $1",
-    [id, kyc_two_person_approval, kyc_review_by_account],
-  );
+  updateRow(tx, "accounts", { id }, { kyc_two_person_approval, kyc_review_by_account });
 }
 
 export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date | null): void {
-  tx.write("update accounts set frozen_at = $2 where id = $1", [id, frozen_at]);
+  updateRow(tx, "accounts", { id }, { frozen_at });
 }
 
 export async function findOperator(session: Session): Promise<Account | undefined> {
@@ -65,46 +61,27 @@ export type PersonRow = {
 };
 
 export function insertPerson(tx: Transaction, person: PersonRow): void {
-  tx.write(
-    `insert into people (id, email_index, email, password_hash, created_at)
-     values ($1, $2, $3, $4, $5)`,
-    [person.id, person.email_index, person.email, person.password_hash, person.created_at],
-  );
+  insertRow(tx, "people", person);
 }
 
-export async function findPerson(
-  session: Session,
-  email_index: Buffer,
-): Promise<PersonRow | undefined> {
-  const [person] = await session.query<PersonRow>("select * from people where email_index = $1", [
-    email_index,
-  ]);
-  return person;
+export function findPerson(session: Session, email_index: Buffer): Promise<PersonRow | undefined> {
+  return findRow(session, "people", { email_index });
 }
 
-export async function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
-  const [person] = await session.query<PersonRow>("select * from people where id = $1", [id]);
-  return person;
+export function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
+  return findRow(session, "people", { id });
 }
 
 export function insertMember(tx: Transaction, member: MemberRow): void {
-  tx.write(
-    `insert into members (account_id, person_id, role, votes_from, created_at)
-     values ($1, $2, $3, $4, $5)`,
-    [member.account_id, member.person_id, member.role, member.votes_from, member.created_at],
-  );
+  insertRow(tx, "members", member);
 }
 
-export async function findMember(
+export function findMember(
   session: Session,
   account_id: string,
   person_id: string,
-): Promise<{ role: Role; votes_from: Date | null } | undefined> {
-  const [member] = await session.query<{ role: Role; votes_from: Date | null }>(
-    "select role, votes_from from members where account_id = $1 and person_id = $2",
-    [account_id, person_id],
-  );
-  return member;
+): Promise<MemberRow | undefined> {
+  return findRow(session, "members", { account_id, person_id });
 }
 
 export type MemberRow = {
@@ -137,24 +114,17 @@ export function lockMembers(tx: Session, account_id: string): Promise<MemberRow[
 
 export function updateMemberRole(
   tx: Transaction,
-  member: { account_id: string; person_id: string },
+  { account_id, person_id }: { account_id: string; person_id: string },
   role: Role,
 ): void {
-  tx.write("update members set role = $3 where account_id = $1 and person_id = $2", [
-    member.account_id,
-    member.person_id,
-    role,
-  ]);
+  updateRow(tx, "members", { account_id, person_id }, { role });
 }
 
 export function deleteMember(
   tx: Transaction,
-  member: { account_id: string; person_id: string },
+  { account_id, person_id }: { account_id: string; person_id: string },
 ): void {
-  tx.write("delete from members where account_id = $1 and person_id = $2", [
-    member.account_id,
-    member.person_id,
-  ]);
+  deleteRow(tx, "members", { account_id, person_id });
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };
@@ -196,11 +166,7 @@ type SessionRow = {
 };
 
 export function insertSession(tx: Transaction, row: SessionRow): void {
-  tx.write(
-    `insert into sessions (token_hash, account_id, person_id, created_at, expires_at)
-     values ($1, $2, $3, $4, $5)`,
-    [row.token_hash, row.account_id, row.person_id, row.created_at, row.expires_at],
-  );
+  insertRow(tx, "sessions", row);
 }
 
 type SessionView = {
@@ -237,11 +203,11 @@ export function updateSessionAccount(
   token_hash: Buffer,
   account_id: string,
 ): void {
-  tx.write("update sessions set account_id = $2 where token_hash = $1", [token_hash, account_id]);
+  updateRow(tx, "sessions", { token_hash }, { account_id });
 }
 
 export function deleteSession(tx: Transaction, token_hash: Buffer): void {
-  tx.write("delete from sessions where token_hash = $1", [token_hash]);
+  deleteRow(tx, "sessions", { token_hash });
 }
 
 /** Skips rows that another sign-in is deleting, so that the two never wait for each other. */

@@ -10,7 +10,7 @@ import type { ModuleCore } from "../platform/module.ts";
 import type { CheckedApp } from "./check-app.ts";
 import { loadOwners, type Owner, type Owners } from "./load-owners.ts";
 import {
-  type App,
+  type Endpoint,
   hashClientSecret,
   headerNamesOf,
   makeClientSecret,
@@ -152,7 +152,7 @@ function newApp(owner: Owner, index_key: Buffer, fields: CheckedApp, now: Date):
   return { endpoint, header_names: headerNamesOf(account_key, endpoint), revealed };
 }
 
-function recordNewApp(tx: Transaction, app: App, by: By, now: Date): void {
+function recordNewApp(tx: Transaction, app: Endpoint, by: By, now: Date): void {
   const { account_id, id } = app;
   insertApp(tx, app);
   recordAudit(tx, { account_id, ...by, action: "app.create", record: `app:${id}` }, now);

@@ -1,32 +1,17 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import {
+  columnsOf,
+  insertRow,
+  type RecordKey,
+  updateRow,
+  updateRows,
+} from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { App, AppGrant, Endpoint, Health } from "./model.ts";
 
-export function insertApp(tx: Transaction, app: App): void {
-  tx.write(
-    `insert into apps (account_id, id, name, flow, client_secret_hash, client_secret_last_four,
-       redirect_uris, webhook_url, webhook_secret, webhook_headers, events, is_ordered,
-       webhook_state, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7::text[], $8, $9, $10, $11::text[], $12, $13, $14, $15)`,
-    [
-      app.account_id,
-      app.id,
-      app.name,
-      app.flow,
-      app.client_secret_hash,
-      app.client_secret_last_four,
-      app.redirect_uris,
-      app.webhook_url,
-      app.webhook_secret,
-      app.webhook_headers,
-      app.events,
-      app.is_ordered,
-      app.webhook_state,
-      app.created_at,
-      app.updated_at,
-    ],
-  );
-  tx.write("insert into app_ids (id, account_id) values ($1, $2)", [app.id, app.account_id]);
+export function insertApp(tx: Transaction, { webhooks_enabled_at, ...app }: Endpoint): void {
+  insertRow(tx, "apps", app);
+  insertRow(tx, "app_ids", { id: app.id, account_id: app.account_id });
 }
 
 /** By client_id alone, for unauthenticated callers; a deleted application is absent. */
@@ -49,11 +34,7 @@ export function listApps(session: Session, account_id: string): Promise<App[]> {
 }
 
 /** Records the first use; later calls change nothing until an admin resets it. */
-export function updateAppUsed(
-  tx: Transaction,
-  app: { account_id: string; id: string },
-  now: Date,
-): void {
+export function updateAppUsed(tx: Transaction, app: RecordKey, now: Date): void {
   tx.write("update apps set used_at = $3 where account_id = $1 and id = $2 and used_at is null", [
     app.account_id,
     app.id,
@@ -86,17 +67,14 @@ export function updateAppGrantRevoked(
 }
 
 /** Applications by account and id, without deleted ones, with the account data needed to send. */
-export function listEndpoints(
-  session: Session,
-  keys: readonly { account_id: string; id: string }[],
-): Promise<Endpoint[]> {
+export function listEndpoints(session: Session, keys: readonly RecordKey[]): Promise<Endpoint[]> {
   return session.query(
     `select apps.*, accounts.webhooks_enabled_at
      from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
      join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
      join accounts on accounts.id = apps.account_id
      where apps.deleted_at is null`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -135,7 +113,7 @@ export function listValidConsents(
      from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, app_id)
      join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
      where g.revoked_at is null`,
-    [consents.map((one) => one.account_id), consents.map((one) => one.app_id)],
+    columnsOf(consents, "account_id", "app_id"),
   );
 }
 
@@ -149,57 +127,24 @@ export async function listConsentingAccounts(session: Session, app_id: string): 
   return rows.map((row) => row.account_id);
 }
 
-export async function lockApps(
-  tx: Session,
-  keys: readonly { account_id: string; id: string }[],
-): Promise<App[]> {
+export async function lockApps(tx: Session, keys: readonly RecordKey[]): Promise<App[]> {
   return tx.query<App>(
     `select apps.* from apps
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
      where apps.deleted_at is null
      order by account_id, id for no key update of apps`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
-/** Writes everything that the owner may change. */
-export function updateApp(tx: Transaction, app: App): void {
-  tx.write(
-    `update apps set name = $3, redirect_uris = $4::text[], client_secret_hash = $5,
-       client_secret_last_four = $6, webhook_url = $7, webhook_secret = $8,
-       webhook_secret_next = $9, webhook_secret_switch_at = $10, webhook_headers = $11,
-       events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
-       failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19,
-       failed_at = $20, failures_in_a_row = $21, webhook_version = webhook_version + 1,
-       deleted_at = $22, used_at = $23
-     where account_id = $1 and id = $2`,
-    [
-      app.account_id,
-      app.id,
-      app.name,
-      app.redirect_uris,
-      app.client_secret_hash,
-      app.client_secret_last_four,
-      app.webhook_url,
-      app.webhook_secret,
-      app.webhook_secret_next,
-      app.webhook_secret_switch_at,
-      app.webhook_headers,
-      app.events,
-      app.is_ordered,
-      app.webhook_state,
-      app.webhook_state_reason,
-      app.failing_since,
-      app.circuit_failures,
-      app.circuit_until,
-      app.updated_at,
-      app.failed_at,
-      app.failures_in_a_row,
-      app.deleted_at,
-      app.used_at,
-    ],
-  );
+/** Writes everything of a locked application, as a new version. */
+export function updateApp(
+  tx: Transaction,
+  { account_id, id, webhooks_enabled_at, webhook_version, ...changes }: Endpoint,
+): void {
+  const version = webhook_version + 1;
+  updateRow(tx, "apps", { account_id, id }, { ...changes, webhook_version: version });
 }
 
 export type EndpointHealth = Health & {
@@ -211,27 +156,13 @@ export type EndpointHealth = Health & {
 
 /** Writes what deliveries have shown, without touching what the owner may change concurrently. */
 export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]): void {
-  if (healths.length === 0) return;
-  tx.write(
-    `update apps set failing_since = t.failing_since, circuit_failures = t.circuit_failures,
-       circuit_until = t.circuit_until, failed_at = t.failed_at,
-       failures_in_a_row = t.failures_in_a_row
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[],
-       $6::timestamptz[], $7::int[], $8::int[])
-       as t (account_id, id, failing_since, circuit_failures, circuit_until, failed_at,
-         failures_in_a_row, webhook_version)
-     where apps.account_id = t.account_id and apps.id = t.id
-       and apps.webhook_version = t.webhook_version`,
-    [
-      healths.map((health) => health.account_id),
-      healths.map((health) => health.id),
-      healths.map((health) => health.failing_since),
-      healths.map((health) => health.circuit_failures),
-      healths.map((health) => health.circuit_until),
-      healths.map((health) => health.failed_at),
-      healths.map((health) => health.failures_in_a_row),
-      healths.map((health) => health.webhook_version),
-    ],
+  updateRows(
+    tx,
+    "apps",
+    "account_id uuid, id uuid, webhook_version int",
+    `failing_since timestamptz, circuit_failures int, circuit_until timestamptz,
+     failed_at timestamptz, failures_in_a_row int`,
+    healths,
   );
 }
 
@@ -254,14 +185,14 @@ export async function updateDisabled(
 /** The versions of these endpoints, without deleted ones. */
 export function listEndpointVersions(
   session: Session,
-  keys: readonly { account_id: string; id: string }[],
+  keys: readonly RecordKey[],
 ): Promise<{ id: string; webhook_version: number }[]> {
   return session.query(
     `select apps.id, apps.webhook_version
      from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
      join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
      where apps.deleted_at is null`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
+import { columnsOf, listRows } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 
@@ -34,7 +35,7 @@ export function findDepositAddresses(
   return session.query<DepositAddress>(
     `select chain, address, account_id, quote_id from deposit_addresses
      where (chain, address) in (select * from unnest($1::text[], $2::text[]))`,
-    [transfers.map((transfer) => transfer.chain), transfers.map((transfer) => transfer.address)],
+    columnsOf(transfers, "chain", "address"),
   );
 }
 
@@ -51,18 +52,8 @@ export function insertCryptoDeposits(
        $12::text[])
      on conflict (account_id, chain, tx_id, log_index) do nothing returning *`,
     [
-      deposits.map((deposit) => deposit.account_id),
-      deposits.map((deposit) => deposit.id),
-      deposits.map((deposit) => deposit.user_id),
-      deposits.map((deposit) => deposit.quote_id),
-      deposits.map((deposit) => deposit.chain),
-      deposits.map((deposit) => deposit.tx_id),
-      deposits.map((deposit) => deposit.log_index),
-      deposits.map((deposit) => deposit.token),
-      deposits.map((deposit) => deposit.amount),
-      deposits.map((deposit) => deposit.mined_at),
-      deposits.map((deposit) => deposit.created_at),
-      deposits.map((deposit) => deposit.sender),
+      ...columnsOf(deposits, "account_id", "id", "user_id", "quote_id", "chain", "tx_id"),
+      ...columnsOf(deposits, "log_index", "token", "amount", "mined_at", "created_at", "sender"),
     ],
   );
 }
@@ -82,10 +73,10 @@ export function listQuoteDeposits(
 }
 
 /** All deposits of a user, newest first. */
-export function listUserDeposits(session: Session, key: UserKey, page: Page): Promise<Deposit[]> {
-  return session.query<Deposit>(
-    `select * from deposits
-     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 order by id desc limit $5`,
-    [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1],
-  );
+export function listUserDeposits(
+  session: Session,
+  { account_id, user_id }: UserKey,
+  page: Page,
+): Promise<Deposit[]> {
+  return listRows(session, "deposits", { account_id, user_id }, page);
 }

@@ -1,6 +1,8 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { columnsOf, insertRows, listRows, lockRow, updateRow } from "../platform/db/rows.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import { sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 
@@ -36,6 +38,12 @@ export type SealedRow<Record extends { address: string }> = Omit<Record, "addres
   address: Buffer;
 };
 
+const ADDRESSES = {
+  refunds: sealedText("refunds", "address"),
+  refund_addresses: sealedText("refund_addresses", "address"),
+};
+type SealedTable = keyof typeof ADDRESSES;
+
 export function hashAddress(index_key: Buffer, chain: string, address: string): Buffer {
   return keyedHash(index_key, "refund address", chain, address);
 }
@@ -45,33 +53,21 @@ export function insertRefundAddresses(
   tx: Transaction,
   addresses: readonly (RefundAddress & { key: Buffer; address_index: Buffer })[],
 ): void {
-  tx.write(
-    `insert into refund_addresses (account_id, id, user_id, chain, address, address_index,
-       created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bytea[], $6::bytea[],
-       $7::timestamptz[])`,
-    [
-      addresses.map((entry) => entry.account_id),
-      addresses.map((entry) => entry.id),
-      addresses.map((entry) => entry.user_id),
-      addresses.map((entry) => entry.chain),
-      addresses.map((entry) => sealAddress("refund_addresses", entry, entry.key)),
-      addresses.map((entry) => entry.address_index),
-      addresses.map((entry) => entry.created_at),
-    ],
+  insertRows(
+    tx,
+    "refund_addresses",
+    `account_id uuid, id uuid, user_id uuid, chain text, address bytea, address_index bytea,
+     created_at timestamptz`,
+    addresses.map((entry) => sealAddress("refund_addresses", entry)),
   );
 }
 
 export function listRefundAddresses(
   session: Session,
-  key: UserKey,
+  { account_id, user_id }: UserKey,
   page: Page,
 ): Promise<SealedRow<RefundAddress>[]> {
-  return session.query(
-    `select * from refund_addresses
-     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 order by id desc limit $5`,
-    [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1],
-  );
+  return listRows(session, "refund_addresses", { account_id, user_id }, page);
 }
 
 /** Which of these addresses are registered, by `registeredKey`. */
@@ -82,11 +78,7 @@ export async function findRegistered(
   const rows = await session.query<SealedRow<RefundAddress> & { address_index: Buffer }>(
     `select * from refund_addresses where account_id = any($1::uuid[])
        and user_id = any($2::uuid[]) and address_index = any($3::bytea[])`,
-    [
-      wanted.map((entry) => entry.account_id),
-      wanted.map((entry) => entry.user_id),
-      wanted.map((entry) => entry.address_index),
-    ],
+    columnsOf(wanted, "account_id", "user_id", "address_index"),
   );
   return new Map(rows.map((row) => [registeredKey(row, row.address_index), row]));
 }
@@ -124,14 +116,7 @@ export async function listFromAddresses(
          and r.status <> 'failed'))::text as left_over
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
        as t (account_id, user_id, token, chain, address, address_index)`,
-    [
-      wanted.map((entry) => entry.account_id),
-      wanted.map((entry) => entry.user_id),
-      wanted.map((entry) => entry.token),
-      wanted.map((entry) => entry.chain),
-      wanted.map((entry) => entry.address),
-      wanted.map((entry) => entry.address_index),
-    ],
+    columnsOf(wanted, "account_id", "user_id", "token", "chain", "address", "address_index"),
   );
   return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
 }
@@ -144,49 +129,23 @@ export function insertRefunds(
   tx: Transaction,
   refunds: readonly (Refund & { key: Buffer; address_index: Buffer })[],
 ): void {
-  tx.write(
-    `insert into refunds (account_id, id, user_id, token, chain, amount, network_fee, address,
-       address_index, status, created_at, updated_at)
-     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[],
-       $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[], $10::text[], $11::timestamptz[])
-       as t (account_id, id, user_id, token, chain, amount, network_fee, address, address_index,
-         status, created_at)`,
-    [
-      refunds.map((refund) => refund.account_id),
-      refunds.map((refund) => refund.id),
-      refunds.map((refund) => refund.user_id),
-      refunds.map((refund) => refund.token),
-      refunds.map((refund) => refund.chain),
-      refunds.map((refund) => refund.amount),
-      refunds.map((refund) => refund.network_fee),
-      refunds.map((refund) => sealAddress("refunds", refund, refund.key)),
-      refunds.map((refund) => refund.address_index),
-      refunds.map((refund) => refund.status),
-      refunds.map((refund) => refund.created_at),
-    ],
+  insertRows(
+    tx,
+    "refunds",
+    `account_id uuid, id uuid, user_id uuid, token text, chain text, amount bigint,
+     network_fee bigint, address bytea, address_index bytea, status text, created_at timestamptz,
+     updated_at timestamptz`,
+    refunds.map((refund) => sealAddress("refunds", refund)),
   );
 }
 
 export function listRefunds(
   session: Session,
-  key: UserKey,
+  { account_id, user_id }: UserKey,
   status: RefundStatus | undefined,
   page: Page,
 ): Promise<SealedRow<Refund>[]> {
-  return session.query(
-    `select * from refunds
-     where account_id = $1 and user_id = $2 and id < $3 and id >= $4
-       ${status ? "and status = $6" : ""}
-     order by id desc limit $5`,
-    [
-      key.account_id,
-      key.user_id,
-      page.below_id,
-      page.from_id,
-      page.limit + 1,
-      ...(status ? [status] : []),
-    ],
-  );
+  return listRows(session, "refunds", { account_id, user_id, status }, page);
 }
 
 /** Whether this user has an unfinished refund. */
@@ -199,46 +158,34 @@ export async function existsOpenRefund(session: Session, key: UserKey): Promise<
   return rows.length > 0;
 }
 
-export async function lockRefund(
+export function lockRefund(
   tx: Session,
   account_id: string,
   id: string,
 ): Promise<SealedRow<Refund> | undefined> {
-  const [row] = await tx.query<SealedRow<Refund>>(
-    "select * from refunds where account_id = $1 and id = $2 for no key update",
-    [account_id, id],
-  );
-  return row;
+  return lockRow(tx, "refunds", { account_id, id });
 }
 
 export function updateRefund(
   tx: Transaction,
   refund: Pick<Refund, "account_id" | "id" | "status" | "tx_id" | "updated_at">,
 ): void {
-  tx.write(
-    `update refunds set status = $3, tx_id = $4, updated_at = $5
-     where account_id = $1 and id = $2`,
-    [refund.account_id, refund.id, refund.status, refund.tx_id, refund.updated_at],
-  );
+  const { account_id, id, status, tx_id, updated_at } = refund;
+  updateRow(tx, "refunds", { account_id, id }, { status, tx_id, updated_at });
 }
 
 /** Decrypts the address of a row of either table. */
 export function openAddress(
-  table: "refunds" | "refund_addresses",
+  table: SealedTable,
   row: { account_id: string; id: string; address: Buffer },
   key: Buffer,
 ): string {
-  return open(key, addressPlace(table, row), row.address).toString();
+  return ADDRESSES[table].open(key, row, row.address);
 }
 
-function sealAddress(
-  table: "refunds" | "refund_addresses",
-  row: { account_id: string; id: string; address: string },
-  key: Buffer,
-): Buffer {
-  return seal(key, 1, addressPlace(table, row), Buffer.from(row.address));
-}
-
-function addressPlace(table: string, row: { account_id: string; id: string }): Place {
-  return { account_id: row.account_id, table, column: "address", record_id: row.id };
+function sealAddress<Row extends { account_id: string; id: string; address: string; key: Buffer }>(
+  table: SealedTable,
+  row: Row,
+): SealedRow<Row> {
+  return { ...row, address: ADDRESSES[table].seal(row.key, row, row.address) };
 }

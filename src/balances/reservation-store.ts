@@ -1,4 +1,5 @@
 import type { Session } from "../platform/db/database.ts";
+import { columnsOf } from "../platform/db/rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 export type Reservation = {
@@ -24,6 +25,6 @@ export function listReservations(
        where account_id = q.account_id and quote_id = q.id and status = 'failed') o
      where q.account_id = any($1::uuid[]) and q.user_id = any($2::uuid[])
        and q.executed_at is not null and q.funded_at is null and q.closed_at is null`,
-    [users.map((user) => user.account_id), users.map((user) => user.user_id)],
+    columnsOf(users, "account_id", "user_id"),
   );
 }

@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
+import { columnsOf, findRow, insertRows } from "../platform/db/rows.ts";
 
 /** Why no user is credited with a transfer. */
 export type SetAsideReason = "not_creditable" | "erased_user";
@@ -44,11 +44,7 @@ export async function findSetAside(
   const rows = await session.query<Pick<Transfer, "chain" | "tx_id" | "log_index">>(
     `select chain, tx_id, log_index from set_aside_transfers
      where (chain, tx_id, log_index) in (select * from unnest($1::text[], $2::text[], $3::int[]))`,
-    [
-      transfers.map((transfer) => transfer.chain),
-      transfers.map((transfer) => transfer.tx_id),
-      transfers.map((transfer) => transfer.log_index),
-    ],
+    columnsOf(transfers, "chain", "tx_id", "log_index"),
   );
   return new Set(rows.map(transferKey));
 }
@@ -57,14 +53,10 @@ export function transferKey(of: Pick<Transfer, "chain" | "tx_id" | "log_index">)
   return `${of.chain} ${of.tx_id} ${of.log_index}`;
 }
 
-export async function findSetAsideTransfer(
+export function findSetAsideTransfer(
   session: Session,
   account_id: string,
   id: string,
 ): Promise<SetAsideTransfer | undefined> {
-  const [row] = await session.query<SetAsideTransfer>(
-    "select * from set_aside_transfers where account_id = $1 and id = $2",
-    [account_id, id],
-  );
-  return row;
+  return findRow(session, "set_aside_transfers", { account_id, id });
 }

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
+import { insertRows } from "../platform/db/rows.ts";
 
 export type EventRow = {
   account_id: string;

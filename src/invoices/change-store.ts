@@ -1,8 +1,10 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { insertRows } from "../platform/db/rows.ts";
+import { sealedText } from "../platform/encryption/sealed-column.ts";
 import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
-import { type InvoiceKey, inputPlace, sealJson } from "./store.ts";
+import { CHANGE_INPUT, type InvoiceKey } from "./store.ts";
+
+const OTHER_BODY = sealedText("invoice_changes", "other_body");
 
 /** A change with the invoice as it was after it. */
 type RecordedChange = KeyedInvoice & {
@@ -13,18 +15,18 @@ type RecordedChange = KeyedInvoice & {
 };
 
 export function insertChanges(tx: Transaction, changes: readonly RecordedChange[]): void {
-  const rows = changes.map(({ invoice, change, key, change_key, other_body }) => ({
-    ...change,
-    account_id: invoice.account_id,
-    invoice_id: invoice.id,
-    input: change.input && sealJson(key, inputPlace(invoice.account_id, change.id), change.input),
-    change_key,
-    facts: digestFacts(invoice),
-    other_body:
-      other_body === null
-        ? null
-        : seal(key, 1, bodyPlace(invoice.account_id, change.id), Buffer.from(other_body)),
-  }));
+  const rows = changes.map(({ invoice, change, key, change_key, other_body }) => {
+    const record = { account_id: invoice.account_id, id: change.id };
+    return {
+      ...change,
+      ...record,
+      invoice_id: invoice.id,
+      input: change.input && CHANGE_INPUT.seal(key, record, change.input),
+      change_key,
+      facts: digestFacts(invoice),
+      other_body: other_body === null ? null : OTHER_BODY.seal(key, record, other_body),
+    };
+  });
   insertRows(
     tx,
     "invoice_changes",
@@ -69,11 +71,11 @@ export async function listUnsynced(
      order by sequence`,
     [invoice.account_id, invoice.id, after_sequence, invoice.sequence],
   );
-  const placeOf = (id: string) => bodyPlace(invoice.account_id, id);
-  return rows.map(({ other_body, ...change }) => ({
-    ...change,
-    body: other_body && open(account_key, placeOf(change.id), other_body).toString(),
-  }));
+  const { account_id } = invoice;
+  return rows.map(({ other_body, ...change }) => {
+    const record = { account_id, id: change.id };
+    return { ...change, body: other_body && OTHER_BODY.open(account_key, record, other_body) };
+  });
 }
 
 export function insertRequestIds(
@@ -112,8 +114,4 @@ export async function findLink(
     [token_hash],
   );
   return row;
-}
-
-function bodyPlace(account_id: string, change_id: string): Place {
-  return { account_id, table: "invoice_changes", column: "other_body", record_id: change_id };
 }

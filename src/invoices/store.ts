@@ -1,12 +1,18 @@
-import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import {
+  columnsOf,
+  findRows,
+  insertRows,
+  lockRows,
+  type RecordKey,
+  updateRows,
+} from "../platform/db/rows.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Invoice, InvoiceChange, KeyedInvoice } from "./model.ts";
 
 /** The key of an invoice: its owner's account and its id. */
-export type InvoiceKey = { account_id: string; id: string };
+export type InvoiceKey = RecordKey;
 
 export type InvoiceRow = Omit<Invoice, "document" | "payment" | "tracked"> & {
   document: Buffer;
@@ -19,26 +25,19 @@ type ChangeRow = Omit<InvoiceChange, "input"> & {
   input: Buffer | null;
 };
 
+const DOCUMENT = sealedJson<Invoice["document"]>("invoices", "document");
+const PAYMENT = sealedJson<Invoice["payment"]>("invoices", "payment");
+const TRACKED = sealedJson<Invoice["tracked"]>("invoices", "tracked");
+export const CHANGE_INPUT = sealedJson<InvoiceChange["input"]>("invoice_changes", "input");
+
 /** Invoices without a lock; absent ones are left out. */
 export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceRow[]> {
-  if (keys.length === 0) return Promise.resolve([]);
-  return session.query<InvoiceRow>(
-    `select invoices.* from invoices
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
 }
 
 /** Locks invoices in key order; absent ones are left out. */
 export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<InvoiceRow[]> {
-  return tx.query<InvoiceRow>(
-    `select invoices.* from invoices
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     order by account_id, id for no key update of invoices`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return lockRows(tx, "invoices", keys);
 }
 
 /** Decrypts the rows and loads their history, which cannot grow while they are locked. */
@@ -78,20 +77,17 @@ function listChanges(session: Session, keys: readonly InvoiceKey[]): Promise<Cha
 }
 
 function toInvoice(row: InvoiceRow, key: Buffer): Invoice {
-  const read = (column: string, sealed: Buffer) =>
-    JSON.parse(open(key, place(row, column), sealed).toString());
   return {
     ...row,
-    document: read("document", row.document),
-    payment: row.payment && read("payment", row.payment),
-    tracked: row.tracked ? read("tracked", row.tracked) : [],
+    document: DOCUMENT.open(key, row, row.document),
+    payment: row.payment && PAYMENT.open(key, row, row.payment),
+    tracked: row.tracked ? TRACKED.open(key, row, row.tracked) : [],
   };
 }
 
 function toChange(row: ChangeRow, key: Buffer): InvoiceChange {
-  const { account_id, invoice_id, input, ...change } = row;
-  const opened = input && open(key, inputPlace(account_id, change.id), input).toString();
-  return { ...change, input: opened === null ? null : JSON.parse(opened) };
+  const { account_id, invoice_id, ...change } = row;
+  return { ...change, input: row.input && CHANGE_INPUT.open(key, row, row.input) };
 }
 
 export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
@@ -109,34 +105,24 @@ export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
 
 /** Writes every mutable column of locked invoices. */
 export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
-  const rows = entries.map(toRow);
-  tx.write(
-    `update invoices set status = t.status, request_id = t.request_id,
-       shared_with = t.shared_with, shared_from = t.shared_from, was_accepted = t.was_accepted,
-       payment = t.payment, offramp_id = t.offramp_id, next_occurrence_at = t.next_occurrence_at,
-       occurrences = t.occurrences, sequence = t.sequence, updated_at = t.updated_at,
-       document = t.document, tracked = t.tracked
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::int[],
-       $7::boolean[], $8::bytea[], $9::uuid[], $10::timestamptz[], $11::int[], $12::int[],
-       $13::timestamptz[], $14::bytea[], $15::bytea[])
-       as t (account_id, id, status, request_id, shared_with, shared_from, was_accepted, payment,
-         offramp_id, next_occurrence_at, occurrences, sequence, updated_at, document, tracked)
-     where invoices.account_id = t.account_id and invoices.id = t.id`,
-    [
-      ...columnsOf(rows, "account_id", "id", "status", "request_id", "shared_with", "shared_from"),
-      ...columnsOf(rows, "was_accepted", "payment", "offramp_id", "next_occurrence_at"),
-      ...columnsOf(rows, "occurrences", "sequence", "updated_at", "document", "tracked"),
-    ],
+  updateRows(
+    tx,
+    "invoices",
+    "account_id uuid, id uuid",
+    `status text, request_id text, shared_with uuid, shared_from int, was_accepted boolean,
+     payment bytea, offramp_id uuid, next_occurrence_at timestamptz, occurrences int,
+     sequence int, updated_at timestamptz, document bytea, tracked bytea`,
+    entries.map(toRow),
   );
 }
 
 function toRow({ invoice, key }: KeyedInvoice): InvoiceRow {
-  const write = (column: string, value: unknown) => sealJson(key, place(invoice, column), value);
+  const { document, payment, tracked } = invoice;
   return {
     ...invoice,
-    document: write("document", invoice.document),
-    payment: invoice.payment && write("payment", invoice.payment),
-    tracked: invoice.tracked.length > 0 ? write("tracked", invoice.tracked) : null,
+    document: DOCUMENT.seal(key, invoice, document),
+    payment: payment && PAYMENT.seal(key, invoice, payment),
+    tracked: tracked.length > 0 ? TRACKED.seal(key, invoice, tracked) : null,
   };
 }
 
@@ -170,16 +156,4 @@ export function listUnshared(
      order by id limit $4`,
     [which.account_id, which.party_index, which.above_id, limit],
   );
-}
-
-export function sealJson(key: Buffer, at: Place, value: unknown): Buffer {
-  return seal(key, 1, at, Buffer.from(JSON.stringify(value)));
-}
-
-function place({ account_id, id }: InvoiceKey, column: string): Place {
-  return { account_id, table: "invoices", column, record_id: id };
-}
-
-export function inputPlace(account_id: string, change_id: string): Place {
-  return { account_id, table: "invoice_changes", column: "input", record_id: change_id };
 }

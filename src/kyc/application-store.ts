@@ -1,7 +1,7 @@
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { findRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../users/store.ts";
 import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
@@ -38,7 +38,8 @@ export type KycFile = {
 
 type ApplicationRow = Omit<KycApplication, "submitted"> & { content: Buffer | null };
 
-const KEY_VERSION = 1;
+const DRAFT = sealedJson<KycDraft>("kyc_drafts", "content");
+const SUBMITTED = sealedJson<KycApplication["submitted"]>("kyc_applications", "content");
 
 export async function findKycDraft(
   session: Session,
@@ -49,7 +50,7 @@ export async function findKycDraft(
     "select content from kyc_drafts where account_id = $1 and user_id = $2",
     [key.account_id, key.user_id],
   );
-  return row ? JSON.parse(open(subject_key, draftPlace(key), row.content).toString()) : {};
+  return row ? DRAFT.open(subject_key, draftKey(key), row.content) : {};
 }
 
 export function updateKycDraft(
@@ -59,7 +60,7 @@ export function updateKycDraft(
   subject_key: Buffer,
   now: Date,
 ): void {
-  const content = seal(subject_key, KEY_VERSION, draftPlace(key), toBytes(draft));
+  const content = DRAFT.seal(subject_key, draftKey(key), draft);
   tx.write(
     `insert into kyc_drafts (account_id, user_id, content, updated_at) values ($1, $2, $3, $4)
      on conflict (account_id, user_id)
@@ -83,7 +84,7 @@ export function insertApplication(
   subject_key: Buffer,
 ): void {
   const { account_id, id, user_id, submitted_at, submitted } = application;
-  const content = seal(subject_key, KEY_VERSION, applicationPlace(application), toBytes(submitted));
+  const content = SUBMITTED.seal(subject_key, application, submitted);
   tx.write(
     `insert into kyc_applications (account_id, id, user_id, content, submitted_at)
      values ($1, $2, $3, $4, $5)`,
@@ -190,16 +191,12 @@ export function listKycFiles(
   );
 }
 
-export async function findKycFile(
+export function findKycFile(
   session: Session,
   { account_id, user_id }: UserKey,
   id: string,
 ): Promise<KycFile | undefined> {
-  const [row] = await session.query<KycFile>(
-    "select * from kyc_files where account_id = $1 and user_id = $2 and id = $3",
-    [account_id, user_id, id],
-  );
-  return row;
+  return findRow(session, "kyc_files", { account_id, user_id, id });
 }
 
 /** The versions in the file store that a record still refers to. */
@@ -261,21 +258,11 @@ export async function insertResult(
   return rows.length > 0;
 }
 
-function toApplication(row: ApplicationRow, subject_key: Buffer): KycApplication {
-  const { content, ...rest } = row;
-  if (content === null) return { ...rest, submitted: null };
-  const text = open(subject_key, applicationPlace(row), content).toString();
-  return { ...rest, submitted: JSON.parse(text) };
+function toApplication({ content, ...row }: ApplicationRow, subject_key: Buffer): KycApplication {
+  return { ...row, submitted: content && SUBMITTED.open(subject_key, row, content) };
 }
 
-function toBytes(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
-}
-
-function draftPlace({ account_id, user_id }: UserKey): Place {
-  return { account_id, table: "kyc_drafts", column: "content", record_id: user_id };
-}
-
-function applicationPlace({ account_id, id }: { account_id: string; id: string }): Place {
-  return { account_id, table: "kyc_applications", column: "content", record_id: id };
+/** A user has one draft, which has no id of its own. */
+function draftKey({ account_id, user_id }: UserKey): RecordKey {
+  return { account_id, id: user_id };
 }

@@ -1,5 +1,13 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
+import {
+  columnsOf,
+  deleteRow,
+  findRow,
+  insertRow,
+  insertRows,
+  lockRow,
+  updateRow,
+} from "../platform/db/rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 type EndReason = "replaced" | "expired";
@@ -31,15 +39,11 @@ export type KycVisit = {
 /** The session of a token; `visit_id` is null for the link itself. */
 type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
 
-export async function findKycToken(
+export function findKycToken(
   session: Session,
   token_hash: Buffer,
 ): Promise<FoundToken | undefined> {
-  const [row] = await session.query<FoundToken>(
-    "select account_id, session_id, visit_id from kyc_tokens where token_hash = $1",
-    [token_hash],
-  );
-  return row;
+  return findRow(session, "kyc_tokens", { token_hash });
 }
 
 export function insertTokens(
@@ -50,28 +54,20 @@ export function insertTokens(
   insertRows(tx, "kyc_tokens", columns, tokens);
 }
 
-export async function findKycSession(
+export function findKycSession(
   session: Session,
   account_id: string,
   id: string,
 ): Promise<KycSession | undefined> {
-  const [row] = await session.query<KycSession>(
-    "select * from kyc_sessions where account_id = $1 and id = $2",
-    [account_id, id],
-  );
-  return row;
+  return findRow(session, "kyc_sessions", { account_id, id });
 }
 
-export async function lockKycSession(
+export function lockKycSession(
   tx: Session,
   account_id: string,
   id: string,
 ): Promise<KycSession | undefined> {
-  const [row] = await tx.query<KycSession>(
-    "select * from kyc_sessions where account_id = $1 and id = $2 for no key update",
-    [account_id, id],
-  );
-  return row;
+  return lockRow(tx, "kyc_sessions", { account_id, id });
 }
 
 /** The sessions of these users that have not ended. */
@@ -84,7 +80,7 @@ export function listOpenSessions(
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
        using (account_id, user_id)
      where ended_at is null order by account_id, id`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
+    columnsOf(keys, "account_id", "user_id"),
   );
 }
 
@@ -121,44 +117,32 @@ export function updateSessionsReadOnly(tx: Transaction, key: UserKey, now: Date)
   );
 }
 
-export function updateWrongBirthDates(tx: Transaction, row: KycSession): void {
-  tx.write("update kyc_sessions set wrong_birth_dates = $3 where account_id = $1 and id = $2", [
-    row.account_id,
-    row.id,
-    row.wrong_birth_dates,
-  ]);
+export function updateWrongBirthDates(
+  tx: Transaction,
+  { account_id, id, wrong_birth_dates }: KycSession,
+): void {
+  updateRow(tx, "kyc_sessions", { account_id, id }, { wrong_birth_dates });
 }
 
 /** Deletes the session with its visits and tokens: the link becomes unknown. */
 export function deleteKycSession(tx: Transaction, account_id: string, id: string): void {
-  tx.write("delete from kyc_sessions where account_id = $1 and id = $2", [account_id, id]);
+  deleteRow(tx, "kyc_sessions", { account_id, id });
 }
 
-export function deleteKycSessionsOf(tx: Transaction, key: UserKey): void {
-  tx.write("delete from kyc_sessions where account_id = $1 and user_id = $2", [
-    key.account_id,
-    key.user_id,
-  ]);
+export function deleteKycSessionsOf(tx: Transaction, { account_id, user_id }: UserKey): void {
+  deleteRow(tx, "kyc_sessions", { account_id, user_id });
 }
 
 export function insertVisit(tx: Transaction, visit: KycVisit): void {
-  tx.write(
-    `insert into kyc_visits (account_id, id, session_id, confirmed_at, created_at)
-     values ($1, $2, $3, $4, $5)`,
-    [visit.account_id, visit.id, visit.session_id, visit.confirmed_at, visit.created_at],
-  );
+  insertRow(tx, "kyc_visits", visit);
 }
 
-export async function findVisit(
+export function findVisit(
   session: Session,
   account_id: string,
   id: string,
 ): Promise<KycVisit | undefined> {
-  const [row] = await session.query<KycVisit>(
-    "select * from kyc_visits where account_id = $1 and id = $2",
-    [account_id, id],
-  );
-  return row;
+  return findRow(session, "kyc_visits", { account_id, id });
 }
 
 export async function findVisitCount(
@@ -174,10 +158,10 @@ export async function findVisitCount(
   return row?.count ?? 0;
 }
 
-export function updateVisitConfirmed(tx: Transaction, visit: KycVisit, now: Date): void {
-  tx.write("update kyc_visits set confirmed_at = $3 where account_id = $1 and id = $2", [
-    visit.account_id,
-    visit.id,
-    now,
-  ]);
+export function updateVisitConfirmed(
+  tx: Transaction,
+  { account_id, id }: KycVisit,
+  confirmed_at: Date,
+): void {
+  updateRow(tx, "kyc_visits", { account_id, id }, { confirmed_at });
 }

@@ -1,5 +1,6 @@
 import { CHAINS } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf, insertRows } from "../platform/db/rows.ts";
 import { type Entry, type EntryLine, naturalAmount, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
@@ -21,7 +22,7 @@ export async function findBalances(
     `select account_id, ledger_account, currency, b.balance from ledger_balances b
      join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
        using (account_id, ledger_account, currency)`,
-    columnsOf(keys),
+    columnsOf(keys, "account_id", "ledger_account", "currency"),
   );
   const balances = new Map(rows.map((row) => [textOf(row), row.balance]));
   return { get: (key) => balances.get(textOf(key)) ?? 0n };
@@ -136,36 +137,17 @@ export async function findEntryCount(session: Session, account_id: string): Prom
 }
 
 export function insertEntries(tx: Transaction, entries: readonly Entry[]): void {
-  tx.write(
-    `insert into ledger_entries (account_id, id, key, kind, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
-    [
-      entries.map((entry) => entry.account_id),
-      entries.map((entry) => entry.id),
-      entries.map((entry) => entry.key),
-      entries.map((entry) => entry.kind),
-      entries.map((entry) => entry.created_at),
-    ],
-  );
+  const columns = "account_id uuid, id uuid, key text, kind text, created_at timestamptz";
+  insertRows(tx, "ledger_entries", columns, entries);
 }
 
 export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
   const rows = entries.flatMap(({ account_id, id, lines }) =>
     lines.map((line, index) => ({ account_id, entry_id: id, number: index + 1, ...line })),
   );
-  tx.write(
-    `insert into ledger_lines (account_id, entry_id, number, ledger_account, currency, amount)
-     select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[],
-       $6::bigint[])`,
-    [
-      rows.map((row) => row.account_id),
-      rows.map((row) => row.entry_id),
-      rows.map((row) => row.number),
-      rows.map((row) => row.ledger_account),
-      rows.map((row) => row.currency),
-      rows.map((row) => row.amount),
-    ],
-  );
+  const columns = `account_id uuid, entry_id uuid, number smallint, ledger_account text,
+    currency text, amount bigint`;
+  insertRows(tx, "ledger_lines", columns, rows);
 }
 
 /**
@@ -174,12 +156,9 @@ export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
  * refused.
  */
 export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
-  tx.write(
-    `insert into ledger_balances (account_id, ledger_account, currency, balance)
-     select *, 0 from unnest($1::uuid[], $2::text[], $3::text[])
-     on conflict do nothing`,
-    columnsOf(keys),
-  );
+  const columns = "account_id uuid, ledger_account text, currency text, balance bigint";
+  const rows = keys.map((key) => ({ ...key, balance: 0n }));
+  insertRows(tx, "ledger_balances", columns, rows, "on conflict do nothing");
 }
 
 /**
@@ -192,7 +171,7 @@ export function lockBalances(tx: Transaction, keys: readonly LedgerAccountKey[])
      join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
        using (account_id, ledger_account, currency)
      order by account_id, ledger_account, currency for update of b`,
-    columnsOf(keys),
+    columnsOf(keys, "account_id", "ledger_account", "currency"),
   );
 }
 
@@ -204,16 +183,8 @@ export function updateBalances(tx: Transaction, changes: readonly BalanceChange[
      where ledger_balances.account_id = t.account_id
        and ledger_balances.ledger_account = t.ledger_account
        and ledger_balances.currency = t.currency`,
-    [...columnsOf(changes), changes.map((row) => row.change)],
+    columnsOf(changes, "account_id", "ledger_account", "currency", "change"),
   );
-}
-
-function columnsOf(keys: readonly LedgerAccountKey[]): [string[], string[], string[]] {
-  return [
-    keys.map((key) => key.account_id),
-    keys.map((key) => key.ledger_account),
-    keys.map((key) => key.currency),
-  ];
 }
 
 function textOf(key: LedgerAccountKey): string {

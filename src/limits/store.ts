@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf, deleteRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import { EVERY, type LimitRule } from "./model.ts";
 
@@ -17,34 +18,23 @@ export function listAllRules(session: Session): Promise<LimitRule[]> {
 }
 
 export function upsertRule(tx: Transaction, rule: LimitRule, now: Date): void {
-  tx.write(
-    `insert into limit_rules (account_id, user_id, scope, time_window, amount_max, count_max,
-       created_at)
-     values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (account_id, user_id, scope, time_window) do update
+  insertRows(
+    tx,
+    "limit_rules",
+    `account_id uuid, user_id uuid, scope text, time_window text, amount_max bigint,
+     count_max int, created_at timestamptz`,
+    [{ ...rule, created_at: now }],
+    `on conflict (account_id, user_id, scope, time_window) do update
        set amount_max = excluded.amount_max, count_max = excluded.count_max,
          created_at = excluded.created_at`,
-    [
-      rule.account_id,
-      rule.user_id,
-      rule.scope,
-      rule.time_window,
-      rule.amount_max,
-      rule.count_max,
-      now,
-    ],
   );
 }
 
 export function deleteRule(
   tx: Transaction,
-  rule: Pick<LimitRule, "account_id" | "user_id" | "scope" | "time_window">,
+  { account_id, user_id, scope, time_window }: Omit<LimitRule, "amount_max" | "count_max">,
 ): void {
-  tx.write(
-    `delete from limit_rules
-     where account_id = $1 and user_id = $2 and scope = $3 and time_window = $4`,
-    [rule.account_id, rule.user_id, rule.scope, rule.time_window],
-  );
+  deleteRow(tx, "limit_rules", { account_id, user_id, scope, time_window });
 }
 
 /** What counts, in millionths of a token. */
@@ -99,7 +89,7 @@ type QuotePart = {
 /** What these quotes would pay to each bank account. */
 export function listQuoteParts(
   session: Session,
-  quotes: readonly { account_id: string; id: string }[],
+  quotes: readonly RecordKey[],
 ): Promise<QuotePart[]> {
   return session.query<QuotePart>(
     `select o.account_id, o.quote_id, coalesce(d.payee_index, uuid_send(d.id)) as payee,
@@ -110,7 +100,7 @@ export function listQuoteParts(
        and o.status <> 'failed'
      join payment_details d on d.account_id = o.account_id and d.id = o.payment_detail_id
      group by o.account_id, o.quote_id, coalesce(d.payee_index, uuid_send(d.id))`,
-    [quotes.map((quote) => quote.account_id), quotes.map((quote) => quote.id)],
+    columnsOf(quotes, "account_id", "id"),
   );
 }
 
@@ -131,12 +121,12 @@ export function listOpenQuotes(
 /** The bank account behind each payment detail. */
 export async function findPayees(
   session: Session,
-  details: readonly { account_id: string; id: string }[],
+  details: readonly RecordKey[],
 ): Promise<Map<string, Buffer>> {
   const rows = await session.query<{ id: string; payee: Buffer }>(
     `select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
      where account_id = any($1::uuid[]) and id = any($2::uuid[])`,
-    [details.map((detail) => detail.account_id), details.map((detail) => detail.id)],
+    columnsOf(details, "account_id", "id"),
   );
   return new Map(rows.map((row) => [row.id, row.payee]));
 }

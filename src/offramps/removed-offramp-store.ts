@@ -1,20 +1,17 @@
 import type { Transaction } from "../platform/db/database.ts";
+import { columnsOf, insertRows } from "../platform/db/rows.ts";
 import type { Offramp } from "./model.ts";
 
 /** Deletes offramps for which no money has moved, and keeps a record that they existed. */
 export function deleteOfframps(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
-  const keys = [offramps.map(({ account_id }) => account_id), offramps.map(({ id }) => id)];
-  tx.write(
-    `insert into removed_offramps (account_id, id, user_id, quote_id, sequence, removed_at)
-     select *, $6 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int[])`,
-    [
-      ...keys,
-      offramps.map(({ user_id }) => user_id),
-      offramps.map(({ quote_id }) => quote_id),
-      offramps.map(({ sequence }) => sequence),
-      now,
-    ],
+  insertRows(
+    tx,
+    "removed_offramps",
+    `account_id uuid, id uuid, user_id uuid, quote_id uuid, sequence int,
+     removed_at timestamptz`,
+    offramps.map((offramp) => ({ ...offramp, removed_at: now })),
   );
+  const keys = columnsOf(offramps, "account_id", "id");
   tx.write(
     `delete from rejected_documents where (account_id, offramp_id) in (
        select * from unnest($1::uuid[], $2::uuid[]))`,

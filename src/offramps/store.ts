@@ -1,7 +1,16 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import {
+  findRow,
+  findRows,
+  insertRows,
+  listRows,
+  lockRows,
+  type RecordKey,
+  updateRow,
+  updateRows,
+} from "../platform/db/rows.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
@@ -10,19 +19,17 @@ import { BEFORE_PAYOUT, type Offramp, type OfframpStatus } from "./model.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
+const SEALED = sealedJson<Offramp["details"]>("offramps", "details");
+
 /** An offramp with the key that encrypts its personal data. */
 export type KeyedOfframp = { offramp: Offramp; key: Buffer };
 
-export async function findOfframp(
+export function findOfframp(
   session: Session,
-  key: UserKey,
+  { account_id, user_id }: UserKey,
   id: string,
 ): Promise<OfframpRow | undefined> {
-  const [row] = await session.query<OfframpRow>(
-    "select * from offramps where account_id = $1 and user_id = $2 and id = $3",
-    [key.account_id, key.user_id, id],
-  );
-  return row;
+  return findRow(session, "offramps", { account_id, user_id, id });
 }
 
 type OfframpFilter = { user_id?: string; status?: OfframpStatus; quote_id?: string };
@@ -33,16 +40,7 @@ export function listOfframps(
   filter: OfframpFilter,
   page: Page,
 ): Promise<OfframpRow[]> {
-  const values: unknown[] = [account_id, page.below_id, page.from_id, page.limit + 1];
-  const conditions = Object.entries(filter)
-    .filter(([, value]) => value !== undefined)
-    .map(([column, value]) => `and ${column} = $${values.push(value)}`);
-  return session.query<OfframpRow>(
-    `select * from offramps
-     where account_id = $1 and id < $2 and id >= $3 ${conditions.join(" ")}
-     order by id desc limit $4`,
-    values,
-  );
+  return listRows(session, "offramps", { account_id, ...filter }, page);
 }
 
 /** The offramps of a quote, in the order in which they were added. */
@@ -72,28 +70,13 @@ export function listQuoteRates(
 }
 
 /** Offramps by id, without a lock; absent ones are left out. */
-export function findOfframps(
-  session: Session,
-  keys: readonly { account_id: string; id: string }[],
-): Promise<OfframpRow[]> {
-  return session.query<OfframpRow>(
-    "select * from offramps where account_id = any($1::uuid[]) and id = any($2::uuid[])",
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
-  );
+export function findOfframps(session: Session, keys: readonly RecordKey[]): Promise<OfframpRow[]> {
+  return findRows(session, "offramps", keys);
 }
 
 /** Locks offramps in key order; absent ones are left out. */
-export function lockOfframps(
-  tx: Session,
-  keys: readonly { account_id: string; id: string }[],
-): Promise<OfframpRow[]> {
-  return tx.query<OfframpRow>(
-    `select offramps.* from offramps
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     order by account_id, id for no key update of offramps`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
-  );
+export function lockOfframps(tx: Session, keys: readonly RecordKey[]): Promise<OfframpRow[]> {
+  return lockRows(tx, "offramps", keys);
 }
 
 /** All created at the same time, `now`. */
@@ -115,59 +98,17 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
 
 /** Writes every mutable column of locked offramps. */
 export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOfframp[]): void {
-  tx.write(
-    `update offramps set payment_detail_id = t.payment_detail_id, status = t.status,
-       status_message = t.status_message, document_status = t.document_status,
-       document_source = t.document_source, document_file = t.document_file,
-       document_hash = t.document_hash, document_type = t.document_type,
-       document_version = t.document_version, funded_at = t.funded_at, attempt = t.attempt,
-       sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id,
-       given_back = t.given_back, refund_rate = t.refund_rate,
-       rate_until = t.rate_until, rate_paused_at = t.rate_paused_at,
-       payout_reference = t.payout_reference, details = t.details
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
-       $7::text[], $8::text[], $9::bytea[], $10::text[], $11::int[], $12::timestamptz[],
-       $13::int[], $14::int[], $15::timestamptz[], $16::uuid[], $17::bigint[], $18::numeric[],
-       $19::timestamptz[], $20::timestamptz[], $21::jsonb[], $22::bytea[])
-       as t (account_id, id, payment_detail_id, status, status_message, document_status,
-         document_source, document_file, document_hash, document_type, document_version,
-         funded_at, attempt, sequence, updated_at, document_id, given_back, refund_rate,
-         rate_until, rate_paused_at, payout_reference, details)
-     where offramps.account_id = t.account_id and offramps.id = t.id`,
-    [
-      ...columnsOf(entries, [
-        "account_id",
-        "id",
-        "payment_detail_id",
-        "status",
-        "status_message",
-        "document_status",
-        "document_source",
-        "document_file",
-        "document_hash",
-        "document_type",
-        "document_version",
-        "funded_at",
-        "attempt",
-        "sequence",
-        "updated_at",
-        "document_id",
-        "given_back",
-        "refund_rate",
-        "rate_until",
-        "rate_paused_at",
-      ]),
-      entries.map(({ offramp: { payout_reference: proof } }) => proof && JSON.stringify(proof)),
-      entries.map(({ offramp, key }) => sealDetails(offramp, key)),
-    ],
+  updateRows(
+    tx,
+    "offramps",
+    "account_id uuid, id uuid",
+    `payment_detail_id uuid, status text, status_message text, document_status text,
+     document_source text, document_file text, document_hash bytea, document_type text,
+     document_version int, funded_at timestamptz, attempt int, sequence int,
+     updated_at timestamptz, document_id uuid, given_back bigint, refund_rate numeric,
+     rate_until timestamptz, rate_paused_at timestamptz, payout_reference jsonb, details bytea`,
+    entries.map(({ offramp, key }) => ({ ...offramp, details: sealDetails(offramp, key) })),
   );
-}
-
-function columnsOf(
-  entries: readonly KeyedOfframp[],
-  names: readonly Exclude<keyof Offramp, "details" | "payout_reference">[],
-): unknown[][] {
-  return names.map((name) => entries.map(({ offramp }) => offramp[name]));
 }
 
 /** Decrypts the rows with the keys of their users; rows of erased users are left out. */
@@ -185,29 +126,20 @@ export function toOfframps(rows: readonly OfframpRow[], keys: SubjectKeys): Keye
   return rows.flatMap((row) => {
     const key = keys.get(row.account_id, row.user_id);
     if (!key) return [];
-    const details = JSON.parse(open(key, detailsPlace(row), row.details).toString());
-    return [{ offramp: { ...row, details }, key }];
+    return [{ offramp: { ...row, details: SEALED.open(key, row, row.details) }, key }];
   });
 }
 
 export function updateFetchFailures(
   tx: Transaction,
-  { account_id, id }: { account_id: string; id: string },
-  failures: number,
+  { account_id, id }: RecordKey,
+  document_fetch_failures: number,
 ): void {
-  tx.write("update offramps set document_fetch_failures = $3 where account_id = $1 and id = $2", [
-    account_id,
-    id,
-    failures,
-  ]);
+  updateRow(tx, "offramps", { account_id, id }, { document_fetch_failures });
 }
 
 function sealDetails(offramp: Offramp, key: Buffer): Buffer {
-  return seal(key, 1, detailsPlace(offramp), Buffer.from(JSON.stringify(offramp.details)));
-}
-
-function detailsPlace({ account_id, id }: { account_id: string; id: string }): Place {
-  return { account_id, table: "offramps", column: "details", record_id: id };
+  return SEALED.seal(key, offramp, offramp.details);
 }
 
 /** The kinds of payment in a quote, and the state of the bank accounts that receive them. */
@@ -253,7 +185,7 @@ export function listQuoteTerms(
 /** Locks the next offramps of a quote that were not instructed yet. */
 export function claimBeforePayout(
   tx: Session,
-  quote: { account_id: string; id: string },
+  quote: RecordKey,
   limit: number,
 ): Promise<OfframpRow[]> {
   return tx.query<OfframpRow>(
@@ -284,7 +216,7 @@ export function listInvoicePayments(
  */
 export function claimUnfunded(
   tx: Session,
-  quote: { account_id: string; id: string },
+  quote: RecordKey,
   status_message: string | null,
   limit: number,
 ): Promise<OfframpRow[]> {
@@ -300,7 +232,7 @@ export function claimUnfunded(
 /** The total of offramps given up before the quote was funded: it no longer pays for them. */
 export async function findAbandoned(
   session: Session,
-  quote: { account_id: string; id: string },
+  quote: RecordKey,
 ): Promise<{ token_amount: bigint; token_fees: bigint }> {
   const [row] = await session.query<{ token_amount: bigint; token_fees: bigint }>(
     `select coalesce(sum(token_amount), 0)::bigint as token_amount,

@@ -1,8 +1,7 @@
-import { columnsOf } from "../platform/db/columns.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { columnsOf, insertRows, type RecordKey, updateRows } from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
@@ -17,6 +16,8 @@ export type PaymentDetailRow = {
   created_at: Date;
   updated_at: Date;
 };
+
+const FIELDS = sealedJson<PaymentDetail["fields"]>("payment_details", "details");
 
 const COLUMNS = "account_id, id, user_id, status, details, sequence, created_at, updated_at";
 
@@ -51,7 +52,7 @@ export function listPaymentDetails(
 /** The payment details of a set; unknown ones are absent. */
 export function findPaymentDetails(
   session: Session,
-  keys: readonly { account_id: string; id: string }[],
+  keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
   return session.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
@@ -63,7 +64,7 @@ export function findPaymentDetails(
 /** Locks payment details in key order; unknown ones are absent. */
 export function lockPaymentDetails(
   tx: Session,
-  keys: readonly { account_id: string; id: string }[],
+  keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
   return tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
@@ -84,7 +85,7 @@ export function insertPaymentDetails(
       payee_index,
       ...detail,
       ...detail.fields,
-      details: sealDetails(detail, key),
+      details: FIELDS.seal(key, detail, detail.fields),
       order: `${detail.account_id} ${detail.user_id}`,
     }))
     .sort((a, b) => (a.order < b.order ? -1 : 1));
@@ -99,14 +100,8 @@ export function insertPaymentDetails(
 }
 
 export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[]): void {
-  tx.write(
-    `update payment_details set status = t.status, sequence = t.sequence,
-       updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
-       as t (account_id, id, status, sequence, updated_at)
-     where payment_details.account_id = t.account_id and payment_details.id = t.id`,
-    columnsOf(details, "account_id", "id", "status", "sequence", "updated_at"),
-  );
+  const changes = "status text, sequence int, updated_at timestamptz";
+  updateRows(tx, "payment_details", "account_id uuid, id uuid", changes, details);
 }
 
 /** Decrypts the personal data of the rows; rows of an erased user are left out. */
@@ -117,16 +112,6 @@ export function toPaymentDetails(
   return rows.flatMap(({ details, ...row }) => {
     const key = keys.get(row.account_id, row.user_id);
     if (!key) return [];
-    const fields = JSON.parse(open(key, detailsPlace(row.account_id, row.id), details).toString());
-    return [{ ...row, fields }];
+    return [{ ...row, fields: FIELDS.open(key, row, details) }];
   });
-}
-
-function sealDetails(detail: PaymentDetail, key: Buffer): Buffer {
-  const place = detailsPlace(detail.account_id, detail.id);
-  return seal(key, 1, place, Buffer.from(JSON.stringify(detail.fields)));
-}
-
-function detailsPlace(account_id: string, id: string): Place {
-  return { account_id, table: "payment_details", column: "details", record_id: id };
 }

@@ -1,5 +1,6 @@
 import type { FeeTable } from "../catalogue/fees.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRow, insertRows } from "../platform/db/rows.ts";
 import type { RateCheck, RateTable } from "./rate-checks.ts";
 
 /** Currencies that are not quoted because the exposure is above its maximum, in order. */
@@ -53,21 +54,7 @@ export async function lockPriceVersions(tx: Session): Promise<void> {
 }
 
 export function insertPriceVersion(tx: Transaction, version: PriceVersion): void {
-  tx.write(
-    `insert into price_versions (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [
-      version.id,
-      version.content_hash,
-      version.source,
-      version.as_of,
-      JSON.stringify(version.rates),
-      JSON.stringify(version.fees),
-      JSON.stringify(version.spreads),
-      JSON.stringify(version.stopped),
-      version.expires_at,
-      version.created_at,
-    ],
-  );
+  insertRow(tx, "price_versions", version);
 }
 
 export function listRateChecks(session: Session): Promise<RateCheck[]> {
@@ -79,21 +66,14 @@ export function listRateChecks(session: Session): Promise<RateCheck[]> {
 
 /** Inserts new checks, too. Only under lockPriceVersions. */
 export function updateRateChecks(tx: Transaction, checks: readonly RateCheck[]): void {
-  if (checks.length === 0) return;
-  tx.write(
-    `insert into rate_checks (token, currency, accepted_rate, accepted_at, held_rate, held_at)
-     select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[],
-       $6::timestamptz[])
-     on conflict (token, currency) do update set accepted_rate = excluded.accepted_rate,
+  insertRows(
+    tx,
+    "rate_checks",
+    `token text, currency text, accepted_rate text, accepted_at timestamptz, held_rate text,
+     held_at timestamptz`,
+    checks,
+    `on conflict (token, currency) do update set accepted_rate = excluded.accepted_rate,
        accepted_at = excluded.accepted_at, held_rate = excluded.held_rate,
        held_at = excluded.held_at`,
-    [
-      checks.map((check) => check.token),
-      checks.map((check) => check.currency),
-      checks.map((check) => check.accepted_rate),
-      checks.map((check) => check.accepted_at),
-      checks.map((check) => check.held_rate),
-      checks.map((check) => check.held_at),
-    ],
   );
 }

@@ -13,18 +13,13 @@ import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credi
 import { findLines, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
 import { isReturnable, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
 import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
-import {
-  findOnramps,
-  type KeyedOnramp,
-  lockOnramps,
-  type OnrampKey,
-  openOnramps,
-} from "../onramps/store.ts";
+import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps } from "../onramps/store.ts";
 import { MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import type { RecordKey } from "../platform/db/rows.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { findPath } from "./find-path.ts";
@@ -39,7 +34,7 @@ export type OnrampForceDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps 
  */
 export async function forceOnrampStatus(
   deps: OnrampForceDeps,
-  key: OnrampKey,
+  key: RecordKey,
   target: OnrampStatus | null,
 ): Promise<Onramp | null | undefined> {
   const onramp = await findOnramp(deps, key);
@@ -142,7 +137,7 @@ function giveUp(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
 
 function changeOne(
   { database, keyring }: OnrampForceDeps,
-  key: OnrampKey,
+  key: RecordKey,
   change: (tx: Transaction, entry: KeyedOnramp) => void,
 ): Promise<void> {
   return database.transaction(async (tx) => {
@@ -151,7 +146,7 @@ function changeOne(
   });
 }
 
-async function findOnramp(deps: OnrampForceDeps, key: OnrampKey): Promise<Onramp | undefined> {
+async function findOnramp(deps: OnrampForceDeps, key: RecordKey): Promise<Onramp | undefined> {
   const rows = await findOnramps(deps.database, [key]);
   const [entry] = await openOnramps(deps.database, deps.keyring, rows);
   return entry?.onramp;

@@ -1,10 +1,15 @@
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { columnsOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { Identity, Kyc, KycStatus, User } from "./model.ts";
+
+const IDENTITY = sealedJson<Identity>("users", "identity");
+const COMMENT = sealedText("users", "kyc_comment");
 
 export type UserRow = {
   account_id: string;
@@ -70,7 +75,7 @@ export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRo
        using (account_id, id)
      where erased_at is null
      order by account_id, id for no key update of users`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
+    columnsOf(keys, "account_id", "user_id"),
   );
 }
 
@@ -97,7 +102,7 @@ async function readKycs(
        kyc_eur_swift_status, ${IS_FROZEN} as is_frozen
      from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
      ${locking}`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
+    columnsOf(keys, "account_id", "user_id"),
   );
   const kycs = new AccountMap<Kyc>();
   for (const row of rows)
@@ -145,24 +150,15 @@ export function insertUsers(
       ? -1
       : 1,
   );
-  tx.write(
-    `insert into users (account_id, id, beneficiary_type, email_index, identity, kyc_status,
-       kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
-       created_at, updated_at)
-     select account_id, id, beneficiary_type, email_index, identity, kyc_status,
-       kyc_status, kyc_status, kyc_status, kyc_status, created_at, created_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::bytea[], $6::text[],
-       $7::timestamptz[])
-       as t (account_id, id, beneficiary_type, email_index, identity, kyc_status, created_at)`,
-    [
-      sorted.map(({ user }) => user.account_id),
-      sorted.map(({ user }) => user.id),
-      sorted.map(({ user }) => user.beneficiary_type),
-      sorted.map(({ email_index }) => email_index),
-      sorted.map(({ user, key }) => sealIdentity(user, key)),
-      sorted.map(({ user }) => user.kyc.general.status),
-      sorted.map(({ user }) => user.created_at),
-    ],
+  insertRows(
+    tx,
+    "users",
+    `account_id uuid, id uuid, beneficiary_type text, email_index bytea, identity bytea,
+     kyc_status text, kyc_usd_status text, kyc_usd_swift_status text, kyc_eur_status text,
+     kyc_eur_swift_status text, created_at timestamptz, updated_at timestamptz`,
+    sorted.map(({ user, email_index, key }) => {
+      return { ...user, ...kycColumns(user), email_index, identity: sealIdentity(user, key) };
+    }),
   );
 }
 
@@ -170,36 +166,29 @@ export function updateIdentities(
   tx: Transaction,
   users: readonly { user: User; email_index: Buffer; key: Buffer }[],
 ): void {
-  tx.write(
-    `update users set email_index = t.email_index, identity = t.identity, updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::timestamptz[])
-       as t (account_id, id, email_index, identity, updated_at)
-     where users.account_id = t.account_id and users.id = t.id`,
-    [
-      users.map(({ user }) => user.account_id),
-      users.map(({ user }) => user.id),
-      users.map(({ email_index }) => email_index),
-      users.map(({ user, key }) => sealIdentity(user, key)),
-      users.map(({ user }) => user.updated_at),
-    ],
+  updateRows(
+    tx,
+    "users",
+    "account_id uuid, id uuid",
+    "email_index bytea, identity bytea, updated_at timestamptz",
+    users.map(({ user, email_index, key }) => {
+      return { ...user, email_index, identity: sealIdentity(user, key) };
+    }),
   );
 }
 
 /** Writes the identity of a locked user, except the e-mail. */
 export function updateIdentity(tx: Transaction, user: User, key: Buffer): void {
-  tx.write("update users set identity = $3 where account_id = $1 and id = $2", [
-    user.account_id,
-    user.id,
-    sealIdentity(user, key),
-  ]);
+  const { account_id, id } = user;
+  updateRow(tx, "users", { account_id, id }, { identity: sealIdentity(user, key) });
 }
 
-export function updateFrozen(tx: Transaction, key: UserKey, frozen_at: Date | null): void {
-  tx.write("update users set frozen_at = $3 where account_id = $1 and id = $2", [
-    key.account_id,
-    key.user_id,
-    frozen_at,
-  ]);
+export function updateFrozen(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+  frozen_at: Date | null,
+): void {
+  updateRow(tx, "users", { account_id, id: user_id }, { frozen_at });
 }
 
 /** Locks a user of any account, for the operator. */
@@ -216,36 +205,27 @@ export async function lockUserAnywhere(
 
 /** Writes the KYC status map of a locked user. */
 export function updateKyc(tx: Transaction, user: User, key: Buffer): void {
-  const { general, usd, eur } = user.kyc;
-  const place = userPlace(user.account_id, user.id, "kyc_comment");
-  const comment = general.moderation_comment;
-  tx.write(
-    `update users set kyc_status = $3, kyc_comment = $4, kyc_usd_status = $5,
-       kyc_usd_swift_status = $6, kyc_eur_status = $7, kyc_eur_swift_status = $8, sequence = $9,
-       updated_at = $10
-     where account_id = $1 and id = $2`,
-    [
-      user.account_id,
-      user.id,
-      general.status,
-      comment === null ? null : seal(key, 1, place, Buffer.from(comment)),
-      usd.status,
-      usd.swift_status,
-      eur.status,
-      eur.swift_status,
-      user.sequence,
-      user.updated_at,
-    ],
-  );
+  const { account_id, id, sequence, updated_at } = user;
+  const comment = user.kyc.general.moderation_comment;
+  const kyc_comment = comment === null ? null : COMMENT.seal(key, user, comment);
+  const changes = { ...kycColumns(user), kyc_comment, sequence, updated_at };
+  updateRow(tx, "users", { account_id, id }, changes);
+}
+
+function kycColumns({ kyc: { general, usd, eur } }: User) {
+  return {
+    kyc_status: general.status,
+    kyc_usd_status: usd.status,
+    kyc_usd_swift_status: usd.swift_status,
+    kyc_eur_status: eur.status,
+    kyc_eur_swift_status: eur.swift_status,
+  };
 }
 
 /** Leaves the bare row: other records refer to it, but it no longer identifies a person. */
-export function updateErased(tx: Transaction, key: UserKey, now: Date): void {
-  tx.write(
-    `update users set email_index = null, identity = null, kyc_comment = null, erased_at = $3
-     where account_id = $1 and id = $2`,
-    [key.account_id, key.user_id, now],
-  );
+export function updateErased(tx: Transaction, { account_id, user_id }: UserKey, now: Date): void {
+  const erased = { email_index: null, identity: null, kyc_comment: null, erased_at: now };
+  updateRow(tx, "users", { account_id, id: user_id }, erased);
 }
 
 /** Decrypts the personal data of the rows. */
@@ -267,15 +247,13 @@ export function toUsers(rows: readonly UserRow[], keys: SubjectKeys): User[] {
   });
 }
 
-function toUser(row: UserRow, key: Buffer): User {
-  const place = (column: string) => userPlace(row.account_id, row.id, column);
-  const identity: Identity = JSON.parse(open(key, place("identity"), row.identity).toString());
-  const comment = row.kyc_comment && open(key, place("kyc_comment"), row.kyc_comment).toString();
+function toUser({ identity, kyc_comment, ...row }: UserRow, key: Buffer): User {
+  const comment = kyc_comment && COMMENT.open(key, row, kyc_comment);
   return {
     account_id: row.account_id,
     id: row.id,
     beneficiary_type: row.beneficiary_type,
-    identity,
+    identity: IDENTITY.open(key, row, identity),
     kyc: toKyc(row, comment),
     sequence: row.sequence,
     created_at: row.created_at,
@@ -284,10 +262,5 @@ function toUser(row: UserRow, key: Buffer): User {
 }
 
 function sealIdentity(user: User, key: Buffer): Buffer {
-  const place = userPlace(user.account_id, user.id, "identity");
-  return seal(key, 1, place, Buffer.from(JSON.stringify(user.identity)));
-}
-
-function userPlace(account_id: string, id: string, column: string): Place {
-  return { account_id, table: "users", column, record_id: id };
+  return IDENTITY.seal(key, user, user.identity);
 }

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/insert-rows.ts";
+import { insertRows } from "../platform/db/rows.ts";
 
 /** The number of people erased so far, in all accounts. */
 export async function findErasures(session: Session): Promise<bigint> {

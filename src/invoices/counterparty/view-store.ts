@@ -1,6 +1,12 @@
-import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRows } from "../../platform/db/insert-rows.ts";
+import {
+  columnsOf,
+  findRow,
+  findRows,
+  insertRows,
+  lockRows,
+  updateRows,
+} from "../../platform/db/rows.ts";
 import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 
@@ -15,28 +21,17 @@ export type InvoiceView = {
   offramp_id: string | null;
 };
 
-const COLUMNS = "account_id, id, owner_account_id, role, sequence, offramp_id";
-
-export async function findView(
+export function findView(
   session: Session,
   account_id: string,
   id: string,
 ): Promise<InvoiceView | undefined> {
-  const [view] = await session.query<InvoiceView>(
-    `select ${COLUMNS} from invoice_views where account_id = $1 and id = $2`,
-    [account_id, id],
-  );
-  return view;
+  return findRow(session, "invoice_views", { account_id, id });
 }
 
 /** Views without a lock; absent ones are left out. `id` is the invoice's. */
 export function findViews(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
-  return session.query<InvoiceView>(
-    `select ${COLUMNS} from invoice_views
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return findRows(session, "invoice_views", keys);
 }
 
 /**
@@ -60,13 +55,7 @@ export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promi
 
 /** Locks views in key order; absent ones are left out. `id` is the invoice's. */
 export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
-  return tx.query<InvoiceView>(
-    `select ${COLUMNS} from invoice_views
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     order by account_id, id for no key update of invoice_views`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return lockRows(tx, "invoice_views", keys);
 }
 
 type NewView = {
@@ -99,14 +88,8 @@ export function updateViews(
   tx: Transaction,
   views: readonly (InvoiceKey & { status: string; sequence: number; updated_at: Date })[],
 ): void {
-  if (views.length === 0) return;
-  tx.write(
-    `update invoice_views set status = t.status, sequence = t.sequence, updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
-       as t (account_id, id, status, sequence, updated_at)
-     where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
-    columnsOf(views, "account_id", "id", "status", "sequence", "updated_at"),
-  );
+  const changes = "status text, sequence int, updated_at timestamptz";
+  updateRows(tx, "invoice_views", "account_id uuid, id uuid", changes, views);
 }
 
 /** Reserves invoices for the offramps that pay them. */
@@ -114,13 +97,7 @@ export function updatePayingOfframps(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],
 ): void {
-  if (payments.length === 0) return;
-  tx.write(
-    `update invoice_views set offramp_id = t.offramp_id
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
-     where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
-    columnsOf(payments, "account_id", "id", "offramp_id"),
-  );
+  updateRows(tx, "invoice_views", "account_id uuid, id uuid", "offramp_id uuid", payments);
 }
 
 /** Releases invoices from an offramp that will not pay them. */
@@ -212,7 +189,7 @@ export function listViews(
   }
   if (states.length > 0) conditions.push(`and (${states.join(" or ")})`);
   return session.query<InvoiceView>(
-    `select ${COLUMNS} from invoice_views
+    `select * from invoice_views
      where account_id = $1 and id < $2 ${conditions.join(" ")}
      order by id desc limit $3 offset $4`,
     values,

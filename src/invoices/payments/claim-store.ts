@@ -1,7 +1,6 @@
 import type { Chain } from "../../catalogue/chains.ts";
-import { columnsOf } from "../../platform/db/columns.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRows } from "../../platform/db/insert-rows.ts";
+import { columnsOf, insertRows } from "../../platform/db/rows.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 import type { PaymentClaim } from "./claim-model.ts";

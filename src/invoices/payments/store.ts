@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRows } from "../../platform/db/insert-rows.ts";
+import { insertRows } from "../../platform/db/rows.ts";
 import type { InvoiceKey } from "../store.ts";
 
 export type StepKind = "funded" | "rerouted" | "sent" | "bounced" | "failed";

@@ -1,5 +1,6 @@
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { findRow, insertRows, lockRows, type RecordKey } from "../../platform/db/rows.ts";
 
 /** A file uploaded before its offramps. */
 export type UploadedDocument = {
@@ -13,55 +14,35 @@ export type UploadedDocument = {
   created_at: Date;
 };
 
-type Key = { account_id: string; id: string };
-
-export async function findUploadedDocument(
+export function findUploadedDocument(
   session: Session,
-  { account_id, id }: Key,
+  { account_id, id }: RecordKey,
 ): Promise<UploadedDocument | undefined> {
-  const [row] = await session.query<UploadedDocument>(
-    "select * from documents where account_id = $1 and id = $2",
-    [account_id, id],
-  );
-  return row;
+  return findRow(session, "documents", { account_id, id });
 }
 
 /** Locked, so that a document is not deleted while an offramp starts to refer to it. */
 export function lockUploadedDocuments(
   tx: Session,
-  keys: readonly Key[],
+  keys: readonly RecordKey[],
 ): Promise<UploadedDocument[]> {
-  return tx.query<UploadedDocument>(
-    `select documents.* from documents
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     order by account_id, id for no key update of documents`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
-  );
+  return lockRows(tx, "documents", keys);
 }
 
 export function insertUploadedDocuments(
   tx: Transaction,
   documents: readonly UploadedDocument[],
 ): void {
-  tx.write(
-    `insert into documents (account_id, id, user_id, file, hash, type, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bytea[], $6::text[],
-       $7::timestamptz[])`,
-    [
-      documents.map((document) => document.account_id),
-      documents.map((document) => document.id),
-      documents.map((document) => document.user_id),
-      documents.map((document) => document.file),
-      documents.map((document) => document.hash),
-      documents.map((document) => document.type),
-      documents.map((document) => document.created_at),
-    ],
-  );
+  const columns = `account_id uuid, id uuid, user_id uuid, file text, hash bytea, type text,
+    created_at timestamptz`;
+  insertRows(tx, "documents", columns, documents);
 }
 
 /** Deletes a locked document unless an offramp refers to it; returns whether it did. */
-export async function deleteUnusedDocument(tx: Session, { account_id, id }: Key): Promise<boolean> {
+export async function deleteUnusedDocument(
+  tx: Session,
+  { account_id, id }: RecordKey,
+): Promise<boolean> {
   const rows = await tx.query(
     `delete from documents where account_id = $1 and id = $2 and not exists (
        select from offramps where offramps.account_id = $1 and offramps.document_id = $2)

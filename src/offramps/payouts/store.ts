@@ -1,26 +1,19 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platform/db/rows.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Offramp } from "../model.ts";
 import type { Payout } from "./model.ts";
 
+const PAYOUT_KEY = "account_id uuid, offramp_id uuid, attempt int";
+
 export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void {
-  tx.write(
-    `insert into payouts (account_id, offramp_id, attempt, payment_detail_id, end_to_end_id, status,
-       created_at, updated_at)
-     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[],
-       $6::text[], $7::timestamptz[])
-       as t (account_id, offramp_id, attempt, payment_detail_id, end_to_end_id, status,
-         created_at)`,
-    [
-      payouts.map((payout) => payout.account_id),
-      payouts.map((payout) => payout.offramp_id),
-      payouts.map((payout) => payout.attempt),
-      payouts.map((payout) => payout.payment_detail_id),
-      payouts.map((payout) => payout.end_to_end_id),
-      payouts.map((payout) => payout.status),
-      payouts.map((payout) => payout.created_at),
-    ],
+  insertRows(
+    tx,
+    "payouts",
+    `account_id uuid, offramp_id uuid, attempt int, payment_detail_id uuid, end_to_end_id text,
+     status text, created_at timestamptz, updated_at timestamptz`,
+    payouts,
   );
 }
 
@@ -38,14 +31,11 @@ export function lockPayouts(
 }
 
 /** All attempts of these offramps, first to last. */
-export function listPayouts(
-  session: Session,
-  keys: readonly { account_id: string; id: string }[],
-): Promise<Payout[]> {
+export function listPayouts(session: Session, keys: readonly RecordKey[]): Promise<Payout[]> {
   return session.query<Payout>(
     `select * from payouts where account_id = any($1::uuid[]) and offramp_id = any($2::uuid[])
      order by account_id, offramp_id, attempt`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+    columnsOf(keys, "account_id", "id"),
   );
 }
 
@@ -57,33 +47,14 @@ export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): P
        as wanted (account_id, offramp_id, attempt)
        using (account_id, offramp_id, attempt)
      order by account_id, offramp_id, attempt for no key update of payouts`,
-    [
-      offramps.map((offramp) => offramp.account_id),
-      offramps.map((offramp) => offramp.id),
-      offramps.map((offramp) => offramp.attempt),
-    ],
+    columnsOf(offramps, "account_id", "id", "attempt"),
   );
 }
 
 /** Writes the state of locked payouts. */
 export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void {
-  if (payouts.length === 0) return;
-  tx.write(
-    `update payouts set status = t.status, returned_amount = t.returned_amount,
-       updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::bigint[], $6::timestamptz[])
-       as t (account_id, offramp_id, attempt, status, returned_amount, updated_at)
-     where payouts.account_id = t.account_id and payouts.offramp_id = t.offramp_id
-       and payouts.attempt = t.attempt`,
-    [
-      payouts.map((payout) => payout.account_id),
-      payouts.map((payout) => payout.offramp_id),
-      payouts.map((payout) => payout.attempt),
-      payouts.map((payout) => payout.status),
-      payouts.map((payout) => payout.returned_amount),
-      payouts.map((payout) => payout.updated_at),
-    ],
-  );
+  const changes = "status text, returned_amount bigint, updated_at timestamptz";
+  updateRows(tx, "payouts", PAYOUT_KEY, changes, payouts);
 }
 
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
@@ -105,18 +76,8 @@ export function updateFlagged(
   payouts: readonly { account_id: string; offramp_id: string; attempt: number }[],
   now: Date,
 ): void {
-  tx.write(
-    `update payouts set flagged_at = $4
-     from unnest($1::uuid[], $2::uuid[], $3::int[]) as t (account_id, offramp_id, attempt)
-     where payouts.account_id = t.account_id and payouts.offramp_id = t.offramp_id
-       and payouts.attempt = t.attempt`,
-    [
-      payouts.map((payout) => payout.account_id),
-      payouts.map((payout) => payout.offramp_id),
-      payouts.map((payout) => payout.attempt),
-      now,
-    ],
-  );
+  const rows = payouts.map((payout) => ({ ...payout, flagged_at: now }));
+  updateRows(tx, "payouts", PAYOUT_KEY, "flagged_at timestamptz", rows);
 }
 
 /** Which of these answers were applied before. */
@@ -146,21 +107,13 @@ export function insertBankAnswers(
   answers: readonly { answer: BankAnswer; outcome: AnswerOutcome }[],
   now: Date,
 ): void {
-  tx.write(
-    `insert into bank_answers (account_id, bank_reference, end_to_end_id, kind, amount, currency,
-       outcome, id, created_at)
-     select *, $9 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-       $6::text[], $7::text[], $8::uuid[])`,
-    [
-      answers.map(({ answer }) => answer.account_id),
-      answers.map(({ answer }) => answer.bank_reference),
-      answers.map(({ answer }) => answer.end_to_end_id),
-      answers.map(({ answer }) => answer.kind),
-      answers.map(({ answer }) => answer.amount),
-      answers.map(({ answer }) => answer.currency),
-      answers.map(({ outcome }) => outcome),
-      answers.map(() => newId(now)),
-      now,
-    ],
+  insertRows(
+    tx,
+    "bank_answers",
+    `account_id uuid, bank_reference text, end_to_end_id text, kind text, amount bigint,
+     currency text, outcome text, id uuid, created_at timestamptz`,
+    answers.map(({ answer, outcome }) => {
+      return { ...answer, outcome, id: newId(now), created_at: now };
+    }),
   );
 }

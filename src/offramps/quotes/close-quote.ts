@@ -1,5 +1,6 @@
 import { deleteUnapproved } from "../../approvals/amount-store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { CHUNK } from "../fund-offramps.ts";
@@ -7,7 +8,7 @@ import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { claimUnfunded, toOfframps } from "../store.ts";
 import { type Quote, restUntil } from "./model.ts";
-import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
+import { lockQuotes, updateProgress } from "./store.ts";
 
 const FINALITY_AWAITED_MS = MINUTE_MS;
 
@@ -19,7 +20,7 @@ const FINALITY_AWAITED_MS = MINUTE_MS;
 export async function closeQuote(
   tx: Transaction,
   deps: { keyring: Keyring; renderer: OfframpRenderer },
-  key: QuoteKey,
+  key: RecordKey,
   final_until: Date,
   now: Date,
 ): Promise<Date | null> {

@@ -6,13 +6,14 @@ import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { findBalances } from "../../ledger/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { minOf } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
 import { countedFor, type Quote, restUntil, toleranceOf } from "./model.ts";
-import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
+import { lockQuotes, updateProgress } from "./store.ts";
 
 export type FundingRules = {
   /** How many millionths of a token a deposit may be short. */
@@ -89,7 +90,7 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
 export async function fundQuote(
   tx: Transaction,
   rules: FundingRules,
-  key: QuoteKey & { user_id: string },
+  key: RecordKey & { user_id: string },
   now: Date,
 ): Promise<Funding["decision"]> {
   const { account_id, id, user_id } = key;

@@ -1,21 +1,23 @@
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import {
+  findRow,
+  findRows,
+  insertRows,
+  lockRows,
+  type RecordKey,
+  updateRows,
+} from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import type { UserKey } from "../../users/store.ts";
 import type { Quote, QuoteStatus } from "./model.ts";
 
-export type QuoteKey = { account_id: string; id: string };
-
-export async function findQuote(
+export function findQuote(
   session: Session,
-  key: UserKey,
+  { account_id, user_id }: UserKey,
   id: string,
 ): Promise<Quote | undefined> {
-  const [quote] = await session.query<Quote>(
-    "select * from quotes where account_id = $1 and user_id = $2 and id = $3",
-    [key.account_id, key.user_id, id],
-  );
-  return quote;
+  return findRow(session, "quotes", { account_id, user_id, id });
 }
 
 /** `quoteStatus` as SQL conditions, each with its own index. $6 is the time. */
@@ -68,99 +70,56 @@ export async function countOpenQuotes(
 }
 
 /** Locks the quotes of a set in key order; absent ones are left out. */
-export function lockQuotes(tx: Session, keys: readonly QuoteKey[]): Promise<Quote[]> {
-  return tx.query<Quote>(
-    `select quotes.* from quotes
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     order by account_id, id for no key update of quotes`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
-  );
+export function lockQuotes(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
+  return lockRows(tx, "quotes", keys);
 }
 
 /** The quotes of a set, without a lock; absent ones are left out. */
-export function findQuotes(session: Session, keys: readonly QuoteKey[]): Promise<Quote[]> {
-  return session.query<Quote>(
-    "select * from quotes where account_id = any($1::uuid[]) and id = any($2::uuid[])",
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
-  );
+export function findQuotes(session: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
+  return findRows(session, "quotes", keys);
 }
 
 export function insertQuotes(tx: Transaction, quotes: readonly Quote[]): void {
-  tx.write(
-    `insert into quotes (account_id, id, user_id, deposit_token, deposit_token_chain,
-       deposit_address, price_version_id, expires_at, created_at, updated_at)
-     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[],
-       $6::text[], $7::uuid[], $8::timestamptz[], $9::timestamptz[])
-       as t (account_id, id, user_id, deposit_token, deposit_token_chain, deposit_address,
-         price_version_id, expires_at, created_at)`,
-    [
-      quotes.map((quote) => quote.account_id),
-      quotes.map((quote) => quote.id),
-      quotes.map((quote) => quote.user_id),
-      quotes.map((quote) => quote.deposit_token),
-      quotes.map((quote) => quote.deposit_token_chain),
-      quotes.map((quote) => quote.deposit_address),
-      quotes.map((quote) => quote.price_version_id),
-      quotes.map((quote) => quote.expires_at),
-      quotes.map((quote) => quote.created_at),
-    ],
+  insertRows(
+    tx,
+    "quotes",
+    `account_id uuid, id uuid, user_id uuid, deposit_token text, deposit_token_chain text,
+     deposit_address text, price_version_id uuid, expires_at timestamptz, created_at timestamptz,
+     updated_at timestamptz`,
+    quotes,
   );
-  tx.write(
-    `insert into deposit_addresses (chain, address, account_id, quote_id)
-     select * from unnest($1::text[], $2::text[], $3::uuid[], $4::uuid[])`,
-    [
-      quotes.map((quote) => quote.deposit_token_chain),
-      quotes.map((quote) => quote.deposit_address),
-      quotes.map((quote) => quote.account_id),
-      quotes.map((quote) => quote.id),
-    ],
+  insertRows(
+    tx,
+    "deposit_addresses",
+    "chain text, address text, account_id uuid, quote_id uuid",
+    quotes.map(({ deposit_token_chain: chain, deposit_address: address, account_id, id }) => {
+      return { chain, address, account_id, quote_id: id };
+    }),
   );
 }
 
 /** Writes the totals of locked quotes. */
 export function updateTotals(tx: Transaction, quotes: readonly Quote[]): void {
-  tx.write(
-    `update quotes set token_amount = t.token_amount, token_fees = t.token_fees,
-       offramp_count = t.offramp_count, updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::int[], $6::timestamptz[])
-       as t (account_id, id, token_amount, token_fees, offramp_count, updated_at)
-     where quotes.account_id = t.account_id and quotes.id = t.id`,
-    [
-      quotes.map((quote) => quote.account_id),
-      quotes.map((quote) => quote.id),
-      quotes.map((quote) => quote.token_amount),
-      quotes.map((quote) => quote.token_fees),
-      quotes.map((quote) => quote.offramp_count),
-      quotes.map((quote) => quote.updated_at),
-    ],
+  updateRows(
+    tx,
+    "quotes",
+    "account_id uuid, id uuid",
+    "token_amount bigint, token_fees bigint, offramp_count int, updated_at timestamptz",
+    quotes,
   );
 }
 
 /** Writes what execution and funding change in a locked quote. */
 export function updateProgress(tx: Transaction, quote: Quote): void {
-  tx.write(
-    `update quotes set executed_at = $3, tx_id = $4, tx_network = $5, tx_named_at = $6,
-       received = $7, from_balance = $8, funded_at = $9, spent_before = $10, closed_at = $11,
-       updated_at = $12, proposal_id = $13, approval_status = $14, shortfall = $15
-     where account_id = $1 and id = $2`,
-    [
-      quote.account_id,
-      quote.id,
-      quote.executed_at,
-      quote.tx_id,
-      quote.tx_network,
-      quote.tx_named_at,
-      quote.received,
-      quote.from_balance,
-      quote.funded_at,
-      quote.spent_before,
-      quote.closed_at,
-      quote.updated_at,
-      quote.proposal_id,
-      quote.approval_status,
-      quote.shortfall,
-    ],
+  updateRows(
+    tx,
+    "quotes",
+    "account_id uuid, id uuid",
+    `executed_at timestamptz, tx_id text, tx_network text, tx_named_at timestamptz,
+     received bigint, from_balance bigint, funded_at timestamptz, spent_before bigint,
+     closed_at timestamptz, updated_at timestamptz, proposal_id uuid, approval_status text,
+     shortfall bigint`,
+    [quote],
   );
 }
 

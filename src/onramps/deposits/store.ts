@@ -1,11 +1,14 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { open, type Place, seal } from "../../platform/encryption/cipher.ts";
+import { columnsOf, findRow, listRows, updateRows } from "../../platform/db/rows.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { sealedJson } from "../../platform/encryption/sealed-column.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
 import type { DepositDetails, DepositStatus, FiatDeposit } from "../model.ts";
 
 export type FiatDepositRow = Omit<FiatDeposit, "details"> & { details: Buffer };
+
+const SEALED = sealedJson<DepositDetails>("fiat_deposits", "details");
 
 /** Without personal data: for code that only moves money. */
 export type DepositFacts = Omit<FiatDeposit, "details">;
@@ -24,8 +27,10 @@ export async function insertFiatDeposits(
   deposits: readonly (NewDeposit & { key: Buffer })[],
   now: Date,
 ): Promise<Set<string>> {
-  const of = <Value>(read: (deposit: NewDeposit) => Value) => deposits.map(read);
-  const rows = await tx.query<{ id: string }>(
+  const rows = deposits.map((deposit) => {
+    return { ...deposit, details: SEALED.seal(deposit.key, deposit, deposit.details) };
+  });
+  const written = await tx.query<{ id: string }>(
     `insert into fiat_deposits (account_id, id, bank_account, bank_reference, part, is_conflict,
        amount, currency, booked_at, details, status, reason, is_posted, matched_by,
        onramp_account_id, onramp_id, matched_amount, returns, created_at, updated_at)
@@ -34,26 +39,13 @@ export async function insertFiatDeposits(
        $11::text[], $12::text[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[])
      on conflict do nothing returning id`,
     [
-      of((deposit) => deposit.account_id),
-      of((deposit) => deposit.id),
-      of((deposit) => deposit.bank_account),
-      of((deposit) => deposit.bank_reference),
-      of((deposit) => deposit.part),
-      of((deposit) => deposit.is_conflict),
-      of((deposit) => deposit.amount),
-      of((deposit) => deposit.currency),
-      of((deposit) => deposit.booked_at.toISOString()),
-      deposits.map((deposit) => sealDetails(deposit, deposit.details, deposit.key)),
-      of((deposit) => deposit.status),
-      of((deposit) => deposit.reason),
-      of((deposit) => deposit.is_posted),
-      of((deposit) => deposit.matched_by),
-      of((deposit) => deposit.onramp_account_id),
-      of((deposit) => deposit.onramp_id),
+      ...columnsOf(rows, "account_id", "id", "bank_account", "bank_reference", "part"),
+      ...columnsOf(rows, "is_conflict", "amount", "currency", "booked_at", "details", "status"),
+      ...columnsOf(rows, "reason", "is_posted", "matched_by", "onramp_account_id", "onramp_id"),
       now,
     ],
   );
-  return new Set(rows.map((row) => row.id));
+  return new Set(written.map((row) => row.id));
 }
 
 /** What the bank has reported under these references so far. */
@@ -110,16 +102,12 @@ export function lockLines(
   );
 }
 
-export async function findDeposit(
+export function findDeposit(
   session: Session,
   account_id: string,
   id: string,
 ): Promise<FiatDepositRow | undefined> {
-  const [row] = await session.query<FiatDepositRow>(
-    "select * from fiat_deposits where account_id = $1 and id = $2",
-    [account_id, id],
-  );
-  return row;
+  return findRow(session, "fiat_deposits", { account_id, id });
 }
 
 /** How many wait for the operator, counted up to COUNT_MAX, and since when. */
@@ -143,42 +131,18 @@ export function listDeposits(
   status: DepositStatus | undefined,
   page: Page,
 ): Promise<FiatDepositRow[]> {
-  const values = [account_id, page.below_id, page.from_id, page.limit + 1];
-  return session.query<FiatDepositRow>(
-    `select * from fiat_deposits
-     where account_id = $1 and id < $2 and id >= $3
-       ${status === undefined ? "" : "and status = $5"}
-     order by id desc limit $4`,
-    status === undefined ? values : [...values, status],
-  );
+  return listRows(session, "fiat_deposits", { account_id, status }, page);
 }
 
 /** Writes every mutable column of locked deposits. */
 export function updateDeposits(tx: Transaction, deposits: readonly DepositFacts[]): void {
-  if (deposits.length === 0) return;
-  tx.write(
-    `update fiat_deposits set status = t.status, reason = t.reason, is_posted = t.is_posted,
-       matched_by = t.matched_by, onramp_account_id = t.onramp_account_id,
-       onramp_id = t.onramp_id, matched_amount = t.matched_amount, returns = t.returns,
-       updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::text[],
-       $7::uuid[], $8::uuid[], $9::bigint[], $10::int[], $11::timestamptz[])
-       as t (account_id, id, status, reason, is_posted, matched_by, onramp_account_id, onramp_id,
-         matched_amount, returns, updated_at)
-     where fiat_deposits.account_id = t.account_id and fiat_deposits.id = t.id`,
-    [
-      deposits.map((deposit) => deposit.account_id),
-      deposits.map((deposit) => deposit.id),
-      deposits.map((deposit) => deposit.status),
-      deposits.map((deposit) => deposit.reason),
-      deposits.map((deposit) => deposit.is_posted),
-      deposits.map((deposit) => deposit.matched_by),
-      deposits.map((deposit) => deposit.onramp_account_id),
-      deposits.map((deposit) => deposit.onramp_id),
-      deposits.map((deposit) => deposit.matched_amount),
-      deposits.map((deposit) => deposit.returns),
-      deposits.map((deposit) => deposit.updated_at.toISOString()),
-    ],
+  updateRows(
+    tx,
+    "fiat_deposits",
+    "account_id uuid, id uuid",
+    `status text, reason text, is_posted boolean, matched_by text, onramp_account_id uuid,
+     onramp_id uuid, matched_amount bigint, returns int, updated_at timestamptz`,
+    deposits,
   );
 }
 
@@ -192,22 +156,8 @@ export async function openDeposits(
   const keys = await keyring.openSubjects(session, subjects);
   return rows.map(({ details, ...row }) => {
     const key = keys.get(row.account_id, row.id);
-    return { ...row, details: key ? openDetails(row, details, key) : ERASED };
+    return { ...row, details: key ? SEALED.open(key, row, details) : ERASED };
   });
 }
 
 const ERASED: DepositDetails = { text: "", payer_name: "" };
-
-function sealDetails(deposit: DepositKey, details: DepositDetails, key: Buffer): Buffer {
-  return seal(key, 1, detailsPlace(deposit), Buffer.from(JSON.stringify(details)));
-}
-
-function openDetails(deposit: DepositKey, sealed: Buffer, key: Buffer): DepositDetails {
-  return JSON.parse(open(key, detailsPlace(deposit), sealed).toString());
-}
-
-type DepositKey = { account_id: string; id: string };
-
-function detailsPlace({ account_id, id }: DepositKey): Place {
-  return { account_id, table: "fiat_deposits", column: "details", record_id: id };
-}

@@ -1,5 +1,5 @@
-import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
+import { columnsOf } from "../db/rows.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 export type StoredAnswer = {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
-import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
+import { columnsOf } from "../db/rows.ts";
 import { LruMap } from "../lru-map.ts";
 import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
-import { columnsOf } from "../db/columns.ts";
 import type { Database, Transaction } from "../db/database.ts";
+import { columnsOf } from "../db/rows.ts";
 
 /**
  * Append-only logs are sealed in blocks: each block lists its entries with their digests and is

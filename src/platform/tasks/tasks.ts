@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { columnsOf } from "../db/columns.ts";
 import type { Session, Transaction } from "../db/database.ts";
+import { columnsOf } from "../db/rows.ts";
 import { newId } from "../ids.ts";
 
 /** Work for later: the record, the kind of work, and when. The record contains everything else. */
