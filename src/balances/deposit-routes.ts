@@ -6,31 +6,24 @@ import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber } from "../platform/money.ts";
+import { nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import { findUser } from "../users/store.ts";
 import { type Deposit, listUserDeposits } from "./deposit-store.ts";
 
-const id = Type.String({ format: "uuid" });
-const time = Type.String({ format: "date-time" });
-
-const CryptoDepositRecord = Type.Object(
-  {
-    id,
-    user_id: id,
-    quote_id: Type.String({ format: "uuid", description: "The quote whose address was paid." }),
-    token: Type.String(),
-    chain: Type.Enum([...CHAINS]),
-    amount: Type.Number(),
-    from: Type.Union([Type.String(), Type.Null()], {
-      description: "The sender's address; null where the chain does not provide it.",
-    }),
-    tx_id: Type.String(),
-    log_index: Type.Integer({ description: "Index of the transfer within the transaction." }),
-    mined_at: time,
-    created_at: time,
-    updated_at: time,
-  },
-  { title: "CryptoDeposit" },
-);
+const CryptoDepositRecord = titledObject("CryptoDeposit", {
+  id: UUID,
+  user_id: UUID,
+  quote_id: Type.String({ format: "uuid", description: "The quote whose address was paid." }),
+  token: Type.String(),
+  chain: Type.Enum([...CHAINS]),
+  amount: Type.Number(),
+  from: nullable(Type.String(), "The sender's address; null where the chain does not provide it."),
+  tx_id: Type.String(),
+  log_index: Type.Integer({ description: "Index of the transfer within the transaction." }),
+  mined_at: TIME,
+  created_at: TIME,
+  updated_at: TIME,
+});
 const CryptoDepositsAnswer = listAnswer("crypto_deposits", CryptoDepositRecord);
 const CryptoDepositListQuery = listQuery({});
 const writeDeposits = compileRender(CryptoDepositsAnswer);

@@ -10,6 +10,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type Checked, Problems } from "../platform/problems.ts";
+import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import { type ApprovedRefundDeps, refundsWithApproval } from "./approved-refunds.ts";
 import { checkDestination } from "./check-destination.ts";
 import { openOwner } from "./open-owner.ts";
@@ -17,32 +18,26 @@ import type { RefundTerms } from "./refund-balances.ts";
 import { listRefunds, openAddress, REFUND_STATUSES, type Refund } from "./refund-store.ts";
 
 const TAG = "Balances";
-const closed = { additionalProperties: false };
-const time = Type.String({ format: "date-time" });
-const id = Type.String({ format: "uuid" });
 
-const RefundRecord = Type.Object(
-  {
-    id,
-    user_id: id,
-    token: Type.Enum([...TOKENS]),
-    chain: Type.Enum([...CHAINS]),
-    amount: Type.Number({ description: "What leaves the balance." }),
-    network_fee: Type.Number({
-      description: "What the chain's network fee takes of the amount; the rest is sent.",
-    }),
-    address: Type.String(),
-    status: Type.Enum([...REFUND_STATUSES], {
-      description:
-        "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
-        "`failed`: the chain rejected it permanently; the amount is part of the balance again.",
-    }),
-    tx_id: Type.Union([Type.String(), Type.Null()]),
-    created_at: time,
-    updated_at: time,
-  },
-  { title: "Refund" },
-);
+const RefundRecord = titledObject("Refund", {
+  id: UUID,
+  user_id: UUID,
+  token: Type.Enum([...TOKENS]),
+  chain: Type.Enum([...CHAINS]),
+  amount: Type.Number({ description: "What leaves the balance." }),
+  network_fee: Type.Number({
+    description: "What the chain's network fee takes of the amount; the rest is sent.",
+  }),
+  address: Type.String(),
+  status: Type.Enum([...REFUND_STATUSES], {
+    description:
+      "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
+      "`failed`: the chain rejected it permanently; the amount is part of the balance again.",
+  }),
+  tx_id: nullable(Type.String()),
+  created_at: TIME,
+  updated_at: TIME,
+});
 const RefundAnswer = Type.Object({ refund: RefundRecord });
 const RefundsAnswer = listAnswer("refunds", RefundRecord);
 const RefundListQuery = listQuery({
@@ -53,24 +48,18 @@ const RefundListQuery = listQuery({
 const writeRefund = compileRender(RefundAnswer);
 const writeRefunds = compileRender(RefundsAnswer);
 
-const RefundBody = Type.Object(
-  {
-    refund: Type.Object(
-      {
-        token: Type.String(),
-        chain: Type.String(),
-        amount: Type.Union([Type.Number(), Type.String()]),
-        address: Type.String({
-          description:
-            "The address that the tokens came from, one that the user has registered, or one " +
-            "that two members confirm.",
-        }),
-      },
-      closed,
-    ),
-  },
-  closed,
-);
+const RefundBody = closedObject({
+  refund: closedObject({
+    token: Type.String(),
+    chain: Type.String(),
+    amount: Type.Union([Type.Number(), Type.String()]),
+    address: Type.String({
+      description:
+        "The address that the tokens came from, one that the user has registered, or one " +
+        "that two members confirm.",
+    }),
+  }),
+});
 
 type RefundRouteDeps = ApprovedRefundDeps & { database: Database; executor: Executor };
 

@@ -9,6 +9,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToText } from "../platform/money.ts";
 import { Problems } from "../platform/problems.ts";
+import { closedObject, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import type { ApprovedRefundDeps } from "./approved-refunds.ts";
 import { checkDestination } from "./check-destination.ts";
 import { addCryptoDepositRoute } from "./deposit-routes.ts";
@@ -20,29 +21,24 @@ import { registerRefundAddresses } from "./register-refund-addresses.ts";
 type BalanceDeps = ApprovedRefundDeps & { database: Database; executor: Executor };
 
 const TAG = "Balances";
-const closed = { additionalProperties: false };
-const time = Type.String({ format: "date-time" });
-const id = Type.String({ format: "uuid" });
 
 const BalancesAnswer = Type.Object({
   balances: Type.Array(
-    Type.Object(
-      { currency: Type.String(), chain: Type.Enum([...CHAINS]), amount: Type.Number() },
-      { title: "Balance" },
-    ),
+    titledObject("Balance", {
+      currency: Type.String(),
+      chain: Type.Enum([...CHAINS]),
+      amount: Type.Number(),
+    }),
   ),
 });
-const RefundAddressRecord = Type.Object(
-  {
-    id,
-    user_id: id,
-    chain: Type.Enum([...CHAINS]),
-    address: Type.String(),
-    created_at: time,
-    updated_at: time,
-  },
-  { title: "RefundAddress" },
-);
+const RefundAddressRecord = titledObject("RefundAddress", {
+  id: UUID,
+  user_id: UUID,
+  chain: Type.Enum([...CHAINS]),
+  address: Type.String(),
+  created_at: TIME,
+  updated_at: TIME,
+});
 const RefundAddressAnswer = Type.Object({ refund_address: RefundAddressRecord });
 const RefundAddressesAnswer = listAnswer("refund_addresses", RefundAddressRecord);
 const ListQuery = listQuery({});
@@ -50,10 +46,9 @@ const ListQuery = listQuery({});
 const writeRefundAddress = compileRender(RefundAddressAnswer);
 const writeRefundAddresses = compileRender(RefundAddressesAnswer);
 
-const RefundAddressBody = Type.Object(
-  { refund_address: Type.Object({ chain: Type.String(), address: Type.String() }, closed) },
-  closed,
-);
+const RefundAddressBody = closedObject({
+  refund_address: closedObject({ chain: Type.String(), address: Type.String() }),
+});
 /** A user's balance, its deposits and its refunds. */
 export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   addBalanceRoute(addRoute, deps);

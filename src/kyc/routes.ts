@@ -2,16 +2,14 @@ import Type from "typebox";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { titledObject, UUID } from "../platform/schema-parts.ts";
 import { createKycSessions } from "./create-kyc-sessions.ts";
 
 const KycAnswer = Type.Object({
-  kyc: Type.Object(
-    {
-      user_id: Type.String({ format: "uuid" }),
-      url: Type.String({ description: "URL of the verification page; valid for 24 hours." }),
-    },
-    { title: "KycSession" },
-  ),
+  kyc: titledObject("KycSession", {
+    user_id: UUID,
+    url: Type.String({ description: "URL of the verification page; valid for 24 hours." }),
+  }),
 });
 const writeKyc = compileRender(KycAnswer);
 

@@ -4,29 +4,27 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import { nullable, titledObject } from "../platform/schema-parts.ts";
 import { findUser } from "../users/store.ts";
 import { listLimits } from "./list-limits.ts";
 import type { LimitDeps } from "./load-limits.ts";
 import { LIMIT_SCOPES, LIMIT_WINDOWS } from "./model.ts";
 
-const usd = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
-const count = (description: string) => Type.Union([Type.Integer(), Type.Null()], { description });
+const usd = (description: string) => nullable(Type.Number(), description);
+const count = (description: string) => nullable(Type.Integer(), description);
 
 const LimitsAnswer = Type.Object({
   limits: Type.Array(
-    Type.Object(
-      {
-        scope: Type.Enum([...LIMIT_SCOPES]),
-        window: Type.Enum([...LIMIT_WINDOWS]),
-        amount_max: usd("In usd; null: not limited."),
-        count_max: count("Number of payments; null: not limited."),
-        used: usd("In usd. Null where it differs per payment or payee."),
-        left: usd("In usd. Null where it differs, or where the amount is not limited."),
-        used_count: count("Number of payments in the window."),
-        left_count: count("Null where the number is not limited."),
-      },
-      { title: "Limit" },
-    ),
+    titledObject("Limit", {
+      scope: Type.Enum([...LIMIT_SCOPES]),
+      window: Type.Enum([...LIMIT_WINDOWS]),
+      amount_max: usd("In usd; null: not limited."),
+      count_max: count("Number of payments; null: not limited."),
+      used: usd("In usd. Null where it differs per payment or payee."),
+      left: usd("In usd. Null where it differs, or where the amount is not limited."),
+      used_count: count("Number of payments in the window."),
+      left_count: count("Null where the number is not limited."),
+    }),
   ),
 });
 const LimitsQuery = Type.Object({

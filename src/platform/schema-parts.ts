@@ -4,6 +4,8 @@ import Type, { type TProperties, type TSchema } from "typebox";
 export const UUID = Type.String({ format: "uuid" });
 export const TIME = Type.String({ format: "date-time" });
 
+export const METADATA = Type.Record(Type.String(), Type.Unknown());
+
 /** An object that refuses unknown fields: a body, a query, or a part of one. */
 export function closedObject<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false });
@@ -18,3 +20,22 @@ export function nullable<Schema extends TSchema>(schema: Schema, description?: s
 export function optional<Schema extends TSchema>(schema: Schema, description?: string) {
   return Type.Optional(nullable(schema, description));
 }
+
+/** An object that the API's document describes under this name. */
+export function titledObject<Properties extends TProperties>(
+  title: string,
+  properties: Properties,
+) {
+  return Type.Object(properties, { title });
+}
+
+export const NULLABLE_TEXT = nullable(Type.String());
+
+export function optionalText(description: string) {
+  return optional(Type.String(), description);
+}
+
+export const OPTIONAL_METADATA = optional(
+  METADATA,
+  "At most 50 keys of at most 40 characters; values of at most 500 characters.",
+);

@@ -5,23 +5,21 @@ import type { Database } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber } from "../platform/money.ts";
+import { nullable, titledObject } from "../platform/schema-parts.ts";
 import { readExposures, stoppedBy } from "./exposure.ts";
 import type { PriceVersions } from "./prices.ts";
 
-const usd = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
+const usd = (description: string) => nullable(Type.Number(), description);
 
 const ExposuresAnswer = Type.Object({
   exposures: Type.Array(
-    Type.Object(
-      {
-        currency: Type.String({ description: "A currency or token." }),
-        amount: Type.Number({ description: "Above zero if it has to be bought." }),
-        amount_usd: usd("Its value without sign; null if there is no rate."),
-        maximum_usd: usd("The operator's maximum; null if there is none."),
-        stopped: Type.Boolean({ description: "Whether it is above its maximum." }),
-      },
-      { title: "Exposure" },
-    ),
+    titledObject("Exposure", {
+      currency: Type.String({ description: "A currency or token." }),
+      amount: Type.Number({ description: "Above zero if it has to be bought." }),
+      amount_usd: usd("Its value without sign; null if there is no rate."),
+      maximum_usd: usd("The operator's maximum; null if there is none."),
+      stopped: Type.Boolean({ description: "Whether it is above its maximum." }),
+    }),
   ),
 });
 

@@ -5,6 +5,7 @@ import type { FeeSchedule } from "../catalogue/fees.ts";
 import { DEPOSIT_RAILS, RAILS } from "../catalogue/rails.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { nullable, titledObject } from "../platform/schema-parts.ts";
 
 const parts = {
   basis_points: Type.Integer({
@@ -17,27 +18,27 @@ const parts = {
 
 const FeesAnswer = Type.Object({
   fees: Type.Array(
-    Type.Object(
-      {
-        currency: Type.String(),
-        rails: Type.Enum([...RAILS]),
-        ...parts,
-        minimum_amount: Type.Union([Type.Number(), Type.Null()], {
-          description: "Minimum `destination_amount`; null where it is stated in usd.",
-        }),
-        minimum_usd_equivalent: Type.Union([Type.Number(), Type.Null()], {
-          description: "Minimum in usd, where there is none in the currency.",
-        }),
-      },
-      { title: "Fee" },
-    ),
+    titledObject("Fee", {
+      currency: Type.String(),
+      rails: Type.Enum([...RAILS]),
+      ...parts,
+      minimum_amount: nullable(
+        Type.Number(),
+        "Minimum `destination_amount`; null where it is stated in usd.",
+      ),
+      minimum_usd_equivalent: nullable(
+        Type.Number(),
+        "Minimum in usd, where there is none in the currency.",
+      ),
+    }),
     { description: "Fees of offramps, by currency and rail." },
   ),
   onramp_fees: Type.Array(
-    Type.Object(
-      { currency: Type.String(), rails: Type.Enum([...DEPOSIT_RAILS]), ...parts },
-      { title: "OnrampFee" },
-    ),
+    titledObject("OnrampFee", {
+      currency: Type.String(),
+      rails: Type.Enum([...DEPOSIT_RAILS]),
+      ...parts,
+    }),
     { description: "Fees of onramps, by currency and rail of the bank deposit." },
   ),
 });

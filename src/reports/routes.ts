@@ -2,32 +2,30 @@ import Type from "typebox";
 import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { nullable, TIME, titledObject } from "../platform/schema-parts.ts";
 import { readHistory } from "./read-history.ts";
 
-const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const text = (description: string) => nullable(Type.String(), description);
 
 const HistoryAnswer = Type.Object({
   history: Type.Array(
-    Type.Object(
-      {
-        at: Type.String({ format: "date-time" }),
-        kind: Type.Enum(["event", "posting", "act", "proposal", "vote"]),
-        what: Type.String({ description: "The event, posting, action, request or vote." }),
-        who: text("`api_key:`, `member:` or `proposal:` and an id; null for Sliproad itself."),
-        before: text("The status before."),
-        after: text("The status or values after."),
-        why: text("The reason that was given, or the rule."),
-        lines: Type.Array(
-          Type.Object({
-            ledger_account: Type.String(),
-            currency: Type.String(),
-            amount: Type.String({ description: "Decimal text; debits are above zero." }),
-          }),
-          { description: "The lines of a posting; they sum to zero in each currency." },
-        ),
-      },
-      { title: "HistoryItem" },
-    ),
+    titledObject("HistoryItem", {
+      at: TIME,
+      kind: Type.Enum(["event", "posting", "act", "proposal", "vote"]),
+      what: Type.String({ description: "The event, posting, action, request or vote." }),
+      who: text("`api_key:`, `member:` or `proposal:` and an id; null for Sliproad itself."),
+      before: text("The status before."),
+      after: text("The status or values after."),
+      why: text("The reason that was given, or the rule."),
+      lines: Type.Array(
+        Type.Object({
+          ledger_account: Type.String(),
+          currency: Type.String(),
+          amount: Type.String({ description: "Decimal text; debits are above zero." }),
+        }),
+        { description: "The lines of a posting; they sum to zero in each currency." },
+      ),
+    }),
     { description: "Newest first, at most the newest 500 of each kind." },
   ),
 });

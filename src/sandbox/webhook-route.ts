@@ -8,6 +8,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
+import { closedObject, optional } from "../platform/schema-parts.ts";
 import { sendSample } from "../webhooks/send-sample.ts";
 import { sampleEvent, sampleStatuses } from "./sample-events.ts";
 
@@ -20,15 +21,10 @@ type SandboxWebhookDeps = {
 
 const NAMES = [...RAMP_EVENTS, ...INVOICE_EVENTS];
 
-const SandboxWebhookBody = Type.Object(
-  {
-    webhook_type: Type.Enum([...NAMES]),
-    status: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: "The status of the sample record." }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const SandboxWebhookBody = closedObject({
+  webhook_type: Type.Enum([...NAMES]),
+  status: optional(Type.String(), "The status of the sample record."),
+});
 
 const SandboxWebhookAnswer = Type.Object({
   webhook: Type.Object({

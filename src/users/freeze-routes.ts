@@ -2,18 +2,18 @@ import Type from "typebox";
 import type { Executor } from "../platform/commands/executor.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { closedObject, nullable, TIME, UUID } from "../platform/schema-parts.ts";
 import { freezeUsers } from "./freeze-users.ts";
 
 const REASON_LENGTH_MAX = 500;
 
-const FreezeBody = Type.Object(
-  { reason: Type.String({ description: "For the audit log; no personal data." }) },
-  { additionalProperties: false },
-);
+const FreezeBody = closedObject({
+  reason: Type.String({ description: "For the audit log; no personal data." }),
+});
 const FreezeAnswer = Type.Object({
   user: Type.Object({
-    id: Type.String({ format: "uuid" }),
-    frozen_at: Type.Union([Type.String({ format: "date-time" }), Type.Null()]),
+    id: UUID,
+    frozen_at: nullable(TIME),
   }),
 });
 

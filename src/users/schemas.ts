@@ -1,101 +1,90 @@
 import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
+import {
+  closedObject,
+  METADATA,
+  NULLABLE_TEXT,
+  OPTIONAL_METADATA,
+  optionalText,
+  TIME,
+  titledObject,
+  UUID,
+} from "../platform/schema-parts.ts";
 import { KYC_STATUSES } from "./model.ts";
 
 // Optional text may also be null: absent, null and blank are equal. The model checks lengths and
 // formats, so that all problems are reported at once.
-const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
-const optional = (description: string) => Type.Optional(text(description));
-const metadata = Type.Optional(
-  Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-    description: "At most 50 keys of at most 40 characters; values of at most 500 characters.",
-  }),
-);
 
 const IDENTITY_INPUT = {
-  date_of_birth: optional("DD/MM/YYYY or YYYY-MM-DD; of a business its founding date."),
-  address_line1: optional("First address line."),
-  address_line2: optional("Second address line."),
-  city: optional("City."),
-  state: optional("State; two letters in the United States."),
-  postcode: optional("Postal or zip code."),
-  country: optional("ISO 3166-1 alpha-2."),
-  nationality: optional("ISO 3166-1 alpha-2."),
-  phone: optional("E.164, e.g. +351210000000."),
-  ssn: optional("Social security, tax or registration number."),
-  source_of_funds: optional("Where the money comes from."),
-  business_activity: optional("What a business does."),
-  metadata,
+  date_of_birth: optionalText("DD/MM/YYYY or YYYY-MM-DD; of a business its founding date."),
+  address_line1: optionalText("First address line."),
+  address_line2: optionalText("Second address line."),
+  city: optionalText("City."),
+  state: optionalText("State; two letters in the United States."),
+  postcode: optionalText("Postal or zip code."),
+  country: optionalText("ISO 3166-1 alpha-2."),
+  nationality: optionalText("ISO 3166-1 alpha-2."),
+  phone: optionalText("E.164, e.g. +351210000000."),
+  ssn: optionalText("Social security, tax or registration number."),
+  source_of_funds: optionalText("Where the money comes from."),
+  business_activity: optionalText("What a business does."),
+  metadata: OPTIONAL_METADATA,
 };
 
 const NAMES_INPUT = {
-  first_name: optional("As on the identity document; required for an individual."),
-  last_name: optional("As on the identity document; required for an individual."),
-  company_name: optional("Legal name; required for a business."),
+  first_name: optionalText("As on the identity document; required for an individual."),
+  last_name: optionalText("As on the identity document; required for an individual."),
+  company_name: optionalText("Legal name; required for a business."),
 };
 
-const closed = { additionalProperties: false };
+export const CreateUserBody = closedObject({
+  user: closedObject({
+    beneficiary_type: Type.Enum(["individual", "business"]),
+    email: Type.String({ description: "Unique within the account." }),
+    ...NAMES_INPUT,
+    ...IDENTITY_INPUT,
+  }),
+});
 
-export const CreateUserBody = Type.Object(
-  {
-    user: Type.Object(
-      {
-        beneficiary_type: Type.Enum(["individual", "business"]),
-        email: Type.String({ description: "Unique within the account." }),
-        ...NAMES_INPUT,
-        ...IDENTITY_INPUT,
-      },
-      closed,
-    ),
-  },
-  closed,
-);
-
-export const UpdateUserBody = Type.Object(
-  {
-    user: Type.Object(
-      { email: optional("Unique within the account."), ...NAMES_INPUT, ...IDENTITY_INPUT },
-      closed,
-    ),
-  },
-  closed,
-);
+export const UpdateUserBody = closedObject({
+  user: closedObject({
+    email: optionalText("Unique within the account."),
+    ...NAMES_INPUT,
+    ...IDENTITY_INPUT,
+  }),
+});
 
 const status = Type.Enum([...KYC_STATUSES]);
-const nullable = Type.Union([Type.String(), Type.Null()]);
 const perCurrency = Type.Object({ status, swift_status: status });
 
-export const UserRecord = Type.Object(
-  {
-    id: Type.String({ format: "uuid" }),
-    beneficiary_type: Type.Enum(["individual", "business"]),
-    email: Type.String(),
-    first_name: nullable,
-    last_name: nullable,
-    company_name: nullable,
-    date_of_birth: nullable,
-    address_line1: nullable,
-    address_line2: nullable,
-    city: nullable,
-    state: nullable,
-    postcode: nullable,
-    country: nullable,
-    nationality: nullable,
-    phone: nullable,
-    ssn: nullable,
-    source_of_funds: nullable,
-    business_activity: nullable,
-    metadata: Type.Record(Type.String(), Type.Unknown()),
-    kyc: Type.Object({
-      general: Type.Object({ status, moderation_comment: nullable }),
-      usd: perCurrency,
-      eur: perCurrency,
-    }),
-    created_at: Type.String({ format: "date-time" }),
-    updated_at: Type.String({ format: "date-time" }),
-  },
-  { title: "User" },
-);
+export const UserRecord = titledObject("User", {
+  id: UUID,
+  beneficiary_type: Type.Enum(["individual", "business"]),
+  email: Type.String(),
+  first_name: NULLABLE_TEXT,
+  last_name: NULLABLE_TEXT,
+  company_name: NULLABLE_TEXT,
+  date_of_birth: NULLABLE_TEXT,
+  address_line1: NULLABLE_TEXT,
+  address_line2: NULLABLE_TEXT,
+  city: NULLABLE_TEXT,
+  state: NULLABLE_TEXT,
+  postcode: NULLABLE_TEXT,
+  country: NULLABLE_TEXT,
+  nationality: NULLABLE_TEXT,
+  phone: NULLABLE_TEXT,
+  ssn: NULLABLE_TEXT,
+  source_of_funds: NULLABLE_TEXT,
+  business_activity: NULLABLE_TEXT,
+  metadata: METADATA,
+  kyc: Type.Object({
+    general: Type.Object({ status, moderation_comment: NULLABLE_TEXT }),
+    usd: perCurrency,
+    eur: perCurrency,
+  }),
+  created_at: TIME,
+  updated_at: TIME,
+});
 
 export const UserAnswer = Type.Object({ user: UserRecord });
 export const UserListAnswer = listAnswer("users", UserRecord);

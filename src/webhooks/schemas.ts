@@ -1,7 +1,14 @@
 import Type from "typebox";
 import { INVOICE_EVENTS, RAMP_EVENTS } from "../events/model.ts";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
-import { closedObject, nullable, optional, TIME, UUID } from "../platform/schema-parts.ts";
+import {
+  closedObject,
+  nullable,
+  optional,
+  TIME,
+  titledObject,
+  UUID,
+} from "../platform/schema-parts.ts";
 import { DELIVERY_STATUSES } from "./model.ts";
 
 const EVENT_NAMES = [...INVOICE_EVENTS, ...RAMP_EVENTS];
@@ -23,56 +30,50 @@ export const ReplayAnswer = Type.Object({
   }),
 });
 
-export const WebhookEventRecord = Type.Object(
-  {
-    id: Type.String({ format: "uuid", description: "Also the `webhook-id` of its deliveries." }),
-    event: Type.Enum([...EVENT_NAMES]),
-    record_id: UUID,
-    sequence: Type.Integer({ description: "The number of this change of the record." }),
-    body: nullable(
-      Type.String(),
-      "The exact text that is sent and signed; null after its retention period.",
-    ),
-    created_at: TIME,
-    updated_at: Type.String({
-      format: "date-time",
-      description: "An event never changes: the same as `created_at`.",
-    }),
-  },
-  { title: "WebhookEvent" },
-);
+export const WebhookEventRecord = titledObject("WebhookEvent", {
+  id: Type.String({ format: "uuid", description: "Also the `webhook-id` of its deliveries." }),
+  event: Type.Enum([...EVENT_NAMES]),
+  record_id: UUID,
+  sequence: Type.Integer({ description: "The number of this change of the record." }),
+  body: nullable(
+    Type.String(),
+    "The exact text that is sent and signed; null after its retention period.",
+  ),
+  created_at: TIME,
+  updated_at: Type.String({
+    format: "date-time",
+    description: "An event never changes: the same as `created_at`.",
+  }),
+});
 export const WebhookEventAnswer = Type.Object({ webhook_event: WebhookEventRecord });
 export const WebhookEventListAnswer = listAnswer("webhook_events", WebhookEventRecord);
 export const WebhookEventListQuery = listQuery({
   event: Type.Optional(Type.Enum([...EVENT_NAMES])),
 });
 
-export const DeliveryRecord = Type.Object(
-  {
-    id: UUID,
-    app_id: UUID,
-    webhook_event_id: UUID,
-    event: Type.String(),
-    status: Type.Enum([...DELIVERY_STATUSES]),
-    reason: nullable(Type.String()),
-    next_attempt_at: nullable(TIME),
-    delivered_at: nullable(TIME),
-    attempts: Type.Array(
-      Type.Object({
-        number: Type.Integer(),
-        at: TIME,
-        status: nullable(Type.Integer()),
-        error: nullable(Type.String()),
-        latency_ms: Type.Integer(),
-        answer: nullable(Type.String(), "The first 16 kB of the response."),
-      }),
-      { description: "The latest attempts, up to 20; fewer where many deliveries are listed." },
-    ),
-    created_at: TIME,
-    updated_at: TIME,
-  },
-  { title: "WebhookDelivery" },
-);
+export const DeliveryRecord = titledObject("WebhookDelivery", {
+  id: UUID,
+  app_id: UUID,
+  webhook_event_id: UUID,
+  event: Type.String(),
+  status: Type.Enum([...DELIVERY_STATUSES]),
+  reason: nullable(Type.String()),
+  next_attempt_at: nullable(TIME),
+  delivered_at: nullable(TIME),
+  attempts: Type.Array(
+    Type.Object({
+      number: Type.Integer(),
+      at: TIME,
+      status: nullable(Type.Integer()),
+      error: nullable(Type.String()),
+      latency_ms: Type.Integer(),
+      answer: nullable(Type.String(), "The first 16 kB of the response."),
+    }),
+    { description: "The latest attempts, up to 20; fewer where many deliveries are listed." },
+  ),
+  created_at: TIME,
+  updated_at: TIME,
+});
 export const DeliveryListQuery = listQuery({
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
 });

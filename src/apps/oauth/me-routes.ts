@@ -4,21 +4,18 @@ import { findAccountById, findMember, findPersonById } from "../../accounts/stor
 import type { Database } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
+import { nullable, titledObject, UUID } from "../../platform/schema-parts.ts";
 
-const Me = Type.Object(
-  {
-    user: Type.Union([
-      Type.Object({
-        sub: Type.String({ format: "uuid", description: "The person, as in the id token." }),
-        email: Type.String(),
-        role: Type.String({ description: "Their role in the account." }),
-      }),
-      Type.Null(),
-    ]),
-    account: Type.Object({ id: Type.String({ format: "uuid" }), name: Type.String() }),
-  },
-  { title: "Me" },
-);
+const Me = titledObject("Me", {
+  user: nullable(
+    Type.Object({
+      sub: Type.String({ format: "uuid", description: "The person, as in the id token." }),
+      email: Type.String(),
+      role: Type.String({ description: "Their role in the account." }),
+    }),
+  ),
+  account: Type.Object({ id: UUID, name: Type.String() }),
+});
 
 export function addMeRoutes(add: AddRoute, deps: { database: Database; index_key: Buffer }): void {
   add({

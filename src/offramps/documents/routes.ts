@@ -14,6 +14,7 @@ import type { AddRoute, Caller } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { newId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
+import { closedObject, optional } from "../../platform/schema-parts.ts";
 import { type ApprovedChangeDeps, reviewWithApproval } from "../approved-changes.ts";
 import { changeOfframps } from "../change-offramps.ts";
 import { OfframpAnswer } from "../schemas.ts";
@@ -35,22 +36,12 @@ const COMMENT_LENGTH_MAX = 500;
 
 const UploadAnswer = Type.Object({ message: Type.String() });
 const writeUpload = compileRender(UploadAnswer);
-const ReviewBody = Type.Object(
-  {
-    supporting_document: Type.Object(
-      {
-        status: Type.String({ description: "approved or rejected." }),
-        comment: Type.Optional(
-          Type.Union([Type.String(), Type.Null()], {
-            description: "The reason for a rejection; shown to the payer.",
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-  },
-  { additionalProperties: false },
-);
+const ReviewBody = closedObject({
+  supporting_document: closedObject({
+    status: Type.String({ description: "approved or rejected." }),
+    comment: optional(Type.String(), "The reason for a rejection; shown to the payer."),
+  }),
+});
 
 export function addDocumentRoutes(
   addRoute: AddRoute,

@@ -13,6 +13,7 @@ import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { FIRST_ID, isId, newId } from "../../platform/ids.ts";
+import { TIME, titledObject, UUID } from "../../platform/schema-parts.ts";
 import { findUser } from "../../users/store.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.ts";
 import { dropLater, uploadDocuments } from "./upload-documents.ts";
@@ -28,23 +29,19 @@ type UploadedDocumentDeps = {
 };
 
 const TAG = "Supporting documents";
-const time = Type.String({ format: "date-time" });
 const DocumentAnswer = Type.Object({
-  document: Type.Object(
-    {
-      id: Type.String({ format: "uuid" }),
-      submitted_url: Type.String({
-        description: "Send it as `submitted_url` of the offramps that it explains.",
-        examples: [
-          "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/" +
-            "01a1dd11-4aee-7000-adc7-78aca4556f63",
-        ],
-      }),
-      created_at: time,
-      updated_at: time,
-    },
-    { title: "Document" },
-  ),
+  document: titledObject("Document", {
+    id: UUID,
+    submitted_url: Type.String({
+      description: "Send it as `submitted_url` of the offramps that it explains.",
+      examples: [
+        "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/" +
+          "01a1dd11-4aee-7000-adc7-78aca4556f63",
+      ],
+    }),
+    created_at: TIME,
+    updated_at: TIME,
+  }),
 });
 const writeDocument = compileRender(DocumentAnswer);
 

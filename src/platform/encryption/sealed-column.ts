@@ -5,7 +5,7 @@ import { open, type Place, seal } from "./cipher.ts";
 const KEY_VERSION = 1;
 
 /** A column of texts that are encrypted with the key of their person or account. */
-export type SealedColumn<Value> = {
+type SealedColumn<Value> = {
   seal(key: Buffer, record: RecordKey, value: Value): Buffer;
   open(key: Buffer, record: RecordKey, sealed: Buffer): Value;
 };

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifySchema } from "fastify";
 import Type, { type TObject, type TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "../errors.ts";
+import { titledObject } from "../schema-parts.ts";
 import type { RouteSpec } from "./route-spec.ts";
 
 const FILE = { type: "string", format: "binary" };
@@ -28,32 +29,29 @@ const ON_WRITES: readonly ErrorCode[] = [
   "outcome_unknown",
 ];
 
-const ErrorBody = Type.Object(
-  {
-    error_code: Type.Enum(Object.keys(ERRORS)),
-    message: Type.String({ description: "What to do next." }),
-    status: Type.Integer(),
-    request_id: Type.String(),
-    doc_url: Type.String(),
-    errors: Type.Optional(
-      Type.Array(
-        Type.Object({
-          field: Type.String({ description: "Path such as `offramps[1].destination_amount`." }),
-          code: Type.Enum(Object.keys(ERRORS)),
-          message: Type.String(),
-        }),
-        { maxItems: 100 },
-      ),
-    ),
-    errors_omitted: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description: "How many problems there are beyond the 100 listed.",
+const ErrorBody = titledObject("Error", {
+  error_code: Type.Enum(Object.keys(ERRORS)),
+  message: Type.String({ description: "What to do next." }),
+  status: Type.Integer(),
+  request_id: Type.String(),
+  doc_url: Type.String(),
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({
+        field: Type.String({ description: "Path such as `offramps[1].destination_amount`." }),
+        code: Type.Enum(Object.keys(ERRORS)),
+        message: Type.String(),
       }),
+      { maxItems: 100 },
     ),
-  },
-  { title: "Error" },
-);
+  ),
+  errors_omitted: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: "How many problems there are beyond the 100 listed.",
+    }),
+  ),
+});
 
 /** The OpenAPI description of a route, from the same schemas that validate it. */
 export function describeRoute(

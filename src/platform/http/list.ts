@@ -1,6 +1,7 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 import { type Problem, Refusal } from "../errors.ts";
 import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
+import { closedObject } from "../schema-parts.ts";
 
 /** The query parameters of every list. */
 export const LIST_PARAMETERS = {
@@ -19,7 +20,7 @@ export const LIST_PARAMETERS = {
 };
 
 export function listQuery<Extra extends TProperties>(extra: Extra) {
-  return Type.Object({ ...LIST_PARAMETERS, ...extra }, { additionalProperties: false });
+  return closedObject({ ...LIST_PARAMETERS, ...extra });
 }
 
 export function listAnswer<Key extends string, Item extends TSchema>(key: Key, item: Item) {

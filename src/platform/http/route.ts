@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import Type, { type TObject } from "typebox";
+import type { TObject } from "typebox";
 import type { KeepAnswer } from "../commands/keep-answers.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
 import { FIRST_ID, isId } from "../ids.ts";
+import { closedObject } from "../schema-parts.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
@@ -21,7 +22,7 @@ import { compileCheck } from "./validate.ts";
 
 export type { Caller, PathParams, RouteSpec };
 
-const NOTHING = Type.Object({}, { additionalProperties: false });
+const NOTHING = closedObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The function that a module adds its routes with. */

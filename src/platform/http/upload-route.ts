@@ -6,6 +6,7 @@ import type { Answer, CommandRequest } from "../commands/executor.ts";
 import { sealedSize } from "../encryption/sealed-stream.ts";
 import { type ErrorCode, notFound, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
+import { closedObject } from "../schema-parts.ts";
 import type { JsonBody } from "./json-body.ts";
 import { missingPart } from "./multipart.ts";
 import { addRoute, type Caller, type PathParams, type RouteSpec } from "./route.ts";
@@ -69,10 +70,9 @@ export type AddUploadRoute<FileType extends string> = <
 const PART = "file";
 const MEDIA_TYPE = "multipart/form-data";
 const UPLOAD_ERRORS: readonly ErrorCode[] = ["file_too_large", "unsupported_file_type"];
-const UPLOAD_BODY = Type.Object(
-  { [PART]: Type.String({ format: "binary", description: "The file itself." }) },
-  { additionalProperties: false },
-);
+const UPLOAD_BODY = closedObject({
+  [PART]: Type.String({ format: "binary", description: "The file itself." }),
+});
 /** Stored next to the body's JSON value, where neither schema nor request hash sees it. */
 const STORED = Symbol("stored upload");
 /** Commands count towards the size of a batch: this one contains the file's hash, not the file. */
