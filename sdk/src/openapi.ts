@@ -1349,7 +1349,7 @@ export interface paths {
         };
         /**
          * Show a proposal
-         * @description Shows how many people confirmed it and, once it ran, its outcome.
+         * @description Shows what members see before they vote, how many confirmed it and, once it ran, its outcome.
          */
         get: operations["showProposal"];
         put?: never;
@@ -1809,19 +1809,34 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        ProposalDetail: {
+            label: string;
+            value: string;
+        };
         Proposal: {
             /** Format: uuid */
             id: string;
-            /** @description What is to be done. */
+            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `decide-kyc`: A decision on a user's identity. */
             kind: string;
             /**
              * Format: uuid
              * @description Id of the record it affects.
              */
             record_id: string;
+            /**
+             * Format: uri
+             * @description The page with the record's history, for members of the account.
+             */
+            record_url: string;
+            /** @description Who asked: `api_key:<id>`, `member:<id>` or `command line`. */
+            proposed_by: string;
             /** @description Null when no rate was available, or when no money moves. */
             amount_usd: number | null;
             summary: string;
+            /** @description Why it needs two people; null once the user is erased. */
+            why: string | null;
+            /** @description What members see before they vote, such as the user, the amount, the old and the new account (masked); null once the user is erased. */
+            details: components["schemas"]["ProposalDetail"][] | null;
             status: components["schemas"]["ProposalStatus"];
             /** @description Why it was rejected, is void or failed. */
             outcome: string | null;
@@ -9761,8 +9776,12 @@ export interface operations {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000171",
                      *           "kind": "refund",
                      *           "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "record_url": "string",
+                     *           "proposed_by": "string",
                      *           "amount_usd": 25.5,
                      *           "summary": "Refund 25.5 usdc to a user.",
+                     *           "why": null,
+                     *           "details": null,
                      *           "status": "pending",
                      *           "outcome": null,
                      *           "confirmations": 1,
@@ -9817,8 +9836,12 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000171",
                      *         "kind": "refund",
                      *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "record_url": "string",
+                     *         "proposed_by": "string",
                      *         "amount_usd": 25.5,
                      *         "summary": "Refund 25.5 usdc to a user.",
+                     *         "why": null,
+                     *         "details": null,
                      *         "status": "pending",
                      *         "outcome": null,
                      *         "confirmations": 1,

@@ -59,6 +59,12 @@ export async function findKeyCreators(
   return new Map(rows.map((row) => [row.id, row.created_by_person]));
 }
 
+/** The keys of these ids, whoever owns them. */
+export function listApiKeysById(session: Session, ids: readonly string[]): Promise<ApiKey[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return session.query<ApiKey>("select * from api_keys where id = any($1::uuid[])", [ids]);
+}
+
 export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
   const [key] = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
   return key;

@@ -59,7 +59,7 @@ export async function loadDashboard(
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
     listAuditEntries(database, account_id, AUDIT_ENTRIES_MAX),
   ]);
-  const people = await listMembersById(database, account_id, idsIn(audit_entries));
+  const people = await listMembersById(database, [account_id], idsIn(audit_entries));
   const names = new Map([
     [account_id, session.account_name],
     ...api_keys.map((key) => [key.id, `${key.prefix}…${key.last_four}`] as const),

@@ -143,17 +143,17 @@ export function listMemberships(
   );
 }
 
-/** Filters people to members of the account, with their sealed e-mails. */
+/** Filters people to members of the accounts, with their sealed e-mails. */
 export function listMembersById(
   session: Session,
-  account_id: string,
+  account_ids: string[],
   person_ids: string[],
 ): Promise<{ person_id: string; email: Buffer }[]> {
   return session.query(
-    `select members.person_id, people.email
+    `select distinct members.person_id, people.email
      from members join people on people.id = members.person_id
-     where members.account_id = $1 and members.person_id = any($2::uuid[])`,
-    [account_id, person_ids],
+     where members.account_id = any($1::uuid[]) and members.person_id = any($2::uuid[])`,
+    [account_ids, person_ids],
   );
 }
 

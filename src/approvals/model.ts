@@ -1,6 +1,7 @@
 import type { Actor, Role } from "../accounts/model.ts";
 import { may, mayReviewKyc } from "../accounts/roles.ts";
 import { DAY_MS } from "../platform/durations.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
 
 /**
  * The states of a proposal, and those it can move to.
@@ -92,8 +93,32 @@ type ProposalAccount = { id: string; kyc_review_by_account: boolean };
 /** A label and its value, shown to members before they vote. */
 export type Detail = readonly [label: string, value: string];
 
-/** Stored encrypted: the input of the use case, and the details that may be personal. */
-export type Content = { input: unknown; details: readonly Detail[] };
+/** Stored encrypted: the input of the use case, and what members see, which may be personal. */
+export type Content = {
+  input: unknown;
+  details: readonly Detail[];
+  /** Why it needs two people, as a sentence. */
+  why: string;
+  /** Of what the members approve: once it has changed, the proposal is void. */
+  digest: string;
+};
+
+/** What members see of a proposal, and what they thereby approve. */
+export type Description = {
+  /** Shown and bound: once one of them has changed, the proposal is void. */
+  details: readonly Detail[];
+  /** Bound, but not shown: states, versions, hashes. */
+  state: readonly (string | number | bigint | null)[];
+  /** Shown, but not bound: others may change it without changing what is approved. */
+  context?: readonly Detail[];
+};
+
+/** The outcome of a void proposal. */
+export const CONTENT_CHANGED = "What the members approved has changed since it was proposed.";
+
+export function digestDescription({ details, state }: Description): string {
+  return digestOf(...details.flat(), "", ...state).toString("hex");
+}
 
 export const LAPSE_PROPOSAL_TASK = "lapse-proposal";
 

@@ -14,10 +14,9 @@ import {
   REASON_LENGTH_MAX,
   type Vote,
 } from "./model.ts";
+import { RECORD_PATH } from "./render.ts";
 
 export const PROPOSALS_PATH = "/dashboard/proposals";
-/** The page with a record's history. */
-export const RECORD_PATH = "/dashboard/records";
 
 const STATUS_NAMES: Record<ProposalStatus, string> = {
   pending: "Pending",
@@ -67,7 +66,7 @@ ${endedSection(view)}`;
 }
 
 function pendingSection({ session, view, record_pages }: Shown, entry: ProposalView): Html {
-  const { proposal, may_vote, details } = entry;
+  const { proposal, may_vote, content } = entry;
   const { names } = view;
   const title_id = `title-${proposal.id}`;
   const is_foreign = proposal.account_id !== session.account_id;
@@ -80,7 +79,8 @@ ${
   proposal.voters !== "reviewers" &&
   html`<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>`
 }
-${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+${content?.details.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+${content && html`<div><dt>Why it needs approval</dt><dd>${content.why}</dd></div>`}
 <div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
 <div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
 <div><dt>Record</dt><dd><a href="${recordPath(proposal, is_foreign)}"><code>${
@@ -107,7 +107,7 @@ function recordPath({ account_id, record_id }: Proposal, is_foreign: boolean): s
   return `${RECORD_PATH}/${record_id}${is_foreign ? `?account=${account_id}` : ""}`;
 }
 
-function choices(session: MemberSession, { proposal, may_vote, details }: ProposalView): Html {
+function choices(session: MemberSession, { proposal, may_vote, content }: ProposalView): Html {
   const { voters, votes } = proposal;
   if (!may_vote) {
     return voters === "reviewers"
@@ -124,7 +124,7 @@ function choices(session: MemberSession, { proposal, may_vote, details }: Propos
   // Content that cannot be read can only be rejected.
   return html`<div class="choices">
 ${
-  details === null
+  content === null
     ? html`<p class="muted">The user was erased.</p>`
     : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
 <button class="primary" type="submit">Confirm</button></form>`

@@ -1,6 +1,7 @@
 import { actorOf } from "../accounts/model.ts";
 import type { Command } from "../platform/commands/use-case.ts";
-import type { Content, Proposal } from "./model.ts";
+import { findMissing } from "./kinds.ts";
+import { type Content, type Description, digestDescription, type Proposal } from "./model.ts";
 import { newProposal } from "./record-proposals.ts";
 import type { NewProposal, Proposer } from "./store.ts";
 
@@ -15,6 +16,9 @@ export function propose(
   key_creators: ReadonlyMap<string, string>,
   now: Date,
 ): NewProposal {
+  const labels = sealed.content.details.map(([label]) => label);
+  const missing = findMissing(proposed.kind, labels);
+  if (missing.length > 0) throw new Error(`${proposed.kind} does not show ${missing.join(", ")}`);
   const { account_id, credential_id } = command;
   const proposer = proposerOf(command);
   const proposal = newProposal({ account_id, ...proposed }, actorOf(command), proposer, now);
@@ -26,4 +30,10 @@ export function propose(
 function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
   if (!actor?.startsWith("member:")) return null;
   return { account_id, person_id: actor.slice("member:".length) };
+}
+
+/** What is stored of a description. */
+export function describedContent(description: Description, why: string): Omit<Content, "input"> {
+  const { details, context = [] } = description;
+  return { details: [...details, ...context], why, digest: digestDescription(description) };
 }

@@ -18,10 +18,11 @@ import {
   ProposalAnswer,
   ProposalListQuery,
   ProposalsAnswer,
+  type ReadableProposal,
   renderProposal,
   renderProposals,
 } from "./render.ts";
-import { findProposal, listProposals } from "./store.ts";
+import { findContents, findProposal, listProposals, type SealedProposal } from "./store.ts";
 import { voteOnProposal } from "./vote-on-proposal.ts";
 
 type ProposalPageDeps = PageDeps & {
@@ -31,10 +32,13 @@ type ProposalPageDeps = PageDeps & {
   wake: () => void;
 };
 
+type ProposalRouteDeps = { database: Database; keyring: Keyring; public_url: () => string };
+
 const TAG = "Proposals";
 
 /** An account's own proposals, over the API. */
-export function addProposalRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
+export function addProposalRoutes(addRoute: AddRoute, deps: ProposalRouteDeps): void {
+  const { database, public_url } = deps;
   addRoute({
     method: "GET",
     path: "/proposals",
@@ -51,7 +55,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
       const statuses = query.status && [query.status];
       const listed = await listProposals(database, caller.account_id, statuses, page);
       const { rows, has_more } = cutPage(listed, page);
-      return renderProposals(rows, has_more);
+      return renderProposals(await readable(deps, rows), has_more, public_url());
     },
   });
 
@@ -60,7 +64,9 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     path: "/proposals/:proposal_id",
     operation: "showProposal",
     summary: "Show a proposal",
-    description: "Shows how many people confirmed it and, once it ran, its outcome.",
+    description:
+      "Shows what members see before they vote, how many confirmed it and, once it ran, its " +
+      "outcome.",
     tag: TAG,
     answer: ProposalAnswer,
     errors: [],
@@ -68,9 +74,18 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
       const proposal = await findProposal(database, caller.account_id, params.proposal_id);
       if (!proposal) throw Refusal.of([...problems, notFound("proposal_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
-      return renderProposal(proposal);
+      const [shown] = await readable(deps, [proposal]);
+      return renderProposal(shown!, public_url());
     },
   });
+}
+
+async function readable(
+  { database, keyring }: ProposalRouteDeps,
+  rows: readonly SealedProposal[],
+): Promise<ReadableProposal[]> {
+  const contents = await findContents(database, keyring, rows);
+  return rows.map((proposal) => ({ proposal, content: contents.get(proposal.id) }));
 }
 
 /** The pages where members view proposals and vote. */

@@ -1,24 +1,36 @@
-import { runOnce } from "../platform/commands/run-once.ts";
 import type { AnyUseCase, Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { endProposal, enqueueEnd } from "./end-proposal.ts";
-import { isApproved, LAPSE_PROPOSAL_TASK, runProposalKind } from "./model.ts";
+import {
+  CONTENT_CHANGED,
+  digestDescription,
+  isApproved,
+  LAPSE_PROPOSAL_TASK,
+  runProposalKind,
+} from "./model.ts";
 import { findContents, lockProposal, proposalAccount, type SealedProposal } from "./store.ts";
+import type { Describe } from "./with-approval.ts";
 
 type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 /**
- * Runs the confirmed proposals of a use case: the inner one that `withApproval` wraps. Its writes,
- * the proposal's new status and the end of the task are one transaction, so an interrupted run
- * leaves nothing behind and a finished run is not repeated.
+ * Runs the confirmed proposals of a use case: the inner one that `withApproval` wraps. A proposal
+ * whose content differs from what its voters saw becomes void. The writes of the use case, the
+ * proposal's new status and the end of the task are one transaction, so an interrupted run leaves
+ * nothing behind and a finished run is not repeated.
  */
 export function proposalTask<Input, Loaded, Output>(
   deps: ProposalTaskDeps,
   use_case: UseCase<Input, Loaded, Output>,
+  describe: Describe<Input, Loaded>,
 ): TaskHandler {
+  const runnable: Runnable = {
+    use_case: use_case as unknown as AnyUseCase,
+    describe: describe as unknown as Describe<unknown, unknown>,
+  };
   return {
     kind: runProposalKind(use_case.name),
     set_max: 20,
@@ -29,13 +41,7 @@ export function proposalTask<Input, Loaded, Output>(
           if (tasks.length === 0) return;
           const proposal = await lockProposal(tx, task.account_id, task.record_id);
           if (proposal?.status === "confirmed") {
-            await runProposal(
-              tx,
-              deps.keyring,
-              use_case as unknown as AnyUseCase,
-              proposal,
-              set.now,
-            );
+            await runProposal(tx, deps.keyring, runnable, proposal, set.now);
           }
           set.finish(tx, tasks);
         });
@@ -65,32 +71,34 @@ export function lapseProposalTask({ database }: { database: Database }): TaskHan
   };
 }
 
+/** A use case with its types erased. */
+type Runnable = { use_case: AnyUseCase; describe: Describe<unknown, unknown> };
+type End = { status: "done" | "failed" | "void"; outcome: string | null };
+
 async function runProposal(
   tx: Transaction,
   keyring: Keyring,
-  use_case: AnyUseCase,
+  runnable: Runnable,
   proposal: SealedProposal,
   now: Date,
 ): Promise<void> {
   if (!isApproved(proposal, proposalAccount(proposal), proposal.votes)) {
     throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
   }
-  const failure = await runUseCase(tx, keyring, use_case, proposal, now);
-  const status = failure === null ? "done" : "failed";
-  endProposal(tx, proposal, { status, outcome: failure, actor: "worker" }, now);
+  const end = await runUseCase(tx, keyring, runnable, proposal, now);
+  endProposal(tx, proposal, { ...end, actor: "worker" }, now);
 }
 
-/** Null once it is written, or the reason for the refusal. */
 async function runUseCase(
   tx: Transaction,
   keyring: Keyring,
-  use_case: AnyUseCase,
+  { use_case, describe }: Runnable,
   proposal: SealedProposal,
   now: Date,
-): Promise<string | null> {
+): Promise<End> {
   const { account_id, id } = proposal;
   const content = (await findContents(tx, keyring, [proposal])).get(id);
-  if (!content) return "The user was erased.";
+  if (!content) return { status: "failed", outcome: "The user was erased." };
   const command: Command<unknown> = {
     id: newId(now),
     account_id,
@@ -102,6 +110,13 @@ async function runUseCase(
     approval: "given",
     operator_approval: proposal.votes.some(({ voter }) => voter.is_operator),
   };
-  const verdict = await runOnce(tx, use_case, command, now);
-  return "refusal" in verdict ? verdict.refusal.sentence : null;
+  const loaded = await use_case.load(tx, [command]);
+  const description = await describe(tx, loaded, command);
+  if (description && digestDescription(description) !== content.digest) {
+    return { status: "void", outcome: CONTENT_CHANGED };
+  }
+  const verdict = use_case.decide(loaded, [command], now).get(command.id)!;
+  if ("refusal" in verdict) return { status: "failed", outcome: verdict.refusal.sentence };
+  use_case.record(tx, loaded, [{ command, ...verdict }], now);
+  return { status: "done", outcome: null };
 }

@@ -1,6 +1,6 @@
 import { findKeyCreators } from "../accounts/api-key-store.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import {
   type Amount,
@@ -11,8 +11,8 @@ import {
   lockSums,
   type SumRules,
 } from "./approval-sums.ts";
-import type { Content, Detail, Voters } from "./model.ts";
-import { propose } from "./propose.ts";
+import type { Description, Voters } from "./model.ts";
+import { describedContent, propose } from "./propose.ts";
 import { recordProposals } from "./record-proposals.ts";
 import { renderProposal } from "./render.ts";
 import type { NewProposal } from "./store.ts";
@@ -22,7 +22,15 @@ export type ApprovalRules = SumRules & {
   keyring: Keyring;
   /** How long a new refund address or payment detail receives money only with approval. */
   cooling_off_ms: number;
+  public_url: () => string;
 };
+
+/** Reads what members have to see; null when the command names no record and is refused anyway. */
+export type Describe<Input, Loaded> = (
+  session: Session,
+  loaded: Loaded,
+  command: Command<Input>,
+) => Promise<Description | null>;
 
 /** What a use case says about its commands. `loaded` is the result of its own `load`. */
 type ApprovalOptions<Input, Loaded> = ApprovalRules & {
@@ -36,8 +44,8 @@ type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   countsAs?: (loaded: Loaded, command: Command<Input>) => readonly string[];
   /** One sentence, without personal data, that describes the effect to a member. */
   summaryOf: (loaded: Loaded, command: Command<Input>) => string;
-  /** What members must see to judge it; may be personal data, so it is stored encrypted. */
-  detailsOf?: (loaded: Loaded, command: Command<Input>) => Detail[];
+  /** The same as the one of its `proposalTask`, which compares before it runs. */
+  describe: Describe<Input, Loaded>;
   /** Why it needs two members whatever the amount, as a sentence; null when it does not. */
   alwaysNeeds?: (loaded: Loaded, command: Command<Input>, now: Date) => string | null;
   /** Needs two members whatever the amount, one of them the operator's; why, as a sentence. */
@@ -47,7 +55,12 @@ type ApprovalOptions<Input, Loaded> = ApprovalRules & {
 };
 
 /** The data used to decide on a command that becomes a proposal. */
-type LoadedAlone<Loaded> = { loaded: Loaded; why: string | null; voters: Voters };
+type LoadedAlone<Loaded> = {
+  loaded: Loaded;
+  description: Description | null;
+  why: string | null;
+  voters: Voters;
+};
 type LoadedWithApproval<Loaded> = {
   /** For the commands that run at once. */
   inner: Loaded;
@@ -64,7 +77,7 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
  * Adds two-person approval to a use case: what it accepts is done at once up to the approval
  * amount, for a single command and for the account's last 24 hours, and becomes a proposal above
  * it, which two members confirm on /dashboard/proposals. Then a task runs the use case itself with
- * the same input; changes since then are checked again.
+ * the same input, unless what the members saw has changed.
  *
  *     const inner = refundThings(keyring);
  *     const submit = executor.register(
@@ -74,11 +87,13 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
  *           loaded.things.get(account_id, input.thing_id) ?? null,
  *         recordIdOf: ({ input }) => input.thing_id,
  *         summaryOf: () => "Return a thing to its sender.",
+ *         describe: describeThing,
  *       }),
  *     );
  *
- * and among the handlers of the worker: `proposalTask(deps, inner)`. The use case's name is the
- * kind of its proposals and must not change while some are pending. Its input must be plain data
+ * and among the handlers of the worker: `proposalTask(deps, inner, describeThing)`. The use case's
+ * name is the kind of its proposals (see `kinds.ts`) and must not change while some are pending.
+ * Its input must be plain data
  * (texts, numbers, BigInts, lists, objects). Its audit entries take `actorOf(command)`. The
  * answer is the use case's own or `ProposalAnswer`: document both with `orProposal(schema)`.
  */
@@ -106,7 +121,9 @@ export function withApproval<Input, Loaded, Output>(
       if (proposed.length > 0) recordProposals(tx, proposed, now);
     },
     render: (output) =>
-      "done" in output ? use_case.render(output.done) : renderProposal(output.proposed.proposal),
+      "done" in output
+        ? use_case.render(output.done)
+        : renderProposal(output.proposed, options.public_url()),
   };
 }
 
@@ -147,7 +164,9 @@ async function loadWithApproval<Input, Loaded, Output>(
       continue;
     }
     const { why, voters } = needed ?? { why: null, voters: "members" as const };
-    alone.set(command.id, { loaded: await use_case.load(tx, [command]), why, voters });
+    const loaded = await use_case.load(tx, [command]);
+    const description = await options.describe(tx, loaded, command);
+    alone.set(command.id, { loaded, description, why, voters });
   }
   const proposing = commands.filter(({ id }) => alone.has(id));
   const [account_keys, key_creators] = await Promise.all([
@@ -209,13 +228,14 @@ function decideToPropose<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
   { sums, counted, account_keys, key_creators }: LoadedWithApproval<Loaded>,
-  { loaded, voters }: LoadedAlone<Loaded>,
+  { loaded, description, voters }: LoadedAlone<Loaded>,
   { command, why, now }: { command: Command<Input>; why: string; now: Date },
 ): Verdict<Outcome<Output>> {
   const operator_approval = voters === "with_operator";
   const asked = { ...command, approval: "asked" as const, operator_approval };
   const verdict = use_case.decide(loaded, [asked], now).get(command.id)!;
   if ("refusal" in verdict) return verdict;
+  if (!description) throw new Error(`nothing describes what ${use_case.name} proposes`);
   const { subject } = verdict;
   const amount_usd = sums.amountOf(counted.get(command.id)!);
   const proposed = propose(
@@ -228,7 +248,10 @@ function decideToPropose<Input, Loaded, Output>(
       voters,
     },
     {
-      content: contentOf(options, loaded, command, why),
+      content: {
+        input: options.inputOf?.(loaded, command) ?? command.input,
+        ...describedContent(description, why),
+      },
       subject_id: subject?.subject_id ?? null,
       key: subject?.key ?? account_keys.get(command.account_id)!,
     },
@@ -236,16 +259,4 @@ function decideToPropose<Input, Loaded, Output>(
     now,
   );
   return { output: { proposed }, subject };
-}
-
-function contentOf<Input, Loaded>(
-  options: ApprovalOptions<Input, Loaded>,
-  loaded: Loaded,
-  command: Command<Input>,
-  why: string,
-): Content {
-  return {
-    input: options.inputOf?.(loaded, command) ?? command.input,
-    details: [...(options.detailsOf?.(loaded, command) ?? []), ["Why it needs approval", why]],
-  };
 }

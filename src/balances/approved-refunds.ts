@@ -4,7 +4,7 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Database } from "../platform/db/database.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import type { RefundDestination } from "./destinations.ts";
+import { DESTINATIONS, describeRefund } from "./describe-refund.ts";
 import {
   findDestination,
   isUserBarred,
@@ -17,12 +17,6 @@ import {
 import type { Refund } from "./refund-store.ts";
 
 export type ApprovedRefundDeps = RefundDeps & { approvals: ApprovalRules };
-
-const DESTINATIONS = {
-  sender: "the address that they came from",
-  registered: "a registered address",
-  other: "an address that the user has not registered",
-} as const satisfies Record<RefundDestination, string>;
 
 const UNKNOWN_ADDRESS =
   "The tokens did not come from this address, and the user has not registered it.";
@@ -58,7 +52,7 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
       const destination = DESTINATIONS[findDestination(index_key, loaded, command)];
       return `Refund ${shown} on ${chain} to ${destination}.`;
     },
-    detailsOf: (_loaded, { input }) => [["Address", termsOf(input).address]],
+    describe: describeRefund(deps),
   });
 }
 
@@ -73,5 +67,6 @@ export function refundProposalTask(deps: ApprovedRefundDeps & { database: Databa
   return proposalTask(
     deps,
     refundBalances(deps, () => ""),
+    describeRefund(deps),
   );
 }

@@ -41,7 +41,7 @@ export const SEND_REFUND_TASK = "send-refund";
 export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address: string };
 export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
 
-type LoadedRefunds = {
+export type LoadedRefunds = {
   kycs: AccountMap<Kyc>;
   limits: Limits;
   users: AccountMap<UserRow>;

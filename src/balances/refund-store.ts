@@ -121,6 +121,21 @@ export async function listFromAddresses(
   return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
 }
 
+/** The addresses that tokens of a user came from, the last ones first. */
+export async function listSenders(
+  session: Session,
+  { account_id, user_id, token, chain }: Omit<AddressMoney, "address" | "address_index">,
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ sender: string }>(
+    `select sender from deposits
+     where account_id = $1 and user_id = $2 and token = $3 and chain = $4 and sender is not null
+     group by sender order by max(id::text) desc limit $5`,
+    [account_id, user_id, token, chain, limit],
+  );
+  return rows.map((row) => row.sender);
+}
+
 export function addressKey(entry: Omit<AddressMoney, "address_index">): string {
   return [entry.account_id, entry.user_id, entry.token, entry.chain, entry.address].join(" ");
 }

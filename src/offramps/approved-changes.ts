@@ -1,5 +1,5 @@
 import { proposalTask } from "../approvals/tasks.ts";
-import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
+import { type ApprovalRules, type Describe, withApproval } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
@@ -11,6 +11,7 @@ import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { CurrentPrices } from "../prices/prices.ts";
 import { changeOfframps, type LoadedOfframps, type OfframpChange } from "./change-offramps.ts";
+import { describeRefund, describeReroute, describeReview } from "./describe-changes.ts";
 import { reviewDocuments } from "./documents/review-documents.ts";
 import type { GatePolicy } from "./gates.ts";
 import type { ChangedOfframp } from "./record-changes.ts";
@@ -35,7 +36,7 @@ export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
     summary: "Refund a payout of",
     is_summed: true,
-    details: () => [],
+    describe: describeRefund(deps.keyring),
   });
 }
 
@@ -50,7 +51,7 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
       return entry && isCostlyReroute(deps, entry.offramp, extra) ? COSTLY_REROUTE : null;
     },
     is_summed: true,
-    details: ({ input }) => [["Payment detail", input.requested.payment_detail_id ?? ""]],
+    describe: describeReroute(deps.keyring),
   });
 }
 
@@ -58,27 +59,16 @@ export function reviewWithApproval(deps: ApprovedReviewDeps) {
   return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
     is_summed: false,
-    details: ({ input }) => [
-      ["Judgement", input.requested.status ?? ""],
-      ...(input.requested.comment ? [["Comment", input.requested.comment] as const] : []),
-    ],
-    // Members approve the file that they reviewed, not one uploaded later.
-    inputOf: ({ offramps }, { account_id, input }) => {
-      const hash = offramps.get(account_id, input.offramp_id)?.offramp.document_hash;
-      return {
-        ...input,
-        requested: { ...input.requested, document_hash: hash?.toString("hex") ?? null },
-      };
-    },
+    describe: describeReview(deps.keyring),
   });
 }
 
 /** Runs after two members have approved. */
 export function changeProposalTasks(deps: ChangeDeps & { database: Database }): TaskHandler[] {
   return [
-    proposalTask(deps, refundOfframp(deps)),
-    proposalTask(deps, rerouteOfframp(deps)),
-    proposalTask(deps, reviewDocument(deps)),
+    proposalTask(deps, refundOfframp(deps), describeRefund(deps.keyring)),
+    proposalTask(deps, rerouteOfframp(deps), describeReroute(deps.keyring)),
+    proposalTask(deps, reviewDocument(deps), describeReview(deps.keyring)),
   ];
 }
 
@@ -105,13 +95,9 @@ function changeWithApproval<Requested, Extra>(
     summary: string;
     /** Whether it counts in the sum of 24 hours: once, and not if its quote was counted. */
     is_summed: boolean;
-    details: (command: Change<Requested>) => (readonly [string, string])[];
+    describe: Describe<OfframpChange<Requested>, LoadedOfframps<Extra>>;
     /** Why it needs two members whatever the amount, one of them the operator's. */
     needsOperator?: (loaded: LoadedOfframps<Extra>, command: Change<Requested>) => string | null;
-    inputOf?: (
-      loaded: LoadedOfframps<Extra>,
-      command: Change<Requested>,
-    ) => OfframpChange<Requested>;
   },
 ) {
   const amountOf = (
@@ -135,8 +121,7 @@ function changeWithApproval<Requested, Extra>(
       const { amount, currency } = amountOf(loaded, command)!;
       return `${options.summary} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;
     },
-    detailsOf: (_loaded, command) => options.details(command),
+    describe: options.describe,
     ...(options.needsOperator ? { needsOperator: options.needsOperator } : {}),
-    ...(options.inputOf ? { inputOf: options.inputOf } : {}),
   });
 }

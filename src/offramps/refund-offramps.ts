@@ -16,10 +16,13 @@ import type { ChangedOfframp } from "./record-changes.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
 /** By change: one that is refused posts nothing. */
-type Extra = { facts: GiveUpFacts; given_up: Map<ChangedOfframp, GivenUp> };
+export type RefundExtra = { facts: GiveUpFacts; given_up: Map<ChangedOfframp, GivenUp> };
 
 /** Gives up a waiting or bounced payout: its money is owed to the user again. */
-export function refundOfframps(prices: CurrentPrices, clock: Clock): OfframpRule<null, Extra> {
+export function refundOfframps(
+  prices: CurrentPrices,
+  clock: Clock,
+): OfframpRule<null, RefundExtra> {
   return {
     name: "refund-offramps",
     load: async (tx, commands) => {

@@ -34,9 +34,9 @@ import { listPayouts } from "./payouts/store.ts";
 import { advanceOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
-type NewRoute = { payment_detail_id: string | null };
+export type NewRoute = { payment_detail_id: string | null };
 
-type Extra = {
+export type RerouteExtra = {
   details: AccountMap<PaymentDetail>;
   kycs: AccountMap<Kyc>;
   limits: Limits;
@@ -77,7 +77,7 @@ export function rerouteOfframps({
   policy,
   approvals,
   limits,
-}: RerouteDeps): OfframpRule<NewRoute, Extra> {
+}: RerouteDeps): OfframpRule<NewRoute, RerouteExtra> {
   return {
     name: "reroute-offramps",
     load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
@@ -148,7 +148,7 @@ async function lockRoutes(
   tx: Transaction,
   { keyring, limits: limit_deps }: Pick<RerouteDeps, "keyring" | "limits">,
   commands: readonly Command<OfframpChange<NewRoute>>[],
-): Promise<Extra> {
+): Promise<RerouteExtra> {
   const seen = await findOfframps(
     tx,
     commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
@@ -181,7 +181,7 @@ async function lockRoutes(
 export function isCostlyReroute(
   limits: RerouteLimits,
   offramp: Offramp,
-  { payouts, toUsd }: Pick<Extra, "payouts" | "toUsd">,
+  { payouts, toUsd }: Pick<RerouteExtra, "payouts" | "toUsd">,
 ): boolean {
   const { destination_amount, destination_currency: currency, attempt } = offramp;
   if (attempt > REROUTES_MAX) return true;
@@ -199,7 +199,7 @@ export function isCostlyReroute(
 export function postReroutes(
   tx: Transaction,
   offramps: readonly Offramp[],
-  payouts: Extra["payouts"],
+  payouts: RerouteExtra["payouts"],
   now: Date,
 ): void {
   const entries = offramps
@@ -210,14 +210,14 @@ export function postReroutes(
 }
 
 /** What the bank kept of the last return, while it is the last attempt. */
-function missingOf(offramp: Offramp, payouts: Extra["payouts"]): bigint {
+function missingOf(offramp: Offramp, payouts: RerouteExtra["payouts"]): bigint {
   const came_back = findReturn(offramp, payouts.get(offramp.id) ?? []);
   return came_back ? offramp.destination_amount - came_back.pending : 0n;
 }
 
 /** A re-route counts for the payee only: user and account paid when the quote was executed. */
 function spendOf(
-  { limits, payees }: Pick<Extra, "limits" | "payees">,
+  { limits, payees }: Pick<RerouteExtra, "limits" | "payees">,
   { account_id, user_id, payment_detail_id, ...offramp }: Offramp,
 ): Spend {
   const { deposit_token, token_amount, token_fee } = offramp;

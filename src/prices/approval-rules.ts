@@ -8,14 +8,16 @@ import { usdValue } from "./usd-value.ts";
 
 /** What needs two-person approval, by its value at the stored rates. */
 export function approvalRules(
-  { config, keyring, clock }: { config: Config; keyring: Keyring; clock: Clock },
+  core: { config: Config; keyring: Keyring; clock: Clock; public_url: () => string },
   prices: PriceVersions,
 ): ApprovalRules {
+  const { config, keyring, clock, public_url } = core;
   return {
     limit_usd: config.approval_above_usd,
     usdValue: (session) => usdValue(prices, session),
     keyring,
     now: () => clock.now(),
+    public_url,
     cooling_off_ms: (config.cooling_off_hours ?? 0) * HOUR_MS,
   };
 }

@@ -4,7 +4,7 @@ import { addPageScope, type PageDeps, requireSession, sendPage } from "../accoun
 import { referenceName } from "../accounts/pages.ts";
 import { openEmail } from "../accounts/person-email.ts";
 import { listMembersById } from "../accounts/store.ts";
-import { RECORD_PATH } from "../approvals/page.ts";
+import { RECORD_PATH } from "../approvals/render.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { type Html, type HtmlValue, html } from "../platform/http/html.ts";
 import { isId } from "../platform/ids.ts";
@@ -52,7 +52,7 @@ async function findNames(
   const ids = history.flatMap(({ who }) => actorsOf(who).map((one) => one.split(":")[1] ?? ""));
   const [keys, people] = await Promise.all([
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
-    listMembersById(database, account_id, [...new Set(ids)].filter(isId)),
+    listMembersById(database, [account_id], [...new Set(ids)].filter(isId)),
   ]);
   return new Map([
     ...keys.map((key) => [key.id, `API key ${key.prefix}…${key.last_four}`] as const),

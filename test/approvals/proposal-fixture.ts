@@ -89,6 +89,6 @@ export async function showProposal(server: TestServer, id: string, key = server.
 export function waitForEnd(server: TestServer, id: string, key = server.key) {
   return waitFor(async () => {
     const proposal = await showProposal(server, id, key);
-    return ["done", "failed"].includes(proposal.status) && proposal;
+    return ["done", "failed", "void"].includes(proposal.status) && proposal;
   });
 }

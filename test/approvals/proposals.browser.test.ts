@@ -11,13 +11,16 @@ import {
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { statusOf } from "../kyc/kyc-fixture.ts";
 import { addWaiting, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";
+import { openStory } from "../offramps/story.ts";
 import { addMember, addOwedUser, PROPOSALS, proposalIn, STRANGE } from "./proposal-fixture.ts";
 
 let server: TestServer;
 let browser: Browser;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "1000" } });
+  server = await startTestServer({
+    environment: { SLIPROAD_APPROVAL_ABOVE_USD: "1000", SLIPROAD_DOCUMENTS: "never" },
+  });
   browser = await openBrowser();
 });
 
@@ -103,6 +106,10 @@ describe.each([
     const { user_id, path } = await addWaiting(server);
     await decide(first.visitor, path, "approve", "The passport is genuine");
     const { email } = await addMember(server, "approver");
+    const story = await openStory(server, [{ amount: 12_000 }]);
+    const offramp = { status: "bounced" };
+    await server.call("PATCH", `/sandbox/offramps/${story.offramp_id}`, { offramp });
+    const rerouted = proposalIn(await story.reroute());
     const { page, errors, close } = await visit(email, width, colour);
     try {
       const section = page.getByRole("region", { name: "Identity review: Approve" });
@@ -110,6 +117,8 @@ describe.each([
       expect(await scrollsSideways(page)).toBe(false);
       expect(await findBarriers(page)).toEqual([]);
       await takeShot(page, `proposals-kyc-${width}`);
+      const reroute = page.getByRole("region", { name: rerouted.id });
+      for (const { value } of rerouted.details) await reroute.getByText(value).first().waitFor();
       await section.getByRole("link", { name: "Review the user's identity" }).click();
       await page.getByText("The passport is genuine").first().waitFor();
       await page.getByRole("button", { name: "Confirm: Approve" }).click();

@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runProposalKind } from "../../src/approvals/model.ts";
 import { readPlainData, writePlainData } from "../../src/approvals/plain-data.ts";
 import { proposalTask } from "../../src/approvals/tasks.ts";
-import { type ApprovalRules, withApproval } from "../../src/approvals/with-approval.ts";
+import {
+  type ApprovalRules,
+  type Describe,
+  withApproval,
+} from "../../src/approvals/with-approval.ts";
+import { describeRefund } from "../../src/balances/describe-refund.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
 import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
@@ -79,7 +84,7 @@ describe("a confirmed proposal whose worker dies", () => {
         if (deaths === 1) throw new Error("the worker dies here");
       },
     };
-    await withWorker(proposalTask(server.core, dying), async () => {
+    await withWorker(proposalTask(server.core, dying, describeRefund(server.core)), async () => {
       expect((await waitForEnd(server, id)).status).toBe("done");
     });
     expect(deaths).toBe(2);
@@ -101,19 +106,22 @@ describe("a confirmed proposal whose worker dies", () => {
       },
     };
     const account_id = server.account_id;
-    await withWorker(proposalTask({ database: losing, keyring }, refunds()), async () => {
-      expect((await waitForEnd(server, id)).status).toBe("done");
-      // Not even if the task were enqueued again.
-      const kind = runProposalKind("refund-balances");
-      await database.transaction(async (tx) =>
-        enqueueTasks(tx, [taskNow(kind, { account_id, id }, clock.now())]),
-      );
-      await expect
-        .poll(() =>
-          database.query("select id from tasks where record_id = $1 and kind like 'run-%'", [id]),
-        )
-        .toEqual([]);
-    });
+    await withWorker(
+      proposalTask({ database: losing, keyring }, refunds(), describeRefund(server.core)),
+      async () => {
+        expect((await waitForEnd(server, id)).status).toBe("done");
+        // Not even if the task were enqueued again.
+        const kind = runProposalKind("refund-balances");
+        await database.transaction(async (tx) =>
+          enqueueTasks(tx, [taskNow(kind, { account_id, id }, clock.now())]),
+        );
+        await expect
+          .poll(() =>
+            database.query("select id from tasks where record_id = $1 and kind like 'run-%'", [id]),
+          )
+          .toEqual([]);
+      },
+    );
     expect(lost).toBe(2);
     expect(await listed()).toHaveLength(1);
     expect(await owed()).toBe(50);
@@ -128,7 +136,7 @@ it("a task for a proposal without confirmations does nothing", async () => {
   await database.transaction(async (tx) =>
     enqueueTasks(tx, [taskNow(kind, { account_id: server.account_id, id }, clock.now())]),
   );
-  await withWorker(proposalTask(server.core, refunds()), async () => {
+  await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
     await expect
       .poll(() =>
         database.query("select id from tasks where record_id = $1 and kind like 'run-%'", [id]),
@@ -140,6 +148,11 @@ it("a task for a proposal without confirmations does nothing", async () => {
 });
 
 type Note = { text: string; amount: bigint; currency: string };
+
+const describeNote: Describe<Note, null> = async (_session, _loaded, { input }) => ({
+  details: [["Text", input.text]],
+  state: [],
+});
 
 /** A use case that records its input, run like the executor does. */
 function openNotes(approvals: Partial<ApprovalRules> = {}) {
@@ -159,10 +172,12 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
     keyring: server.core.keyring,
     now: () => server.core.clock.now(),
     cooling_off_ms: 0,
+    public_url: () => server.url,
     ...approvals,
     amountOf: (_loaded, { input }) => input,
     recordIdOf: ({ id }) => id,
     summaryOf: () => "Keep a note.",
+    describe: describeNote,
   });
   const submit = async (input: Note, actor?: `member:${string}`) => {
     const { database, clock } = server.core;
@@ -199,7 +214,7 @@ describe("a proposal made by a member", () => {
       status: "pending",
     });
     await ben.confirm(proposal.id);
-    await withWorker(proposalTask(server.core, inner), async () => {
+    await withWorker(proposalTask(server.core, inner, describeNote), async () => {
       expect((await waitForEnd(server, proposal.id)).status).toBe("done");
     });
     expect(done).toMatchObject([
@@ -292,7 +307,7 @@ it("a proposal marked confirmed without the votes is not executed", async () => 
     clock.now(),
   );
   await database.transaction(async (tx) => enqueueTasks(tx, [task]));
-  await withWorker(proposalTask(server.core, refunds()), async () => {
+  await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
     await expect
       .poll(async () => {
         const query = "select last_error from tasks where record_id = $1 and attempts > 0";
@@ -309,7 +324,7 @@ it("a proposal whose content cannot be read, because the person was erased, fail
   const { database, keyring } = server.core;
   const subject = { account_id: server.account_id, subject_id: user_id };
   await database.transaction(async (tx) => keyring.eraseSubject(tx, subject));
-  await withWorker(proposalTask(server.core, refunds()), async () => {
+  await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
     expect(await waitForEnd(server, id)).toMatchObject({
       status: "failed",
       outcome: "The user was erased.",

@@ -22,7 +22,7 @@ export async function approveOnCommandLine(
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
     policy: config,
-    approvals: approvalRules(core, STORED_PRICES),
+    approvals: approvalRules({ ...core, public_url: () => url }, STORED_PRICES),
     limits: { prices: STORED_PRICES, now: () => clock.now() },
   };
   try {

@@ -1,4 +1,5 @@
-import type { Kyc, KycStatus } from "../../users/model.ts";
+import type { Detail } from "../../approvals/model.ts";
+import { type Kyc, type KycStatus, nameOfUser, type User } from "../../users/model.ts";
 import type { SwiftClearance, SwiftCurrency } from "../model.ts";
 
 /** The decisions of a reviewer: from which state, to which state, and the label. */
@@ -57,6 +58,24 @@ export function labelOfDecision(decision: Decision): string {
 /** The summary of the proposal. */
 export function summaryOfDecision(decision: Decision): string {
   return `Identity review: ${labelOfDecision(decision)}.`;
+}
+
+/** What the proposal shows; the review page shows the data. */
+export function describeDecision(user: User, decision: Decision, comment: string): Detail[] {
+  const status = isSwiftDecision(decision)
+    ? {
+        from: user.kyc[SWIFT_DECISIONS[decision].currency].swift_status,
+        to: SWIFT_DECISIONS[decision].to,
+      }
+    : DECISIONS[decision];
+  const [from, to] = [status.from, status.to].map((name) => name.replaceAll("_", " "));
+  return [
+    ["User", nameOfUser(user)],
+    ["Decision", labelOfDecision(decision)],
+    ["Status", `${from} → ${to}`],
+    // The account and the user read this comment afterwards; others are for reviewers only.
+    ...(needsComment(decision) ? [["Comment", comment] as const] : []),
+  ];
 }
 
 /** One member alone may stop a user; other decisions need two where the account requires it. */

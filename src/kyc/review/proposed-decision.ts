@@ -9,8 +9,8 @@ import {
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { UserKey } from "../../users/store.ts";
-import { lockKycUser } from "../move-kyc.ts";
-import { type Decision, summaryOfDecision } from "./decisions.ts";
+import { type LockedUser, lockKycUser } from "../move-kyc.ts";
+import { type Decision, describeDecision, summaryOfDecision } from "./decisions.ts";
 import { digestSeen, readPapers } from "./seen.ts";
 
 /** The proposal kind of decisions on a user's identity. */
@@ -72,12 +72,12 @@ export async function voidStaleDecision(
 /** `reviewer` counts as the first of the two confirmations. */
 export function recordProposedDecision(
   tx: Transaction,
-  { account_id, user_id }: UserKey,
+  { user, subject_key }: LockedUser,
   input: Input,
   reviewer: { account_id: string; person_id: string },
-  subject_key: Buffer,
   now: Date,
 ): void {
+  const { account_id, id: user_id } = user;
   const proposed = {
     account_id,
     kind: DECIDE_KYC,
@@ -89,8 +89,12 @@ export function recordProposedDecision(
   const { person_id } = reviewer;
   const proposer = { account_id: reviewer.account_id, person_id };
   const proposal = newProposal(proposed, `member:${person_id}`, proposer, now);
-  // The review page shows the data; the proposal itself shows nothing personal.
-  const content = { input, details: [] };
+  const content = {
+    input,
+    details: describeDecision(user, input.decision, input.comment),
+    why: "Decisions on the identities of this account's users need two reviewers.",
+    digest: input.seen,
+  };
   recordProposals(
     tx,
     [{ proposal, proposer, content, subject_id: user_id, key: subject_key }],

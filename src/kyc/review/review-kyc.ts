@@ -88,7 +88,7 @@ export function reviewKyc(
     }
     if (proposed?.seen === seen) return vote(by, locked, review, proposed);
     if (proposed) makeVoid(by, proposed.proposal, CHANGED);
-    return propose(by, review);
+    return propose(by, locked, review);
   });
 }
 
@@ -155,9 +155,9 @@ async function decide(
   return "decided";
 }
 
-function propose(by: Act, { decision, comment, seen }: Review): ReviewOutcome {
-  const { tx, key, member, subject_key, now } = by;
-  recordProposedDecision(tx, key, { decision, comment, seen }, member, subject_key, now);
+function propose(by: Act, locked: LockedUser, review: Review): ReviewOutcome {
+  const { decision, comment, seen } = review;
+  recordProposedDecision(by.tx, locked, { decision, comment, seen }, by.member, by.now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";
 }

@@ -1,5 +1,10 @@
 import { endProposal } from "../../approvals/end-proposal.ts";
-import { isApproved, type ProposalStatus, runProposalKind } from "../../approvals/model.ts";
+import {
+  CONTENT_CHANGED,
+  isApproved,
+  type ProposalStatus,
+  runProposalKind,
+} from "../../approvals/model.ts";
 import {
   findContents,
   lockProposal,
@@ -70,11 +75,10 @@ async function follow(
     throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
   }
   const content = (await findContents(tx, deps.keyring, [proposal])).get(proposal.id);
-  const { digest } = (content?.input ?? {}) as { digest?: string };
   const terms = await listQuoteTerms(tx, account_id, quote.id);
-  if (digest !== digestTerms(terms)) {
-    const outcome = "The quote is not the one that was approved.";
-    endProposal(tx, proposal, { status: "void", outcome, actor: "worker" }, now);
+  if (content?.digest !== digestTerms(terms)) {
+    const end = { status: "void", outcome: CONTENT_CHANGED, actor: "worker" } as const;
+    endProposal(tx, proposal, end, now);
     return refuse(tx, deps, quote, "void", now);
   }
   updateProgress(tx, { ...quote, approval_status: "done", updated_at: now });

@@ -100,8 +100,10 @@ export function decideApproval(
   const { summary, details, digest } = descriptions.get(quote.id)!;
   const amount_usd = sums.amountOf(request);
   const content = {
-    input: { digest },
-    details: [...details, ["Why it needs approval", why] as const],
+    input: null,
+    details,
+    why,
+    digest,
   };
   const proposal = propose(
     command,

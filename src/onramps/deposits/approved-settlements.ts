@@ -1,13 +1,12 @@
 import { proposalTask } from "../../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../../approvals/with-approval.ts";
-import { minorDigits } from "../../catalogue/currencies.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { greatest, minorToText } from "../../platform/money.ts";
+import { greatest } from "../../platform/money.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { openAmount } from "../model.ts";
-import type { OnrampRow } from "../store.ts";
+import { describeMoney, describeSettlement } from "./describe-settlement.ts";
 import {
   type DepositAction,
   type DepositRequest,
@@ -49,34 +48,18 @@ export function settlementsWithApproval(
     countsAs: (_loaded, { input }) => [input.deposit_id],
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
-      return `${SUMMARIES[action]} ${shown(amount, currency)}.`;
+      return `${SUMMARIES[action]} ${describeMoney(amount, currency)}.`;
     },
-    detailsOf: (loaded, command) => {
-      const deposit = findLoaded(loaded, command)!;
-      const onramp = findTarget(loaded, deposit, command.input);
-      return [
-        ["Deposit", shown(openAmount(deposit), deposit.currency)],
-        ["Bank reference", deposit.bank_reference],
-        ["Payer", deposit.details.payer_name],
-        ["Text", deposit.details.text],
-        ...(onramp ? [["Onramp", onramp.id] as const, asked(onramp)] : []),
-      ];
-    },
-    // The members approve what they see: this onramp, and the deposit in its current state.
+    describe: describeSettlement(keyring),
+    // The onramp that the members saw, even if the deposit's code names another one later.
     inputOf: (loaded, command) => {
       const deposit = findLoaded(loaded, command)!;
-      const onramp = findTarget(loaded, deposit, command.input);
-      return { ...command.input, onramp_id: onramp?.id ?? null, seen_status: deposit.status };
+      return {
+        ...command.input,
+        onramp_id: findTarget(loaded, deposit, command.input)?.id ?? null,
+      };
     },
   });
-}
-
-function asked({ deposit_amount, fiat_currency }: OnrampRow) {
-  return ["Amount of the onramp", shown(deposit_amount, fiat_currency)] as const;
-}
-
-function shown(amount: bigint, currency: string): string {
-  return `${minorToText(amount, minorDigits(currency) ?? 2)} ${currency}`;
 }
 
 /** Runs after two members have approved. */
@@ -85,5 +68,7 @@ export function depositProposalTasks(deps: {
   keyring: Keyring;
 }): TaskHandler[] {
   const actions = Object.keys(SUMMARIES) as DepositAction[];
-  return actions.map((action) => proposalTask(deps, settleDeposits(deps.keyring, action)));
+  return actions.map((action) =>
+    proposalTask(deps, settleDeposits(deps.keyring, action), describeSettlement(deps.keyring)),
+  );
 }

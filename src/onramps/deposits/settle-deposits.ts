@@ -14,7 +14,6 @@ import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import {
   DEPOSIT_REASONS,
-  type DepositStatus,
   type FiatDeposit,
   fundingProblem,
   isReturnable,
@@ -39,8 +38,6 @@ export type DepositRequest = {
   deposit_id: string;
   /** Null: the onramp that the deposit's code names. */
   onramp_id: string | null;
-  /** The status that the approving members saw; if it changed, the decision is refused. */
-  seen_status?: DepositStatus;
   problems: readonly Problem[];
 };
 
@@ -158,14 +155,9 @@ function decideOne(
   const { account_id, input } = command;
   const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
-  const { seen_status = deposit.status } = input;
   const rivals = listRivals(loaded, deposit);
-  const decided =
-    seen_status === deposit.status
-      ? RULES[action]({ deposit, onramp: findTarget(loaded, deposit, input), input, rivals })
-      : refuse(
-          `The deposit was ${seen_status} when this was proposed and is ${deposit.status} now.`,
-        );
+  const onramp = findTarget(loaded, deposit, input);
+  const decided = RULES[action]({ deposit, onramp, input, rivals });
   const found = "problems" in decided ? decided.problems : [];
   const problems = [...input.problems, ...found];
   if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
