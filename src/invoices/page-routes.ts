@@ -65,9 +65,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
 }
 
 async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInvoice> {
-  const key = isSessionToken(token)
-    ? await findLink(deps.database, hashLinkToken(deps.index_key, token))
-    : undefined;
+  const key = await findLink(deps.database, hashLinkToken(deps.index_key, token));
   const rows = await findInvoices(deps.database, key ? [key] : []);
   const [entry] = await openInvoices(deps.database, deps.keyring, rows);
   if (!entry || !isIssued(entry.invoice.status) || entry.invoice.request_id === null) {

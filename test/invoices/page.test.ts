@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeToken } from "../../src/accounts/sign-in/sessions.ts";
+import { createLinkLimits } from "../../src/invoices/link-limits.ts";
+import type { Refusal } from "../../src/platform/errors.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good } from "../offramps/story.ts";
@@ -20,6 +23,15 @@ afterAll(async () => {
   expect(await findFault(server)).toBeNull();
   await server.close();
 });
+
+function codeOf(work: () => void): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return (error as Refusal).code;
+  }
+}
 
 type Visit = { id: string; path: string; visitor: HttpVisitor };
 
@@ -78,6 +90,21 @@ describe("the page behind invoiceLinks.view", () => {
     const refused = await here.visitor.get(`${here.path}/pdf`);
     expect(refused.statusCode).toBe(429);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+  });
+
+  it("counts neither what cannot be a link nor the requests of a refused address", () => {
+    const takeAttempt = createLinkLimits();
+    const long = "a".repeat(15_000);
+    const codesOf = (address: string, token: string, count: number) => {
+      const codes = Array.from({ length: count }, () =>
+        codeOf(() => takeAttempt(address, token, false)),
+      );
+      return new Set(codes);
+    };
+    expect(codesOf("192.0.2.1", long, 300)).toEqual(new Set(["route_not_found"]));
+    const token = makeToken();
+    expect(codesOf("192.0.2.1", token, 100)).toEqual(new Set(["too_many_requests"]));
+    expect(codesOf("192.0.2.2", token, 60)).toEqual(new Set([null]));
   });
 
   it("stores only a hash of the token", async () => {
