@@ -35,8 +35,9 @@ export function recordProposals(tx: Transaction, added: readonly NewProposal[], 
       created_at: now,
     })),
   );
-  for (const { proposal } of added) {
+  for (const { proposal, proposer } of added) {
     const { account_id, id, kind, record_id, amount_usd, proposed_by } = proposal;
+    const { voters, proposed_by_person } = proposal;
     const amount = amount_usd === null ? null : minorToText(amount_usd, 2);
     recordAudit(
       tx,
@@ -46,7 +47,10 @@ export function recordProposals(tx: Transaction, added: readonly NewProposal[], 
         action: "proposal.create",
         record: `proposal:${id}`,
         reason: "",
-        detail: { kind, record_id, amount_usd: amount },
+        detail: {
+          ...{ kind, record_id, amount_usd: amount, voters, proposed_by_person },
+          voter_account_id: proposer?.account_id ?? null,
+        },
       },
       now,
     );

@@ -40,20 +40,28 @@ export async function recordVote(
   if (is_approved && person_id === proposal.proposed_by_person) throw refuse(ANOTHER_MEMBER);
   const vote = { account_id: proposal.account_id, proposal_id: proposal.id, person_id, verdict };
   insertVotes(tx, [{ ...vote, voter_account_id: account_id, created_at: now }]);
-  return recordOutcome(tx, proposal, { person_id, verdict, reason, is_approved }, now);
+  const outcome = { person_id, voter_account_id: account_id, verdict, reason, is_approved };
+  return recordOutcome(tx, proposal, outcome, now);
 }
 
 function recordOutcome(
   tx: Transaction,
   { account_id, id }: SealedProposal,
-  vote: { person_id: string; verdict: VoteChoice; reason: string; is_approved: boolean },
+  vote: {
+    person_id: string;
+    voter_account_id: string;
+    verdict: VoteChoice;
+    reason: string;
+    is_approved: boolean;
+  },
   now: Date,
 ): "pending" | "confirmed" | "rejected" {
   const { person_id, verdict } = vote;
   const reason = verdict === "reject" ? vote.reason : "";
   const actor = `member:${person_id}` as const;
   const entry = { account_id, actor, action: `proposal.${verdict}`, record: `proposal:${id}` };
-  recordAudit(tx, { ...entry, reason }, now);
+  const detail = { voter_account_id: vote.voter_account_id };
+  recordAudit(tx, { ...entry, reason, detail }, now);
   const status = verdict === "reject" ? "rejected" : vote.is_approved ? "confirmed" : "pending";
   updateProposal(tx, { account_id, id, status, outcome: reason || null, updated_at: now });
   return status;

@@ -52,7 +52,12 @@ const checkOwners: Check = async (session, account_id) => {
          and e.key = 'fund:' || q.id and e.created_at <> q.funded_at)
        or q.proposal_id is not null and not exists (select from proposals p
          where p.account_id = $1 and p.id = q.proposal_id and p.record_id = q.id
-           and (q.approval_status <> 'done' or p.status = 'done')))
+           and (q.approval_status <> 'done' or p.status = 'done'))
+       or exists (select from proposals p
+         where p.account_id = $1 and p.record_id = q.id and p.kind = 'pay-quote'
+           and (p.id is distinct from q.proposal_id
+             or p.status <> 'done' and exists (select from offramps o
+               where o.account_id = $1 and o.quote_id = q.id and o.attempt > 0))))
      union select a.quote_id from deposit_addresses a
      where a.account_id = $1 and not exists (
        select from quotes q where q.account_id = $1 and q.id = a.quote_id)

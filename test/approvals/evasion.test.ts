@@ -92,6 +92,16 @@ describe("execute and fund above the amount", () => {
     expect(failed.status_message).toContain("rejected");
     await story.waitForStatus("failed", story.offramp_ids[1]);
     expect(await story.owed()).toBe(total);
+    const { database } = server.db;
+    for (const [status, named] of [
+      ["done", proposal_id],
+      [null, null],
+    ]) {
+      const set = "update quotes set approval_status = $2, proposal_id = $3 where id = $1";
+      await database.query(set, [story.quote_id, status, named]);
+      expect(await findFault(server)).toContain(`quote ${story.quote_id}`);
+      await database.query(set, [story.quote_id, "rejected", proposal_id]);
+    }
   });
 
   it("a lapsed proposal fails the offramps", async () => {

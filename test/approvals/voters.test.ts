@@ -6,6 +6,7 @@ import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
+import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, settle } from "../offramps/story.ts";
@@ -45,14 +46,14 @@ async function propose(key = account.key) {
 }
 
 describe("a proposal that needs the operator", () => {
-  /** No route of this module asks for it; the doors that do set the same field. */
   async function proposeWithOperator() {
-    const id = await propose();
-    await server.db.database.query(
-      "update proposals set voters = 'with_operator' where account_id = $1 and id = $2",
-      [account.account_id, id],
+    const user = await addOwedUser(server, 10, account.key);
+    await setKyc(server, user.user_id, { status: "suspended" }, account.key);
+    const deposits = await server.call(
+      ...(["GET", `/users/${user.user_id}/crypto_deposits`, undefined, account] as const),
     );
-    return id;
+    const { from } = deposits.body.crypto_deposits[0];
+    return proposalIn(await user.refund(1, from)).id as string;
   }
 
   it("waits until one of the operator's members confirms it, however many others did", async () => {
@@ -73,6 +74,43 @@ describe("a proposal that needs the operator", () => {
     expect(await statusOf(id)).toBe("pending");
     await ben.confirm(id);
     await waitForStatus(id, "done");
+  });
+
+  it("is found by sliproad verify if it ran without them, or a vote was changed", async () => {
+    const id = await proposeWithOperator();
+    await ada.confirm(id);
+    await operator.confirm(id);
+    await waitForStatus(id, "done");
+    const faultAfter = async (change: string, undo: string) => {
+      await server.db.database.query(change, [id]);
+      const fault = await findFault(server);
+      await server.db.database.query(undo, [id]);
+      expect(fault).toContain(`proposal ${id}`);
+      return fault;
+    };
+    const set = (table: string, to: string, where: string) =>
+      `update ${table} set ${to} where ${where}`;
+    const own = `person_id = '${operator.person_id}' and proposal_id = $1`;
+    const account_of = (id: string) => `voter_account_id = '${id}'`;
+    expect(
+      await faultAfter(
+        set("proposals", "voters = 'members'", "id = $1"),
+        set("proposals", "voters = 'with_operator'", "id = $1"),
+      ),
+    ).toContain("differs from what was proposed");
+    expect(
+      await faultAfter(
+        set("proposal_votes", account_of(account.account_id), own),
+        set("proposal_votes", account_of(server.account_id), own),
+      ),
+    ).toContain("its votes differ");
+    expect(
+      await faultAfter(
+        set("proposal_votes", "verdict = 'reject'", own),
+        set("proposal_votes", "verdict = 'confirm'", own),
+      ),
+    ).toContain("its votes differ");
+    expect(await findFault(server)).toBeNull();
   });
 
   it("other proposals of the account are not open to the operator's votes", async () => {
@@ -153,6 +191,5 @@ it("a proposal lapses after 72 hours and can then not be confirmed", async () =>
 
 it("sliproad verify finds no problems after these tests", async () => {
   await settle(server);
-  // Set by hand above, which the sealed log does not know.
   expect(await findFault(server)).toBeNull();
 });
