@@ -10,9 +10,8 @@ const FILES_BY_LINK_MAX = 20;
 const BY_ADDRESS_MAX = 300;
 
 /**
- * Rate limits for invoice links, which need no API key. Only what may be a link is counted, and only
- * for an address below its own limit: the counts stay in memory for the whole window, so a caller
- * who invents links must not fill it.
+ * Rate limits for invoice links, which need no API key. Counts stay in memory for a whole window:
+ * only what may be a link is counted, and only for an address below its own limit.
  */
 export function createLinkLimits() {
   const by_link = createRateLimiter(BY_LINK_MAX, WINDOW_MS)!;
