@@ -274,7 +274,7 @@ create table exposure_checkpoints (
   account_id uuid not null,
   currency text not null,
   amount numeric not null,
-  through_id uuid not null,
+  through_number bigint not null,
   constraint exposure_checkpoints_pkey PRIMARY KEY (account_id, currency),
   constraint exposure_checkpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );

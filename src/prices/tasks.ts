@@ -1,6 +1,5 @@
 import type { Database } from "../platform/db/database.ts";
-import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
@@ -14,8 +13,6 @@ export const REFRESH_RATES_TASK = "refresh-rates";
 export const CHECK_EXPOSURE_TASK = "check-exposure";
 
 const EXPOSURE_EVERY_MS = MINUTE_MS;
-/** Longer than any transaction: entries with older ids are all committed. */
-const SETTLED_AFTER_MS = HOUR_MS;
 
 /** Reads the rates again; a failing source is retried after increasing delays. */
 export function refreshRatesTask(database: Database, prices: PriceBook): TaskHandler {
@@ -47,8 +44,7 @@ export function checkExposureTask(
           "the exposure is above its maximum: these currencies are not quoted",
         );
       }
-      const settled_ms = now.getTime() - SETTLED_AFTER_MS;
-      updateCheckpoints(tx, firstIdAt(new Date(settled_ms - (settled_ms % HOUR_MS))));
+      updateCheckpoints(tx);
     }),
   );
 }

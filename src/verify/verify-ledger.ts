@@ -1,5 +1,6 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-table.ts";
+import { EXPOSURE_PARTS } from "../prices/exposure-store.ts";
 import { type Check, inOrder } from "./checks.ts";
 
 const checkKinds: Check = async (session, account_id) => {
@@ -105,13 +106,32 @@ const checkReturnClearing: Check = async (session, account_id) => {
   );
 };
 
+/** The stored exposure, with what is not in it yet, is what the lines say. */
+const checkExposure: Check = async (session, account_id) => {
+  const [row] = await session.query<{ currency: string; stored: string; sum: string }>(
+    `select currency, coalesce(e.sum, 0)::text as stored, coalesce(l.sum, 0)::text as sum
+     from (select currency, sum(amount) as sum from (${EXPOSURE_PARTS}) as parts
+       where account_id = $1 group by currency) e
+     full join (select currency, sum(amount) as sum from ledger_lines
+       where account_id = $1 and ledger_account = 'fx_position' group by currency) l
+       using (currency)
+     where coalesce(e.sum, 0) <> coalesce(l.sum, 0)
+     order by currency limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const { currency, stored, sum } = row;
+  const name = `the exposure in ${currency} of account ${account_id}`;
+  return `${name} is counted as ${stored}, but the lines of fx_position sum to ${sum}`;
+};
+
 /**
  * What must be true of the ledger whatever the records contain: entries sum to zero, stored
  * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
  * statement that returns the first wrong row, so that nothing is loaded.
  */
 export const verifyLedger = inOrder(
-  ...[checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing],
+  ...[checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing, checkExposure],
 );
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };

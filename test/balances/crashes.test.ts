@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { LIST_TRANSFER_TASK } from "../../src/balances/set-aside-store.ts";
 import { CLOSE_QUOTE_TASK, WATCH_CHAINS_TASK } from "../../src/offramps/task-kinds.ts";
+import { MOVE_DEPOSIT_TASK } from "../../src/onramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { insertSandboxTransfer } from "../../src/partners/chain/sandbox-store.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { atEveryCommit } from "../harness/mortal.ts";
+import { txId } from "../harness/ramp.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { openSteps } from "../harness/steps.ts";
@@ -35,15 +39,15 @@ function refusingChain(chain: ChainPort): ChainPort {
   };
 }
 
-async function runWith(database: Database, only?: string): Promise<void> {
+async function runWith(database: Database, ...only: string[]): Promise<void> {
   const { core } = server;
   const chain = refusingChain(createSandboxChain(core.database));
   const steps = await openSteps(core, { chain, bank: bank.port }, database);
   // The chain is read every second; not every test moves the clock.
   const watch = "update tasks set due_at = created_at where kind = $1";
   await core.database.query(watch, [WATCH_CHAINS_TASK]);
-  if (only) while (await steps.run(only));
-  else await steps.runAll();
+  if (only.length === 0) await steps.runAll();
+  for (const kind of only) while (await steps.run(kind));
   steps.close();
 }
 const runAll = () => runWith(server.core.database);
@@ -82,6 +86,23 @@ const countEntries = async (key: string): Promise<number> => {
   );
   return row!.count;
 };
+
+const HUGE = 9_000_000_000_000_000_000n;
+
+async function transfer(story: Story, name: string, amount: bigint): Promise<void> {
+  const path = `/users/${story.user_id}/quotes/${story.quote_id}`;
+  const { address } = good(await server.call("GET", path)).deposit_address;
+  const { database, clock } = server.core;
+  await insertSandboxTransfer(database, {
+    ...{ chain: "polygon", tx_id: txId(name), address, sender: `0x${"a1".repeat(20)}` },
+    ...{ token: "usdc", amount, mined_at: clock.now() },
+  });
+}
+
+async function listSetAside({ quote_id }: Story) {
+  const { deposits } = good(await server.call("GET", "/deposits?limit=100"));
+  return deposits.filter(({ text }: { text: string }) => text.includes(quote_id));
+}
 
 describe("a process that ends at any commit", { timeout: 90_000 }, () => {
   it("of a refund that the chain refuses: it fails once and is owed again in full", async () => {
@@ -138,5 +159,30 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       expect(await story.owed(), round).toBe(0);
     });
     expect(commits).toBeGreaterThanOrEqual(1);
+  });
+
+  it("of a transfer that cannot be credited: set aside once, returned once", async () => {
+    const commits = await atEveryCommit(server.core.database, async (run, round) => {
+      const [story, other] = [await openStory(server), await openStory(server)];
+      // The second one exceeds 64 bits together with the first.
+      for (const name of ["first", "second"]) await transfer(story, `${round} ${name}`, HUGE);
+      await transfer(other, `${round} third`, 7_000_000n);
+      await run((database) => runWith(database, WATCH_CHAINS_TASK, LIST_TRANSFER_TASK));
+      await runAll();
+      expect(await story.owed(), round).toBe(Number(HUGE / 1_000_000n));
+      expect(await other.owed(), round).toBe(7);
+      const listed = await listSetAside(story);
+      expect(listed, round).toMatchObject([{ status: "unmatched", reason: "not_creditable" }]);
+      const { id } = listed[0];
+      expect(await countEntries(`%${id}%`), round).toBe(1);
+      good(await server.call("POST", `/deposits/${id}/return`));
+      await run((database) => runWith(database, MOVE_DEPOSIT_TASK));
+      await runAll();
+      expect(await listSetAside(story), round).toMatchObject([{ id, status: "returned" }]);
+      // Received, its return started, and sent.
+      expect(await countEntries(`%${id}%`), round).toBe(3);
+      expect(await story.owed(), round).toBe(Number(HUGE / 1_000_000n));
+    });
+    expect(commits).toBeGreaterThanOrEqual(4);
   });
 });

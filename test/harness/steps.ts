@@ -56,15 +56,15 @@ export async function lastPrices(database: Database) {
   return (await STORED_PRICES.find(database, [id])).get(id)!;
 }
 
-/** Runs the worker one set at a time, so that a test can act between any two. */
-export async function openSteps(
+/** What the tasks of a process need. */
+async function openDeps(
   core: Core,
   partners: Partners,
-  database: Database = core.database,
-): Promise<Steps> {
+  database: Database,
+  sender: ReturnType<typeof createGuardedSender>,
+) {
   const { clock, config } = core;
-  const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
-  const deps = {
+  return {
     ...core,
     ...partners,
     database,
@@ -83,8 +83,20 @@ export async function openSteps(
     bank_horizon_ms: 72 * HOUR_MS,
     log: SILENT,
   };
+}
+
+/** Runs the worker one set at a time, so that a test can act between any two. */
+export async function openSteps(
+  core: Core,
+  partners: Partners,
+  database: Database = core.database,
+  more: readonly TaskHandler[] = [],
+): Promise<Steps> {
+  const { clock } = core;
+  const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
+  const deps = await openDeps(core, partners, database, sender);
   const handlers = new Map<string, TaskHandler>(
-    [...offrampTasks(deps), ...onrampTasks(deps), sendRefundTask(deps)].map((handler) => [
+    [...offrampTasks(deps), ...onrampTasks(deps), sendRefundTask(deps), ...more].map((handler) => [
       handler.kind,
       handler,
     ]),
@@ -119,17 +131,20 @@ export async function openSteps(
   const run = async (kind: string, is_strict = true) =>
     (await runQueue(kind, false, is_strict)) || (await runQueue(kind, true, is_strict));
 
+  const listDue = async () => {
+    const time = { now: clock.now(), real_now: realTime(clock) };
+    const due = await listDueKinds(core.database, { kinds: [...handlers.keys()], ...time });
+    return due.filter(({ fresh, failed }) => fresh || failed).map(({ kind }) => kind);
+  };
+
   return {
-    listDue: async () => {
-      const time = { now: clock.now(), real_now: realTime(clock) };
-      const due = await listDueKinds(core.database, { kinds: [...handlers.keys()], ...time });
-      return due.filter(({ fresh, failed }) => fresh || failed).map(({ kind }) => kind);
-    },
+    listDue,
     run,
     runAll: async () => {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        const due = await listDue();
         const ran = [];
-        for (const kind of handlers.keys()) ran.push(await run(kind, false));
+        for (const kind of due) ran.push(await run(kind, false));
         if (!ran.includes(true)) return;
       }
       throw new Error("there is always something due");

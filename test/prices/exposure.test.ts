@@ -2,10 +2,24 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openPartners } from "../../src/app/open-partners.ts";
+import { loadMarketRisk } from "../../src/catalogue/market-risk.ts";
+import { postEntries } from "../../src/ledger/post.ts";
+import { treasuryConverted } from "../../src/ledger/postings.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
+import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
+import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { STORED_PRICES } from "../../src/prices/prices.ts";
+import { CHECK_EXPOSURE_TASK, checkExposureTask } from "../../src/prices/tasks.ts";
 import { runCommand } from "../harness/command-line.ts";
+import { atEveryCommit } from "../harness/mortal.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { openSteps } from "../harness/steps.ts";
+import { SILENT } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { findFault } from "../offramps/story.ts";
 
 const RISK = { exposure_max_usd: { eur: "1000" } };
 
@@ -123,15 +137,102 @@ it("payouts of one currency beyond its maximum stop new quotes in it, until it i
   await statusOfNew("eur", 200);
 }, 120_000);
 
-it("is the same after the sums up to an hour ago were stored", async () => {
-  const before = await exposures();
-  await advance(3 * 3_600_000);
+const stored = async (currency: string) => {
   const [row] = await server.db.database.query<{ amount: string }>(
-    "select sum(amount)::text as amount from exposure_checkpoints where currency = 'eur'",
+    "select sum(amount)::text as amount from exposure_checkpoints where currency = $1",
+    [currency],
   );
-  expect(row!.amount).toBe("36344");
+  return row!.amount;
+};
+
+/** Lets the entries be sealed and then counted. */
+async function storeSums(): Promise<void> {
+  for (let round = 0; round < 2; round += 1) await advance(2 * MINUTE_MS);
+}
+
+it("is the same after the sums of the sealed blocks were stored", async () => {
+  const before = await exposures();
+  await storeSums();
+  expect(await stored("eur")).toBe("36344");
   expect(await exposures()).toEqual(before);
 });
+
+/** Posts a conversion of one eur, with the time at which its transaction began. */
+function buyOneEuro(reference: string, began_at: Date): Promise<void> {
+  const money = {
+    ...{ account_id: server.account_id, reference },
+    ...{
+      bought: { amount: 100n, currency: "eur" },
+      sold: { amount: 1_160_000n, currency: "usdc" },
+    },
+  };
+  return server.core.database.transaction(async (tx) =>
+    postEntries(tx, [treasuryConverted(money)], began_at),
+  );
+}
+
+it("counts an entry that is committed hours after its id was made", async () => {
+  const { amount } = await exposureOf("eur");
+  const began_at = new Date(server.core.clock.now().getTime() - 50 * HOUR_MS);
+  const [last] = await server.db.database.query<{ number: bigint }>(
+    "select max(through_number) as number from exposure_checkpoints",
+  );
+  expect(last!.number).toBeGreaterThan(0n);
+  await buyOneEuro("late-1", began_at);
+  expect((await exposureOf("eur")).amount).toBe(amount - 1);
+  await storeSums();
+  expect(await stored("eur")).toBe("36244");
+  expect((await exposureOf("eur")).amount).toBe(amount - 1);
+  expect(await findFault(server)).toBeNull();
+});
+
+it("sliproad verify compares what is stored with the ledger", async () => {
+  const change = (by: number) =>
+    server.db.database.query(
+      "update exposure_checkpoints set amount = amount + $1 where currency = 'eur'",
+      [by],
+    );
+  await change(5);
+  expect(await findFault(server)).toBe(
+    `the exposure in eur of account ${server.account_id} is counted as 36249, ` +
+      "but the lines of fx_position sum to 36244",
+  );
+  await change(-5);
+  expect(await findFault(server)).toBeNull();
+});
+
+it("a process that ends at any commit of the sums counts every entry once", async () => {
+  await server.app.worker.stop();
+  const { core } = server;
+  const commits = await atEveryCommit(core.database, async (run, round) => {
+    const { amount } = await exposureOf("eur");
+    await buyOneEuro(`crash ${round}`, core.clock.now());
+    await sealLedger();
+    await core.clock.advance(2 * MINUTE_MS);
+    await run(checkExposure);
+    expect((await exposureOf("eur")).amount, round).toBe(amount - 1);
+    await checkExposure(core.database);
+    expect(await stored("eur"), round).toBe(String(Math.round((amount - 1) * 100)));
+    expect((await exposureOf("eur")).amount, round).toBe(amount - 1);
+  });
+  expect(commits).toBeGreaterThanOrEqual(2);
+  expect(await findFault(server)).toBeNull();
+});
+
+function sealLedger() {
+  const { config, database, clock } = server.core;
+  return sealAll(database, signingKey(signingSeed(config)), clock.now());
+}
+
+async function checkExposure(database: Database): Promise<void> {
+  const task = checkExposureTask({
+    ...{ database, prices: STORED_PRICES, risk: loadMarketRisk(), log: SILENT },
+  });
+  const partners = openPartners(server.core);
+  const steps = await openSteps(server.core, partners, database, [task]);
+  while (await steps.run(CHECK_EXPOSURE_TASK));
+  steps.close();
+}
 
 it("is for the operator's keys only", async () => {
   const { key } = await server.addAccount("Tenant");
