@@ -737,6 +737,7 @@ CREATE INDEX offramps_document ON public.offramps USING btree (document_id, acco
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
 CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));
+CREATE INDEX offramps_payment_detail ON public.offramps USING btree (payment_detail_id, account_id);
 CREATE INDEX offramps_quote ON public.offramps USING btree (quote_id, account_id, id);
 CREATE INDEX offramps_rejected_document ON public.offramps USING btree (account_id, id) WHERE (document_status = 'rejected'::text);
 
@@ -808,6 +809,7 @@ create table payment_details (
 );
 CREATE INDEX payment_details_list ON public.payment_details USING btree (user_id, account_id, id);
 CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (user_id, account_id, status, id);
+CREATE INDEX payment_details_payee ON public.payment_details USING btree (COALESCE(payee_index, uuid_send(id)), account_id);
 
 create table payouts (
   account_id uuid not null,

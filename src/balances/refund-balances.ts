@@ -110,7 +110,12 @@ async function load(
     lockUsers(tx, users),
     findKycs(tx, users),
   ]);
-  const limits = await loadLimits(tx, limit_deps, locked_ids);
+  const limits = await loadLimits(tx, limit_deps, locked_ids, {
+    spends: (value) =>
+      commands.flatMap(({ account_id, input: { user_id, wanted } }) =>
+        "problems" in wanted ? [] : [spendOf(value, { account_id, user_id }, wanted.value)],
+      ),
+  });
   const [keys, balances, registered, from_addresses, reservations] = await Promise.all([
     keyring.openSubjects(tx, subjects),
     findBalances(tx, commands.flatMap(owedKeys)),
@@ -183,7 +188,7 @@ function decideOne(
   const problems = new Problems();
   checkDestination(problems, deps, loaded, { command, address, kyc_status: user.kyc_status });
   checkAmount(problems, deps, wanted.value);
-  const spend = spendOf(loaded.limits, { account_id, user_id }, wanted.value);
+  const spend = spendOf(loaded.limits.value, { account_id, user_id }, wanted.value);
   problems.add(holdProblems(loaded.kycs.get(account_id, user_id)!, "user_id"));
   problems.add(loaded.limits.problems(spend, "refund.amount"));
   const balance_name = takeBalance(problems, loaded, command, wanted.value);
@@ -211,11 +216,11 @@ function decideOne(
 
 /** A refund counts for the user and the account; a payee is a bank account. */
 function spendOf(
-  limits: Limits,
+  value: Limits["value"],
   user: { account_id: string; user_id: string },
   { token, amount }: RefundTerms,
 ): Spend {
-  const usd = limits.value(null, token, amount);
+  const usd = value(null, token, amount);
   return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
 }
 

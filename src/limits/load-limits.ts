@@ -1,29 +1,44 @@
 import { lockControls } from "../accounts/controls-store.ts";
-import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
-import { powerOfTen, roundUp } from "../platform/money.ts";
-import type { Prices, PriceVersions } from "../prices/prices.ts";
-import { findLastPriceVersionId } from "../prices/store.ts";
+import type { PriceVersions } from "../prices/prices.ts";
 import {
-  countedUses,
   EVERY,
+  fits,
   type LimitRule,
   type LimitUse,
-  limitProblems,
   rulesFor,
   type Spend,
+  type SumShare,
+  sharesOf,
+  singleProblem,
+  sumProblem,
+  type Total,
+  totalOf,
+  type UseKey,
   usdText,
   WINDOW_MS,
 } from "./model.ts";
-import { listOpenQuotes, listRules, listUses, type TokenUse } from "./store.ts";
+import {
+  findOpenQuoteSums,
+  findUseSums,
+  listOldestUses,
+  listRules,
+  type TokenSum,
+  USES_PER_PAGE,
+} from "./store.ts";
+import {
+  createUsdRateCache,
+  loadTokenValues,
+  type UsdRateCache,
+  type ValueTokens,
+} from "./usd-rates.ts";
 
-const USD_DIGITS = 2;
+export type LimitDeps = { prices: PriceVersions; usd_rates: UsdRateCache; now: () => Date };
 
-export type LimitDeps = { prices: PriceVersions; now: () => Date };
-
-/** Tokens in cents of usd at a version of the rates, rounded up; the last version for null. */
-type ValueTokens = (version_id: string | null, token: string, tokens: bigint) => bigint;
+export function openLimitDeps(prices: PriceVersions, now: () => Date): LimitDeps {
+  return { prices, usd_rates: createUsdRateCache(), now };
+}
 
 /**
  * The limits of accounts and what counts against them, read under the accounts' locks: first
@@ -33,13 +48,10 @@ export type Limits = {
   /** Whether any limit applies to these accounts; else nothing more needs to be read. */
   is_on: boolean;
   value: ValueTokens;
+  /** Only for what was named when the limits were loaded. */
   problems: (spend: Spend, field: string) => Problem[];
   /** Problems with the sum of the account's open quotes. */
   openQuoteProblems: (account_id: string, field: string) => Problem[];
-  /** In cents. */
-  openQuotes: (account_id: string) => bigint;
-  /** What counts for a rule now. */
-  counted: (rule: LimitRule, of: Parameters<typeof countedUses>[2]) => LimitUse[];
   /** Counts what was accepted for the commands that follow. */
   take: (spend: Spend) => void;
 };
@@ -49,8 +61,6 @@ const OFF: Limits = {
   value: () => 0n,
   problems: () => [],
   openQuoteProblems: () => [],
-  openQuotes: () => 0n,
-  counted: () => [],
   take: () => {},
 };
 
@@ -60,87 +70,191 @@ export async function lockLimits(tx: Session, account_ids: readonly string[]): P
   return rows.map((row) => row.account_id);
 }
 
+/** What will be checked: the sums that it adds to are read. */
+type Wanted = {
+  spends: (value: ValueTokens) => Spend[] | Promise<Spend[]>;
+  /** The versions of the rates that these are valued at. */
+  version_ids?: readonly string[];
+};
+
+const NOTHING: Wanted = { spends: () => [] };
+
 export async function loadLimits(
   tx: Session,
-  { prices, now }: LimitDeps,
+  deps: LimitDeps,
   locked_ids: readonly string[],
-  version_ids: readonly string[] = [],
+  { spends, version_ids = [] }: Wanted = NOTHING,
 ): Promise<Limits> {
   if (locked_ids.length === 0) return OFF;
   const rules = await listRules(tx, locked_ids);
   if (rules.length === 0) return OFF;
-  const at = now();
-  const is_long = rules.some(({ time_window }) => time_window === "30_days");
-  const since = new Date(at.getTime() - WINDOW_MS[is_long ? "30_days" : "day"]);
+  const now = deps.now();
+  const value = await loadTokenValues(tx, deps, version_ids);
+  const checked = (await spends(value)).flatMap((spend) => limitedShares(rules, spend));
   const has_open = rules.some(({ scope }) => scope === "open_quotes");
-  const [used, open, last_id] = await Promise.all([
-    Promise.all(locked_ids.map((id) => listUses(tx, id, since))),
-    has_open ? Promise.all(locked_ids.map((id) => listOpenQuotes(tx, id, at))) : [],
-    findLastPriceVersionId(tx),
+  const [sums, open] = await Promise.all([
+    loadSums(tx, deps, checked, now),
+    Promise.all(
+      locked_ids.map((id) => (has_open ? valueOpenQuotes(tx, deps, id, now) : Promise.resolve(0n))),
+    ),
   ]);
-  const uses = used.flat();
-  const ids = [
-    ...version_ids,
-    ...uses.map((use) => use.price_version_id),
-    ...open.flat().map((quote) => quote.price_version_id),
-    last_id,
-  ].filter((id) => id !== null && id !== undefined);
-  const versions = await prices.find(tx, [...new Set(ids)]);
-  const value: ValueTokens = (id, token, tokens) =>
-    usdOf(versions.get(id ?? last_id ?? ""), token, tokens);
-  const open_usd = new Map(
-    locked_ids.map((id, index) => [
-      id,
-      (open[index] ?? []).reduce(
-        (sum, quote) => sum + value(quote.price_version_id, quote.token, quote.tokens),
-        0n,
-      ),
-    ]),
-  );
-  return openLimits(rules, uses.map(toUse(value)), open_usd, value, at);
+  const oldest = await loadOldest(tx, deps, checked, sums, now);
+  const open_usd = new Map(locked_ids.map((id, at) => [id, open[at]!]));
+  return openLimits(rules, { sums, oldest, open_usd }, value);
 }
+
+/** A rule of a time window, and what a request adds to the sum that it limits. */
+type Limited = { rule: LimitRule; share: SumShare };
+
+function limitedShares(rules: readonly LimitRule[], spend: Spend): Limited[] {
+  return rulesFor(rules, spend).flatMap((rule) =>
+    sharesOf(rule.scope, spend).map((share) => ({ rule, share })),
+  );
+}
+
+type State = {
+  /** By `sumName`. */
+  sums: Map<string, Total>;
+  /** The oldest uses of sums that are at their limit, by `sumName`. */
+  oldest: ReadonlyMap<string, readonly LimitUse[]>;
+  open_usd: ReadonlyMap<string, bigint>;
+};
 
 function openLimits(
   rules: readonly LimitRule[],
-  uses: LimitUse[],
-  open_usd: ReadonlyMap<string, bigint>,
+  { sums, oldest, open_usd }: State,
   value: ValueTokens,
-  now: Date,
 ): Limits {
-  const openQuotes = (account_id: string) => open_usd.get(account_id) ?? 0n;
+  const usedOf = ({ rule, share }: Limited) => {
+    const used = sums.get(sumName(rule, share));
+    if (!used) throw new Error("a request that was not named cannot be checked");
+    return used;
+  };
   return {
     is_on: true,
-    openQuotes,
-    counted: (rule, of) => countedUses(rule, uses, of, now),
     value,
-    problems: (spend, field) => limitProblems(rules, uses, spend, { field, now }),
+    problems: (spend, field) => {
+      const single = rulesFor(rules, spend)
+        .filter(({ scope }) => scope === "payout" && (spend.scopes?.includes(scope) ?? true))
+        .map((rule) => singleProblem(rule, spend));
+      const summed = limitedShares(rules, spend).map((limited) => {
+        const { rule, share } = limited;
+        return sumProblem(rule, usedOf(limited), share, oldest.get(sumName(rule, share)) ?? []);
+      });
+      return [...single, ...summed]
+        .filter((message) => message !== null)
+        .map((message) => ({ field, code: "limit_exceeded", message }));
+    },
     openQuoteProblems: (account_id, field) => {
       const own = rulesFor(rules, { account_id, user_id: EVERY });
       const max = own.find(({ scope }) => scope === "open_quotes")?.amount_max ?? null;
-      const sum = openQuotes(account_id);
+      const sum = open_usd.get(account_id) ?? 0n;
       if (max === null || sum <= max) return [];
       const message =
         `The account's open quotes are worth ${usdText(sum)}, the limit is ${usdText(max)}: ` +
         "pay for open quotes, or wait until they expire.";
       return [{ field, code: "limit_exceeded", message }];
     },
-    take: ({ account_id, user_id, parts }) => {
-      uses.push(...parts.map((part) => ({ ...part, account_id, user_id, at: now })));
+    take: (spend) => {
+      for (const limited of limitedShares(rules, spend)) {
+        const { rule, share } = limited;
+        sums.set(sumName(rule, share), totalOf([usedOf(limited), share.wanted]));
+      }
     },
   };
 }
 
-function toUse(value: ValueTokens) {
-  return ({ price_version_id, token, tokens, payee, ...use }: TokenUse): LimitUse => ({
-    ...use,
-    payee: payee?.toString("hex") ?? null,
-    usd: value(price_version_id, token, tokens),
-  });
+/** Rules of different users may limit the same sum. */
+function sumName({ time_window }: LimitRule, { account_id, scope, of }: UseKey): string {
+  return `${account_id} ${scope} ${time_window} ${of}`;
 }
 
-/** A token without a rate counts as one dollar. */
-function usdOf(prices: Prices | undefined, token: string, tokens: bigint): bigint {
-  const rate = prices?.rates.get(token)?.get("usd") ?? { units: 1n, scale: 0 };
-  const numerator = tokens * rate.units * powerOfTen(USD_DIGITS);
-  return roundUp(numerator, powerOfTen(TOKEN_DIGITS + rate.scale));
+function byName(checked: readonly Limited[]): Map<string, Limited[]> {
+  return Map.groupBy(checked, ({ rule, share }) => sumName(rule, share));
+}
+
+async function loadSums(
+  tx: Session,
+  deps: LimitDeps,
+  checked: readonly Limited[],
+  now: Date,
+): Promise<Map<string, Total>> {
+  const read = [...byName(checked)].map(async ([name, [first]]) => {
+    const { rule, share } = first!;
+    const used = await findUseSums(tx, share, sinceOf(rule, now));
+    return used.map((sum) => ({ ...sum, name }));
+  });
+  const used = await valueAll(tx, deps, (await Promise.all(read)).flat());
+  const by_name = Map.groupBy(used, ({ name }) => name);
+  return new Map(
+    [...byName(checked).keys()].map((name) => [name, totalOf(by_name.get(name) ?? [])]),
+  );
+}
+
+/** What is used of a rule of a time window. */
+export async function loadUsed(
+  session: Session,
+  deps: LimitDeps,
+  rule: LimitRule,
+  key: UseKey,
+  now: Date,
+): Promise<Total> {
+  const used = await findUseSums(session, key, sinceOf(rule, now));
+  return totalOf(await valueAll(session, deps, used));
+}
+
+export async function valueOpenQuotes(
+  session: Session,
+  deps: LimitDeps,
+  account_id: string,
+  now: Date,
+): Promise<bigint> {
+  const open = await findOpenQuoteSums(session, account_id, now);
+  return totalOf(await valueAll(session, deps, open)).usd;
+}
+
+/**
+ * Where the requests do not all fit: the uses that leave the window first, so many that everything
+ * would fit. They show when a refused request can be sent again.
+ */
+async function loadOldest(
+  tx: Session,
+  deps: LimitDeps,
+  checked: readonly Limited[],
+  sums: ReadonlyMap<string, Total>,
+  now: Date,
+): Promise<Map<string, LimitUse[]>> {
+  const oldest = new Map<string, LimitUse[]>();
+  for (const [name, limited] of byName(checked)) {
+    const { rule, share } = limited[0]!;
+    let left = totalOf([sums.get(name)!, ...limited.map(({ share: { wanted } }) => wanted)]);
+    const uses: LimitUse[] = [];
+    for (let since = sinceOf(rule, now); !fits(rule, left); ) {
+      const page = await valueAll(tx, deps, await listOldestUses(tx, share, since));
+      uses.push(...page);
+      const gone = totalOf(page);
+      left = { usd: left.usd - gone.usd, count: left.count - gone.count };
+      if (page.length < USES_PER_PAGE) break;
+      since = page.at(-1)!.at;
+    }
+    if (uses.length > 0) oldest.set(name, uses);
+  }
+  return oldest;
+}
+
+function sinceOf({ time_window }: LimitRule, now: Date): Date {
+  return new Date(now.getTime() - (time_window === "single" ? 0 : WINDOW_MS[time_window]));
+}
+
+async function valueAll<Use extends TokenSum>(
+  session: Session,
+  deps: LimitDeps,
+  uses: readonly Use[],
+): Promise<(Use & Total)[]> {
+  const version_ids = uses.map(({ price_version_id }) => price_version_id);
+  const value = await loadTokenValues(session, deps, version_ids);
+  return uses.map((use) => ({
+    ...use,
+    usd: value(use.price_version_id, use.token, use.tokens),
+  }));
 }

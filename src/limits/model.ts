@@ -1,5 +1,4 @@
 import { DAY_MS } from "../platform/durations.ts";
-import type { Problem } from "../platform/errors.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 
@@ -33,14 +32,18 @@ export type LimitRule = {
   count_max: number | null;
 };
 
-/** A movement of money that counts, in cents. `payee`: the bank account, as hex. */
-export type LimitUse = {
+/** So many payments, in cents. */
+export type Total = { usd: bigint; count: number };
+
+/** Payments at one time. */
+export type LimitUse = Total & { at: Date };
+
+/** Whose uses are summed: of an account, of one of its users, or those to one bank account. */
+export type UseKey = {
   account_id: string;
-  user_id: string;
-  payee: string | null;
-  at: Date;
-  usd: bigint;
-  count: number;
+  scope: "account" | "user" | "payee";
+  /** The user's id, or the bank account as hex; empty for an account. */
+  of: string;
 };
 
 /** What a request would move. A re-route counts for the payee only. */
@@ -49,7 +52,8 @@ export type Spend = {
   user_id: string;
   /** The largest single payment. */
   largest: bigint;
-  parts: readonly Pick<LimitUse, "payee" | "usd" | "count">[];
+  /** What goes to each bank account, as hex; null: to none. */
+  parts: readonly (Total & { payee: string | null })[];
   scopes?: readonly LimitScope[];
 };
 
@@ -73,102 +77,69 @@ export function rulesFor(
   return [...best.values()];
 }
 
-type Total = { usd: bigint; count: number };
-
-export function totalOf(parts: readonly Pick<LimitUse, "usd" | "count">[]): Total {
+export function totalOf(parts: readonly Total[]): Total {
   return parts.reduce<Total>(
     (sum, { usd, count }) => ({ usd: sum.usd + usd, count: sum.count + count }),
     { usd: 0n, count: 0 },
   );
 }
 
-/** The uses that count for a rule at this time, oldest first. */
-export function countedUses(
-  { scope, time_window }: LimitRule,
-  uses: readonly LimitUse[],
-  of: { account_id: string; user_id: string; payee: string | null },
-  now: Date,
-): LimitUse[] {
-  if (time_window === "single") return [];
-  const since = now.getTime() - WINDOW_MS[time_window];
-  return uses.filter(
-    (use) =>
-      use.account_id === of.account_id &&
-      use.at.getTime() > since &&
-      (scope === "account" ||
-        (scope === "user" && use.user_id === of.user_id) ||
-        (scope === "payee" && use.payee !== null && use.payee === of.payee)),
+/** What a request adds to a sum that rules limit. */
+export type SumShare = UseKey & { wanted: Total };
+
+/** The sums that a request adds to in this scope: none where it names no bank account. */
+export function sharesOf(scope: LimitScope, spend: Spend): SumShare[] {
+  const { account_id, user_id, parts, scopes = LIMIT_SCOPES } = spend;
+  if (!scopes.includes(scope)) return [];
+  if (scope === "account") return [{ account_id, scope, of: "", wanted: totalOf(parts) }];
+  if (scope === "user") return [{ account_id, scope, of: user_id, wanted: totalOf(parts) }];
+  if (scope !== "payee") return [];
+  return [...Map.groupBy(parts, ({ payee }) => payee)].flatMap(([payee, own]) =>
+    payee === null ? [] : [{ account_id, scope, of: payee, wanted: totalOf(own) }],
   );
 }
 
-/** The problems of a request with the limits; `uses` are oldest first. */
-export function limitProblems(
-  rules: readonly LimitRule[],
-  uses: readonly LimitUse[],
-  spend: Spend,
-  { field, now }: { field: string; now: Date },
-): Problem[] {
-  const { scopes = LIMIT_SCOPES } = spend;
-  return rulesFor(rules, spend)
-    .filter(({ scope }) => scopes.includes(scope))
-    .flatMap((rule) => {
-      const message = exceeded(rule, uses, spend, now);
-      return message === null ? [] : [{ field, code: "limit_exceeded" as const, message }];
-    });
+/** Whether a rule allows so much. */
+export function fits({ amount_max, count_max }: LimitRule, { usd, count }: Total): boolean {
+  return (amount_max === null || usd <= amount_max) && (count_max === null || count <= count_max);
 }
 
-function exceeded(
+export function singleProblem({ amount_max }: LimitRule, { largest }: Spend): string | null {
+  if (amount_max === null || largest <= amount_max) return null;
+  return `A single payment may be at most ${usdText(amount_max)}.`;
+}
+
+/** Why a share does not fit any more; null if it does. `oldest`: the uses that leave first. */
+export function sumProblem(
   rule: LimitRule,
-  uses: readonly LimitUse[],
-  spend: Spend,
-  now: Date,
+  used: Total,
+  { wanted }: SumShare,
+  oldest: readonly LimitUse[],
 ): string | null {
-  const { scope, amount_max, count_max } = rule;
-  if (scope === "payout") {
-    if (amount_max === null || spend.largest <= amount_max) return null;
-    return `A single payment may be at most ${usdText(amount_max)}.`;
+  if (fits(rule, totalOf([used, wanted]))) return null;
+  const { amount_max, count_max } = rule;
+  const frees = freesAt(rule, oldest, wanted, used);
+  if (amount_max !== null && used.usd + wanted.usd > amount_max) {
+    const left = amount_max > used.usd ? amount_max - used.usd : 0n;
+    return `${nameOf(rule)} is ${usdText(amount_max)}: ${usdText(left)} are left. ${frees}`;
   }
-  if (scope === "open_quotes") return null;
-  const groups =
-    scope === "payee"
-      ? [...Map.groupBy(spend.parts, (part) => part.payee)]
-      : [[null, spend.parts] as const];
-  for (const [payee, parts] of groups) {
-    if (scope === "payee" && payee === null) continue;
-    const counted = countedUses(rule, uses, { ...spend, payee }, now);
-    const [used, wanted] = [totalOf(counted), totalOf(parts)];
-    if (amount_max !== null && used.usd + wanted.usd > amount_max) {
-      const left = amount_max > used.usd ? amount_max - used.usd : 0n;
-      const frees = freesAt(rule, counted, wanted, used);
-      return `${nameOf(rule)} is ${usdText(amount_max)}: ${usdText(left)} are left. ${frees}`;
-    }
-    if (count_max !== null && used.count + wanted.count > count_max) {
-      const left = Math.max(count_max - used.count, 0);
-      const frees = freesAt(rule, counted, wanted, used);
-      return `${nameOf(rule)} is ${count_max} payments: ${left} are left. ${frees}`;
-    }
-  }
-  return null;
+  const left = Math.max(count_max! - used.count, 0);
+  return `${nameOf(rule)} is ${count_max} payments: ${left} are left. ${frees}`;
 }
 
 /** When the earlier payments have left the window so far that this request fits. */
-function freesAt(
-  { time_window, amount_max, count_max }: LimitRule,
-  counted: readonly LimitUse[],
-  wanted: Total,
-  used: Total,
-): string {
-  const fits = (total: Total) =>
-    (amount_max === null || total.usd + wanted.usd <= amount_max) &&
-    (count_max === null || total.count + wanted.count <= count_max);
-  let left = used;
-  for (const { usd, count, at } of counted) {
+function freesAt(rule: LimitRule, oldest: readonly LimitUse[], wanted: Total, used: Total): string {
+  if (!fits(rule, wanted) || rule.time_window === "single") {
+    return "This request alone is above the limit.";
+  }
+  let left = totalOf([used, wanted]);
+  for (const { usd, count, at } of oldest) {
     left = { usd: left.usd - usd, count: left.count - count };
-    if (!fits(left) || time_window === "single") continue;
-    const time = new Date(at.getTime() + WINDOW_MS[time_window]);
+    if (!fits(rule, left)) continue;
+    const time = new Date(at.getTime() + WINDOW_MS[rule.time_window]);
     return `This request fits from ${time.toISOString()}.`;
   }
-  return "This request alone is above the limit.";
+  return "This request fits when earlier payments have left the window.";
 }
 
 const NAMES: Readonly<Record<LimitScope, string>> = {

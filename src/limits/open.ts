@@ -1,6 +1,6 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceVersions } from "../prices/prices.ts";
-import type { LimitDeps } from "./load-limits.ts";
+import { type LimitDeps, openLimitDeps } from "./load-limits.ts";
 import { addLimitRoutes } from "./routes.ts";
 
 /** How much may leave; later modules check it where they commit money. */
@@ -8,7 +8,7 @@ export function openLimitsModule(
   core: ModuleCore,
   { prices }: { prices: PriceVersions },
 ): Module & { limits: LimitDeps } {
-  const limits = { prices, now: () => core.clock.now() };
+  const limits = openLimitDeps(prices, () => core.clock.now());
   return {
     limits,
     routes: (addRoute) => addLimitRoutes(addRoute, { ...core, limits }),

@@ -1,7 +1,8 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { columnsOf, deleteRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
-import { EVERY, type LimitRule } from "./model.ts";
+import { EVERY, type LimitRule, type UseKey } from "./model.ts";
 
 export function listRules(session: Session, account_ids: readonly string[]): Promise<LimitRule[]> {
   return session.query<LimitRule>(
@@ -37,47 +38,133 @@ export function deleteRule(
   deleteRow(tx, "limit_rules", { account_id, user_id, scope, time_window });
 }
 
-/** What counts, in millionths of a token. */
-export type TokenUse = {
-  account_id: string;
-  user_id: string;
-  payee: Buffer | null;
-  /** Null: the last one. */
+/** Uses at one version of the rates, in millionths of a token. Null: at the last version. */
+export type TokenSum = {
   price_version_id: string | null;
   token: string;
-  at: Date;
   tokens: bigint;
   count: number;
 };
+type TokenUse = TokenSum & { at: Date };
 
-/**
- * What an account has committed since then: payouts of executed quotes, refunds and onramps, oldest
- * first. What failed is left out. Reads the tables of later modules, so that all of it is summed
- * under one lock.
- */
-export function listUses(session: Session, account_id: string, since: Date): Promise<TokenUse[]> {
-  return session.query<TokenUse>(
-    `select q.account_id, q.user_id, coalesce(d.payee_index, uuid_send(d.id)) as payee,
-       q.price_version_id, q.deposit_token as token, q.executed_at as at,
-       sum(o.token_amount - o.token_fee)::bigint as tokens, count(*)::int as count
-     from quotes q
-     join offramps o on o.account_id = q.account_id and o.quote_id = q.id and o.status <> 'failed'
-     join payment_details d on d.account_id = o.account_id and d.id = o.payment_detail_id
-     where q.account_id = $1 and q.executed_at > $2
-     group by q.account_id, q.id, coalesce(d.payee_index, uuid_send(d.id))
-     union all
-     select account_id, user_id, null, null, token, created_at, amount, 1 from refunds
-     where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed'
-     union all
-     select account_id, user_id, null, price_version_id, crypto_currency, created_at,
-       destination_amount, 1
-     from onramps where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed'
-     order by at`,
-    [account_id, since, firstIdAt(since)],
-  );
+/** As text: a sum may be larger than a bigint. */
+type SumRow = Omit<TokenSum, "tokens"> & { tokens: string };
+
+/** No offramp is older than this when its quote is executed. */
+const QUOTE_LIFE_MAX_MS = DAY_MS;
+
+// Reads the tables of later modules, so that all of it is summed under one lock. In all statements
+// $1 is the account, $2 the time, $3 and $4 the first ids of refunds and onramps, and of offramps;
+// $5 is whose uses are counted.
+
+const SENT_TOKENS = "o.token_amount - o.token_fee";
+
+/** Payouts that went to these bank accounts; a re-route counts from its own time. */
+const PAYEE_USES = `select q.price_version_id, q.deposit_token as token, ${SENT_TOKENS} as tokens,
+    case when o.attempt > 1 then coalesce(p.created_at, q.executed_at) else q.executed_at end as at
+  from payment_details d
+  join offramps o on o.account_id = d.account_id and o.payment_detail_id = d.id
+    and o.status not in ('failed', 'bounced')
+  join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at is not null
+  left join payouts p on p.account_id = o.account_id and p.offramp_id = o.id
+    and p.attempt = o.attempt
+  where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = decode($3, 'hex')`;
+
+type OfUser = (column: string) => string;
+const OF_ANY_USER: OfUser = () => "";
+const OF_ONE_USER: OfUser = (column) => `and ${column} = $5`;
+
+/** Sums what a quote is for, less what failed of it: the quotes alone are read in most cases. */
+function sumStatement(ofUser: OfUser): string {
+  const of_user = ofUser("user_id");
+  return `select price_version_id, token, sum(tokens)::text as tokens, sum(count)::int as count
+    from (
+      select price_version_id, deposit_token as token, sum(token_amount - token_fees) as tokens,
+        sum(offramp_count) as count
+      from quotes where account_id = $1 and executed_at > $2 and id >= $4 ${of_user}
+      group by price_version_id, deposit_token
+      union all
+      select q.price_version_id, q.deposit_token, -sum(${SENT_TOKENS}), -count(*)
+      from offramps o
+      join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at > $2
+      where o.account_id = $1 and o.status = 'failed' and o.id >= $4
+        ${ofUser("o.user_id")}
+      group by q.price_version_id, q.deposit_token
+      union all
+      select null, token, sum(amount), count(*) from refunds
+      where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
+      group by token
+      union all
+      select price_version_id, crypto_currency, sum(destination_amount), count(*) from onramps
+      where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
+      group by price_version_id, crypto_currency
+    ) as parts group by price_version_id, token`;
 }
 
-type QuotePart = {
+/**
+ * What was committed since then: payouts of executed quotes, refunds and onramps. What failed is
+ * left out.
+ */
+export async function findUseSums(session: Session, key: UseKey, since: Date): Promise<TokenSum[]> {
+  const rows = await (key.scope === "payee"
+    ? session.query<SumRow>(
+        `select price_version_id, token, sum(tokens)::text as tokens, count(*)::int as count
+         from (${PAYEE_USES}) as uses where at > $2 group by price_version_id, token`,
+        [key.account_id, since, key.of],
+      )
+    : session.query<SumRow>(
+        sumStatement(key.scope === "user" ? OF_ONE_USER : OF_ANY_USER),
+        valuesOf(key, since),
+      ));
+  return rows.map((row) => ({ ...row, tokens: BigInt(row.tokens) }));
+}
+
+export const USES_PER_PAGE = 500;
+
+function pageStatement(ofUser: OfUser): string {
+  const of_user = ofUser("user_id");
+  const page = `order by at fetch first ${USES_PER_PAGE} rows with ties`;
+  const refunds = `from refunds where account_id = $1 and id >= $3 and created_at > $2
+    and status <> 'failed' ${of_user}`;
+  const onramps = `from onramps where account_id = $1 and id >= $3 and created_at > $2
+    and status <> 'failed' ${of_user}`;
+  return `select price_version_id, token, tokens, count, at from (
+      (select q.price_version_id, q.deposit_token as token,
+        coalesce(sum(${SENT_TOKENS}), 0)::bigint as tokens, count(o.id)::int as count,
+        q.executed_at as at
+      from (select account_id, id, price_version_id, deposit_token, executed_at,
+          executed_at as at from quotes
+        where account_id = $1 and executed_at > $2 and id >= $4 ${of_user} ${page}) as q
+      left join offramps o on o.account_id = q.account_id and o.quote_id = q.id
+        and o.status <> 'failed'
+      group by q.id, q.price_version_id, q.deposit_token, q.executed_at)
+      union all (select null, token, amount, 1, created_at as at ${refunds} ${page})
+      union all (select price_version_id, crypto_currency, destination_amount, 1,
+        created_at as at ${onramps} ${page})
+    ) as uses ${page}`;
+}
+
+/** The oldest uses after a time, oldest first: a page, or all that are left. */
+export function listOldestUses(session: Session, key: UseKey, since: Date): Promise<TokenUse[]> {
+  return key.scope === "payee"
+    ? session.query<TokenUse>(
+        `select *, 1 as count from (${PAYEE_USES}) as uses where at > $2
+         order by at fetch first ${USES_PER_PAGE} rows with ties`,
+        [key.account_id, since, key.of],
+      )
+    : session.query<TokenUse>(
+        pageStatement(key.scope === "user" ? OF_ONE_USER : OF_ANY_USER),
+        valuesOf(key, since),
+      );
+}
+
+function valuesOf({ account_id, scope, of }: UseKey, since: Date): unknown[] {
+  const first_quote = firstIdAt(new Date(since.getTime() - QUOTE_LIFE_MAX_MS));
+  const values = [account_id, since, firstIdAt(since), first_quote];
+  return scope === "user" ? [...values, of] : values;
+}
+
+export type QuotePart = {
   account_id: string;
   quote_id: string;
   payee: Buffer;
@@ -105,17 +192,22 @@ export function listQuoteParts(
 }
 
 /** What open quotes would cost: not executed, or executed and not paid yet. */
-export function listOpenQuotes(
+export async function findOpenQuoteSums(
   session: Session,
   account_id: string,
   now: Date,
-): Promise<{ id: string; price_version_id: string; token: string; tokens: bigint }[]> {
-  return session.query(
-    `select id, price_version_id, deposit_token as token, token_amount as tokens from quotes
-     where account_id = $1 and funded_at is null and closed_at is null
-       and (executed_at is not null or expires_at > $2) and token_amount > 0`,
+): Promise<TokenSum[]> {
+  const open = "account_id = $1 and closed_at is null and funded_at is null";
+  const rows = await session.query<SumRow>(
+    `select price_version_id, deposit_token as token, sum(token_amount)::text as tokens,
+       count(*)::int as count
+     from (
+       select * from quotes where ${open} and executed_at is null and expires_at > $2
+       union all select * from quotes where ${open} and executed_at is not null
+     ) as quotes where token_amount > 0 group by price_version_id, deposit_token`,
     [account_id, now],
   );
+  return rows.map((row) => ({ ...row, tokens: BigInt(row.tokens) }));
 }
 
 /** The bank account behind each payment detail. */

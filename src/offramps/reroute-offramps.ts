@@ -117,9 +117,10 @@ export function rerouteOfframps({
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
       const facts = { kyc, detail_status: detail.status, approval_status: null, invoice_end: null };
+      const spend = spendOf(extra.limits.value, extra.payees, rerouted);
       const held = [
         ...(kyc ? holdProblems(kyc, "offramp_id") : []),
-        ...extra.limits.problems(spendOf(extra, rerouted), FIELD),
+        ...extra.limits.problems(spend, FIELD),
       ];
       if (held.length > 0) return { problems: held };
       const closed = closedGate(policy, rerouted, facts);
@@ -129,6 +130,7 @@ export function rerouteOfframps({
         };
       }
       const change = { ...instruction(offramp), payment_detail_id: detail.id };
+      extra.limits.take(spend);
       // A later command of the same set must see this reservation.
       const payable = offramp.invoice_id && invoices.get(account_id, offramp.invoice_id);
       if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
@@ -172,8 +174,19 @@ async function lockRoutes(
   ]);
   const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
   const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
-  const limits = await loadLimits(tx, limit_deps, locked_ids);
-  const payees = limits.is_on ? await findPayees(tx, wanted) : new Map<string, Buffer>();
+  const payees = new Map<string, Buffer>();
+  const limits = await loadLimits(tx, limit_deps, locked_ids, {
+    spends: async (value) => {
+      for (const [id, payee] of await findPayees(tx, wanted)) payees.set(id, payee);
+      const offramps = AccountMap.of(seen, (offramp) => offramp);
+      return commands.flatMap(({ account_id, input }) => {
+        const offramp = offramps.get(account_id, input.offramp_id);
+        const { payment_detail_id } = input.requested;
+        if (!offramp || !payment_detail_id) return [];
+        return [spendOf(value, payees, { ...offramp, payment_detail_id })];
+      });
+    },
+  });
   return { kycs, details, limits, payees, ...none, payouts: new Map(), toUsd: () => null };
 }
 
@@ -215,13 +228,19 @@ function missingOf(offramp: Offramp, payouts: RerouteExtra["payouts"]): bigint {
   return came_back ? offramp.destination_amount - came_back.pending : 0n;
 }
 
+type Reroutable = Pick<
+  Offramp,
+  "account_id" | "user_id" | "payment_detail_id" | "deposit_token" | "token_amount" | "token_fee"
+>;
+
 /** A re-route counts for the payee only: user and account paid when the quote was executed. */
 function spendOf(
-  { limits, payees }: Pick<RerouteExtra, "limits" | "payees">,
-  { account_id, user_id, payment_detail_id, ...offramp }: Offramp,
+  value: Limits["value"],
+  payees: ReadonlyMap<string, Buffer>,
+  { account_id, user_id, payment_detail_id, ...offramp }: Reroutable,
 ): Spend {
   const { deposit_token, token_amount, token_fee } = offramp;
-  const usd = limits.value(null, deposit_token, token_amount - token_fee);
+  const usd = value(null, deposit_token, token_amount - token_fee);
   const payee = payees.get(payment_detail_id)?.toString("hex") ?? null;
   const parts = [{ payee, usd, count: 1 }];
   return { account_id, user_id, largest: usd, parts, scopes: ["payee"] };

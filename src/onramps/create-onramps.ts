@@ -65,7 +65,13 @@ export function createOnramps(
       const account_ids = commands.map(({ account_id }) => account_id);
       const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, of)]);
       const version_ids = commands.flatMap(({ input }) => input.terms?.price_version_id ?? []);
-      const limits = await loadLimits(tx, limit_deps, locked_ids, version_ids);
+      const limits = await loadLimits(tx, limit_deps, locked_ids, {
+        version_ids,
+        spends: (value) =>
+          commands.flatMap(({ account_id, input: { user_id, terms } }) =>
+            terms ? [spendOf(value, { account_id, user_id }, terms)] : [],
+          ),
+      });
       const [users, keys, unpaid] = await Promise.all([
         findKycs(tx, of),
         keyring.openSubjects(tx, subjects),
@@ -121,7 +127,7 @@ function decideOne(
       "create another one when one of them is paid or has failed.";
     problems.push({ field: "user_id", code: "limit_exceeded", message });
   }
-  const spend = terms && spendOf(limits, { account_id, user_id }, terms);
+  const spend = terms && spendOf(limits.value, { account_id, user_id }, terms);
   if (spend) problems.push(...limits.problems(spend, "onramp.destination_amount"));
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   if (spend) limits.take(spend);
@@ -155,10 +161,10 @@ function decideOne(
 }
 
 function spendOf(
-  limits: Limits,
+  value: Limits["value"],
   user: { account_id: string; user_id: string },
   { price_version_id, crypto_currency, destination_amount }: OnrampTerms,
 ): Spend {
-  const usd = limits.value(price_version_id, crypto_currency, destination_amount);
+  const usd = value(price_version_id, crypto_currency, destination_amount);
   return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
 }

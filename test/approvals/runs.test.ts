@@ -10,6 +10,7 @@ import {
 import { describeRefund } from "../../src/balances/describe-refund.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
 import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
+import { openLimitDeps } from "../../src/limits/load-limits.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
 import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
@@ -55,7 +56,7 @@ async function addConfirmed() {
 function refunds() {
   const { keyring, index_key, config, clock } = server.core;
   const { kyc_enforcement } = config;
-  const limits = { prices: STORED_PRICES, now: () => clock.now() };
+  const limits = openLimitDeps(STORED_PRICES, () => clock.now());
   const deps = { keyring, index_key, network_fees: NETWORK_FEES, kyc_enforcement, limits };
   return refundBalances(deps, () => "");
 }

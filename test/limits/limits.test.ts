@@ -3,8 +3,10 @@ import { EVERY, type LimitRule } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { addOwedUser } from "../approvals/proposal-fixture.ts";
+import { startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { findFault, openStory, settle } from "../offramps/story.ts";
 
 let server: TestServer;
@@ -43,20 +45,28 @@ const problemIn = (answer: Answer): string => {
 };
 
 /** A user with a bank account in usd, and a quote that pays the amount to it. */
-async function addPayout(amount: number) {
+async function addPayout(amount: number, metadata: Record<string, string> = {}) {
   const user_id = await addApprovedUser(server);
   const payment_detail_id = await addPaymentDetail(server, user_id, "usd");
-  return { user_id, payment_detail_id, ...(await addUsdQuote(user_id, payment_detail_id, amount)) };
+  const quote = await addUsdQuote(user_id, payment_detail_id, amount, metadata);
+  return { user_id, payment_detail_id, ...quote };
 }
 
-async function addUsdQuote(user_id: string, payment_detail_id: string, amount: number) {
+async function addUsdQuote(
+  user_id: string,
+  payment_detail_id: string,
+  destination_amount: number,
+  metadata: Record<string, string> = {},
+) {
   const quote_id = await addQuote(server, user_id);
-  const offramp = { payment_detail_id, destination_amount: amount, destination_currency: "usd" };
+  const money = { destination_amount, destination_currency: "usd" };
+  const offramp = { payment_detail_id, ...money, metadata };
   const added = await server.call("POST", `/users/${user_id}/quotes/${quote_id}/offramps`, {
     offramps: [offramp],
   });
   expect(added.status, added.text).toBe(200);
-  return { quote_id, execute: () => execute(server, user_id, quote_id) };
+  const offramp_id: string = added.body.offramps[0].id;
+  return { quote_id, offramp_id, execute: () => execute(server, user_id, quote_id) };
 }
 
 const listLimits = async (query = "") => (await server.call("GET", `/limits${query}`)).body.limits;
@@ -170,6 +180,71 @@ describe("open quotes", () => {
       },
     );
   });
+});
+
+it("re-routes of old payouts count for the payee when they happen, also at the same time", async () => {
+  const bounced = await Promise.all(
+    [100, 100, 100].map(async (amount) => {
+      const payout = await addPayout(amount, { sandbox_outcome: "bounced" });
+      expect((await payout.execute()).status).toBe(200);
+      const { user_id } = payout;
+      const other = { account_number: "000987654321" };
+      const payment_detail_id = await addPaymentDetail(server, user_id, "usd", other);
+      const path = `/users/${user_id}/offramps/${payout.offramp_id}`;
+      await waitFor(async () => {
+        const { offramp } = (await server.call("GET", path)).body;
+        return offramp.status === "bounced";
+      });
+      return { path, payment_detail_id };
+    }),
+  );
+  await server.call("POST", "/sandbox/clock", { advance_ms: 2 * DAY_MS });
+  await withLimit({ scope: "payee", time_window: "day", amount_max: 250_00n }, async () => {
+    const reroute = ({ path, payment_detail_id }: (typeof bounced)[number]) =>
+      server.call("POST", `${path}/reroute`, { offramp: { payment_detail_id } });
+    const answers = await Promise.all(bounced.map(reroute));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 422]);
+    const refused = answers.findIndex(({ status }) => status === 422);
+    expect(problemIn(answers[refused]!)).toContain("50 usd are left");
+    expect(problemIn(await reroute(bounced[refused]!))).toContain("50 usd are left");
+  });
+});
+
+it("a sum beyond 64 bits is a sum like any other", async () => {
+  const [first, second] = [await addOwedUser(server, 100), await addOwedUser(server, 100)];
+  const ids: string[] = [];
+  for (const user of [first, second]) ids.push((await user.refund(50)).body.refund.id);
+  const setAmounts = (amount: bigint) =>
+    server.db.database.query("update refunds set amount = $2 where id = any($1)", [ids, amount]);
+  await settle(server);
+  await withLimit({ scope: "account", time_window: "day", amount_max: 10n ** 15n }, async () => {
+    // More than one request may ask for, so that two are enough.
+    await setAmounts(9n * 10n ** 18n);
+    const refused = problemIn(await first.refund(6));
+    expect(refused).toContain("is 10000000000000 usd: 0 usd are left. This request fits from");
+    expect((await listLimits())[0]).toMatchObject({ used: 18_000_000_000_000, left: 0 });
+    await setAmounts(50_000_000n);
+    expect((await first.refund(6)).status).toBe(200);
+  });
+});
+
+it("an execution whose commit is lost counts once, like one whose answer is lost", async () => {
+  const proxy = await startCuttingProxy(server.db.url);
+  const beside = { ...server, db: { ...server.db, url: proxy.url } };
+  const other = await startTestServer({ beside, environment: { SLIPROAD_DOCUMENTS: "never" } });
+  await withLimit({ scope: "account", time_window: "day", amount_max: 250_00n }, async () => {
+    for (const [at, how] of (["lose_commit", "lose_answer"] as const).entries()) {
+      const { user_id, quote_id } = await addPayout(100);
+      proxy.spoil({ matches: (statement) => statement.includes("update quotes"), how });
+      const answer = await execute(other, user_id, quote_id);
+      expect(answer.status, answer.text).toBe(200);
+      expect(proxy.cuts()).toBe(at + 1);
+      expect((await listLimits())[0]).toMatchObject({ used: 100 * (at + 1), used_count: at + 1 });
+    }
+    expect(problemIn(await (await addPayout(51)).execute())).toContain("50 usd are left");
+  });
+  await other.close();
+  await proxy.close();
 });
 
 it("sliproad verify finds no problems after these tests", async () => {

@@ -1,80 +1,173 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
-import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { createTestRates } from "../harness/rates.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { createRandom } from "../simulation/random.ts";
-import { advance, deposit, findFault, openStory, type Story, settle } from "./story.ts";
+import {
+  type BankRecord,
+  CURRENCIES,
+  FIRST_RATES,
+  openWorld,
+  TOKEN_RATES,
+} from "./economics-world.ts";
+import { findFault, settle } from "./story.ts";
 
 /** `npm run economics` takes more steps; a seed repeats a walk. */
 const STEPS = Number(process.env.ECONOMICS_STEPS ?? 30);
 const SEED = Number(process.env.ECONOMICS_SEED ?? 20_261_116);
 
-const rates = createTestRates({ eur: "0.8" });
+const rates = createTestRates(FIRST_RATES);
+const token_rates = join(mkdtempSync(join(tmpdir(), "sliproad-rates-")), "tokens.json");
 let server: TestServer;
 let bank: ScriptedBank;
 beforeAll(async () => {
+  writeFileSync(token_rates, JSON.stringify({ rates: TOKEN_RATES }));
   bank = createScriptedBank();
   server = await startTestServer({
-    environment: rates.environment,
+    environment: {
+      ...rates.environment,
+      SLIPROAD_TOKEN_RATES_FILE: token_rates,
+      SLIPROAD_APPROVAL_ABOVE_USD: "3000",
+    },
     partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
   });
 });
 afterAll(() => server.close());
 
-type User = {
-  user_id: string;
-  /** All in millionths. */
-  arrived: string;
-  owed: string;
-  refunded: string;
-  in_payouts: string;
-  shortfall: string;
+type OfframpRow = {
+  id: string;
+  holder: string;
+  status: string;
+  attempt: number;
+  token_amount: bigint;
+  rate: string;
+  destination_currency: keyof typeof CURRENCIES;
+  destination_amount: bigint;
+  is_funded: boolean;
+  is_refunded_after_return: boolean;
+  return_costs: bigint;
+  approved_reroutes: number;
 };
 
-/**
- * What came in for each user, and what the user holds or has received: the balance, refunds, and
- * payouts that were made or are still to be made. A payout that failed counts with what the bank
- * did not return, at the quote's rate.
- */
-function listUsers(): Promise<User[]> {
-  return server.db.database.query<User>(
-    `select u.id as user_id,
-       (select coalesce(sum(amount), 0) from deposits d where d.user_id = u.id)::text as arrived,
-       (select coalesce(sum(balance), 0) from ledger_balances b
-         where b.ledger_account like 'owed:' || u.id || ':%')::text as owed,
-       (select coalesce(sum(amount), 0) from refunds r
-         where r.user_id = u.id and r.status <> 'failed')::text as refunded,
-       (select coalesce(sum(case
-           when o.status <> 'failed' then o.token_amount
-           when o.refund_rate is not null then floor((o.destination_amount - least(
-             o.destination_amount, (select returned_amount from payouts p
-               where p.offramp_id = o.id and returned_amount is not null
-               order by attempt desc limit 1))) * 10000 / o.rate)
-           else 0 end), 0)
-         from offramps o where o.user_id = u.id and o.funded_at is not null)::text as in_payouts,
-       (select coalesce(sum(shortfall), 0) from quotes q where q.user_id = u.id)::text as shortfall
-     from users u`,
+function listOfframps(): Promise<OfframpRow[]> {
+  return server.db.database.query<OfframpRow>(
+    `select o.id, o.user_id || ' ' || o.deposit_token as holder, o.status, o.attempt,
+       o.token_amount, o.rate::text as rate, o.destination_currency, o.destination_amount,
+       o.funded_at is not null as is_funded, o.refund_rate is not null as is_refunded_after_return,
+       (select coalesce(sum(l.amount), 0) from ledger_lines l
+         join ledger_entries e on e.account_id = l.account_id and e.id = l.entry_id
+         where l.ledger_account = 'return_costs'
+           and split_part(e.key, ':', 2) = o.id::text)::bigint as return_costs,
+       (select count(*) from proposals p where p.record_id = o.id and p.status = 'done'
+         and p.kind = 'reroute-offramps')::int as approved_reroutes
+     from offramps o`,
   );
 }
 
-async function checkHoldings(context: string): Promise<void> {
-  for (const user of await listUsers()) {
-    const held = BigInt(user.owed) + BigInt(user.refunded) + BigInt(user.in_payouts);
-    expect(held <= BigInt(user.arrived) + BigInt(user.shortfall), `${context}: ${held}`).toBe(true);
+type Holder = { holder: string; arrived: bigint; held: bigint; shortfall: bigint };
+
+/** What came in for each user in each token, what the user has of it, and what we let pass. */
+function listHolders(): Promise<Holder[]> {
+  return server.db.database.query<Holder>(
+    `select u.id || ' ' || t.token as holder,
+       (select coalesce(sum(amount), 0) from deposits d
+         where d.user_id = u.id and d.token = t.token)::bigint as arrived,
+       ((select coalesce(sum(balance), 0) from ledger_balances b
+           where b.ledger_account like 'owed:' || u.id || ':%' and b.currency = t.token)
+         + (select coalesce(sum(amount), 0) from refunds r
+           where r.user_id = u.id and r.token = t.token and r.status <> 'failed'))::bigint as held,
+       (select coalesce(sum(shortfall), 0) from quotes q
+         where q.user_id = u.id and q.deposit_token = t.token)::bigint as shortfall
+     from users u, unnest($1::text[]) as t (token)`,
+    [Object.keys(TOKEN_RATES)],
+  );
+}
+
+/** An amount in millionths of a token at the promised rate, rounded down. */
+function tokensOf({ rate, destination_currency }: OfframpRow, minor: bigint): bigint {
+  const [whole, decimals = ""] = rate.split(".");
+  const digits = CURRENCIES[destination_currency].digits;
+  const numerator = minor * 10n ** BigInt(6 + decimals.length);
+  return numerator / (BigInt(whole + decimals) * 10n ** BigInt(digits));
+}
+
+/** What the payee has: the bank's own record, not ours. */
+function deliveredTo(offramp: OfframpRow, paid: ReadonlyMap<string, BankRecord>): bigint {
+  const prefix = offramp.id.replaceAll("-", "");
+  let sum = 0n;
+  for (let attempt = 1; attempt <= offramp.attempt; attempt += 1) {
+    const record = paid.get(`${prefix}${String(attempt).padStart(3, "0")}`);
+    if (record?.is_booked) sum += record.amount - record.returned;
+  }
+  return sum;
+}
+
+/**
+ * A user holds the balance, refunds, what payees have, and payouts that are still to be made or
+ * given back. What the bank kept of a return is ours when the payout is re-routed.
+ */
+function checkHoldings(
+  context: string,
+  holders: readonly Holder[],
+  offramps: readonly OfframpRow[],
+  paid: ReadonlyMap<string, BankRecord>,
+): void {
+  const by_holder = Map.groupBy(
+    offramps.filter(({ is_funded }) => is_funded),
+    ({ holder }) => holder,
+  );
+  for (const { holder, arrived, held, shortfall } of holders) {
+    let has = held;
+    let allowed = arrived + shortfall;
+    for (const offramp of by_holder.get(holder) ?? []) {
+      const delivered = tokensOf(offramp, deliveredTo(offramp, paid));
+      const promised = offramp.status === "failed" ? 0n : offramp.token_amount;
+      has += delivered > promised ? delivered : promised;
+      // Two amounts were rounded down.
+      allowed += offramp.return_costs > 0n ? tokensOf(offramp, offramp.return_costs) + 2n : 0n;
+    }
+    expect(has <= allowed, `${context}: ${holder} has ${has} of ${allowed}`).toBe(true);
   }
 }
 
-/** 40 basis points, rounded up to the cent, for every payout that was instructed and not reversed. */
-async function checkFees(context: string): Promise<void> {
-  const [row] = await server.db.database.query<{ expected: string; earned: string }>(
-    `select (select coalesce(sum(ceil(destination_amount * 0.004)), 0) from offramps
-         where attempt > 0 and (status <> 'failed' or refund_rate is not null))::text as expected,
-       (select coalesce(-sum(amount), 0) from ledger_lines
-         where ledger_account = 'fees' and currency = 'eur')::text as earned`,
+/** Beyond 1 %, 50 usd or three re-routes, two members had agreed. */
+function checkReturnCosts(context: string, offramps: readonly OfframpRow[]): void {
+  for (const { id, return_costs, destination_amount, attempt, approved_reroutes } of offramps) {
+    const is_costly = return_costs * 100n > destination_amount || attempt > 4;
+    if (is_costly) expect(approved_reroutes, `${context}: ${id}`).toBeGreaterThan(0);
+  }
+}
+
+/** Fees by the table, for every payout that was instructed and not reversed, and every onramp. */
+async function checkFees(
+  context: string,
+  offramps: readonly OfframpRow[],
+  fees: ReadonlyMap<string, bigint>,
+): Promise<void> {
+  const earned = await server.db.database.query<{ currency: string; sum: string }>(
+    `select currency, (-sum(amount))::text as sum from ledger_lines where ledger_account = 'fees'
+     group by currency having sum(amount) <> 0 order by currency`,
   );
-  expect(row!.earned, context).toBe(row!.expected);
+  const onramps = await server.db.database.query<{ id: string; currency: string }>(
+    "select id, fiat_currency as currency from onramps where status = 'crypto_sent'",
+  );
+  const charged = offramps
+    .filter(
+      ({ attempt, status, is_refunded_after_return }) =>
+        attempt > 0 && (status !== "failed" || is_refunded_after_return),
+    )
+    .map(({ id, destination_currency: currency }) => ({ id, currency }));
+  const expected = new Map<string, bigint>();
+  for (const { id, currency } of [...charged, ...onramps]) {
+    expected.set(currency, (expected.get(currency) ?? 0n) + fees.get(id)!);
+  }
+  const sums = [...expected].map(([currency, sum]) => ({ currency, sum: String(sum) }));
+  sums.sort((a, b) => (a.currency < b.currency ? -1 : 1));
+  expect(earned, context).toEqual(sums);
   const excessive = await server.db.database.query(
     "select id from quotes where shortfall > least(10000, token_fees / 10)",
   );
@@ -83,84 +176,32 @@ async function checkFees(context: string): Promise<void> {
 
 it("no user ever holds more than came in, and fees are what the table says", async () => {
   const random = createRandom(SEED);
-  const stories: Story[] = [];
-  const attempts = new Map<string, number>();
-  const pick = () => stories[random.below(stories.length)]!;
-  const pickId = (story: Story) => story.offramp_ids[random.below(story.offramp_ids.length)]!;
-  // Whatever is refused moves nothing; what is accepted is checked below.
-  const actions: Record<string, () => Promise<unknown>> = {
-    quote: async () => {
-      const items = Array.from({ length: 1 + random.below(2) }, () => {
-        return { amount: (2_000 + random.below(45_000)) / 100 };
-      });
-      stories.push(await openStory(server, items));
-    },
-    pay: async () => {
-      const story = pick();
-      const total = await story.total();
-      const amounts = [total, total, total - 0.01, total - 1, total * 0.95, total / 2, total + 5];
-      const amount = Math.round(amounts[random.below(amounts.length)]! * 1e6) / 1e6;
-      await deposit(server, { quote_id: story.quote_id, amount });
-      await story.execute();
-    },
-    top_up: () => deposit(server, { quote_id: pick().quote_id, amount: 1 + random.below(50) }),
-    fund: () => {
-      const story = pick();
-      return story.fund(story.quote_id);
-    },
-    upload: async () => {
-      const story = pick();
-      await story.upload(pickId(story));
-    },
-    refund: () => {
-      const story = pick();
-      return story.giveUp(pickId(story));
-    },
-    return: async () => {
-      const story = pick();
-      const id = pickId(story);
-      const { status } = await story.show(id);
-      if (status !== "fiat_sent") return;
-      const attempt = (attempts.get(id) ?? 0) + 1;
-      const end_to_end_id = `${id.replaceAll("-", "")}00${attempt}`;
-      const sent = bank.known.get(end_to_end_id);
-      if (!sent) return;
-      attempts.set(id, attempt);
-      bank.say(end_to_end_id, "returned", { amount: sent.amount - BigInt(random.below(3)) * 50n });
-      await advance(server, 2_000);
-    },
-    reroute: () => {
-      const story = pick();
-      return story.reroute(story.payment_detail_id, pickId(story));
-    },
-    withdraw: async () => {
-      const story = pick();
-      const owed = await story.owed();
-      if (owed > 1) await story.takeOut(Math.floor(owed)).catch(() => {});
-    },
-    rate: () => rates.set(server, { eur: (0.79 + random.below(21) / 1000).toFixed(3) }),
-    time: async () => {
-      const spans = [10 * MINUTE_MS, 45 * MINUTE_MS, 2 * HOUR_MS, 30 * HOUR_MS];
-      await advance(server, spans[random.below(spans.length)]!);
-    },
+  const world = await openWorld(server, { bank, rates, random });
+  const { actions, fees, paid } = world;
+  const check = async (context: string) => {
+    const [holders, offramps] = await Promise.all([listHolders(), listOfframps()]);
+    checkHoldings(context, holders, offramps, paid);
+    checkReturnCosts(context, offramps);
+    await checkFees(context, offramps, fees);
   };
-  const names = ["quote", "pay", "pay", "upload", ...Object.keys(actions)];
-  await actions.quote!();
+  const often = ["quote", "pay", "pay", "pay", "upload", "upload", "bank", "bank"] as const;
+  const names = [
+    ...[...often, "return", "return", "reroute", "vote"],
+    ...Object.keys(actions),
+  ] as (keyof typeof actions)[];
   for (let step = 0; step < STEPS; step += 1) {
     const name = names[random.below(names.length)]!;
-    const context = `seed ${SEED}, step ${step}, ${name}`;
-    await actions[name]!();
+    await actions[name]();
     await settle(server);
-    await checkHoldings(context);
-    await checkFees(context);
+    await check(`seed ${SEED}, step ${step}, ${name}`);
   }
-  // In the end nothing waits: every payout was made or has failed.
-  for (let round = 0; round < 3; round += 1) await advance(server, 73 * HOUR_MS);
+  await world.finish();
+  // Nothing waits any more: every payout was made or has failed.
   const waiting = await server.db.database.query(
-    "select id, status from offramps where status not in ('fiat_sent', 'failed')",
+    "select id, status, status_message from offramps where status not in ('fiat_sent', 'failed')",
   );
-  expect(waiting).toEqual([]);
-  await checkHoldings("at the end");
-  await checkFees("at the end");
+  expect(waiting, `seed ${SEED}`).toEqual([]);
+  await check(`seed ${SEED}, at the end`);
   expect(await findFault(server)).toBeNull();
+  if (process.env.ECONOMICS_STEPS) process.stdout.write(`${JSON.stringify(world.counts)}\n`);
 }, 3_600_000);

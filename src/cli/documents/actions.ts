@@ -1,4 +1,5 @@
 import type { Core } from "../../app/open-core.ts";
+import { openLimitDeps } from "../../limits/load-limits.ts";
 import {
   approveDocument,
   type DocumentApproval,
@@ -23,7 +24,7 @@ export async function approveOnCommandLine(
     renderer: createOfframpRenderer(() => url, clock),
     policy: config,
     approvals: approvalRules({ ...core, public_url: () => url }, STORED_PRICES),
-    limits: { prices: STORED_PRICES, now: () => clock.now() },
+    limits: openLimitDeps(STORED_PRICES, () => clock.now()),
   };
   try {
     return await approveDocument(deps, key, { reason, document_hash, actor: "command line" });

@@ -1,7 +1,7 @@
 import type { AccountControls } from "../../accounts/controls-store.ts";
 import { type LimitDeps, type Limits, loadLimits } from "../../limits/load-limits.ts";
 import type { Spend } from "../../limits/model.ts";
-import { listQuoteParts } from "../../limits/store.ts";
+import { listQuoteParts, type QuotePart } from "../../limits/store.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Problem } from "../../platform/errors.ts";
@@ -24,22 +24,30 @@ export async function loadQuoteLimits(
   );
   const account_ids = controls.map(({ account_id }) => account_id);
   const version_ids = named.map((quote) => quote.price_version_id);
-  const limits = await loadLimits(tx, deps, account_ids, version_ids);
-  if (!limits.is_on) return { limits, spends: new Map() };
-  const by_quote = Map.groupBy(await listQuoteParts(tx, named), (part) => part.quote_id);
-  const spends = named.map((quote): [string, Spend] => {
-    const { account_id, id, user_id, price_version_id, deposit_token } = quote;
-    const own = by_quote.get(id) ?? [];
-    const usdOf = (tokens: bigint) => limits.value(price_version_id, deposit_token, tokens);
-    const largest = own.map((part) => usdOf(part.largest)).reduce((a, b) => (a > b ? a : b), 0n);
-    const parts = own.map(({ payee, tokens, count }) => ({
-      payee: payee.toString("hex"),
-      usd: usdOf(tokens),
-      count,
-    }));
-    return [id, { account_id, user_id, largest, parts }];
+  const spends = new Map<string, Spend>();
+  const limits = await loadLimits(tx, deps, account_ids, {
+    version_ids,
+    spends: async (value) => {
+      const by_quote = Map.groupBy(await listQuoteParts(tx, named), (part) => part.quote_id);
+      for (const quote of named) {
+        spends.set(quote.id, spendOf(value, quote, by_quote.get(quote.id) ?? []));
+      }
+      return [...spends.values()];
+    },
   });
-  return { limits, spends: new Map(spends) };
+  return { limits, spends };
+}
+
+function spendOf(value: Limits["value"], quote: Quote, own: readonly QuotePart[]): Spend {
+  const { account_id, user_id, price_version_id, deposit_token } = quote;
+  const usdOf = (tokens: bigint) => value(price_version_id, deposit_token, tokens);
+  const largest = own.map((part) => usdOf(part.largest)).reduce((a, b) => (a > b ? a : b), 0n);
+  const parts = own.map(({ payee, tokens, count }) => ({
+    payee: payee.toString("hex"),
+    usd: usdOf(tokens),
+    count,
+  }));
+  return { account_id, user_id, largest, parts };
 }
 
 /** A quote counts from its execution on; naming another transfer changes nothing. */

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPartners } from "../../../src/app/open-partners.ts";
 import { existsOpenOfframp } from "../../../src/offramps/store.ts";
+import type { ChainPort } from "../../../src/partners/chain/port.ts";
+import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../../../src/partners/chain/sandbox-store.ts";
 import { eraseUser } from "../../../src/users/erase-user.ts";
 import { addApprovedUser, addQuote, txId } from "../../harness/ramp.ts";
@@ -10,9 +13,31 @@ import { deposit, expectRefusal, findFault, good, settle } from "../story.ts";
 const HUGE = 9_000_000_000_000;
 const SENDER = `0x${"a1".repeat(20)}`;
 
+/** Amounts that a chain can carry and the sandbox's table cannot, by transaction. */
+const beyond = new Map<string, bigint>();
+
+function withBeyond(chain: ChainPort): ChainPort {
+  return {
+    ...chain,
+    listTransfers: async (...read) => {
+      const { transfers, cursor } = await chain.listTransfers(...read);
+      const changed = transfers.map((transfer) => ({
+        ...transfer,
+        amount: beyond.get(transfer.tx_id) ?? transfer.amount,
+      }));
+      return { transfers: changed, cursor };
+    },
+  };
+}
+
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({
+    partners: (core) => ({
+      ...openPartners(core),
+      chain: withBeyond(createSandboxChain(core.database)),
+    }),
+  });
 });
 afterAll(() => server.close());
 
@@ -65,6 +90,28 @@ describe("a transfer that cannot be credited", () => {
     );
     good(await server.call("POST", `/deposits/${listed.id}/return`));
     await settle(server);
+    expect(await unmatched()).toEqual([]);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("because it alone exceeds 64 bits is listed with its exact amount, and settled by hand", async () => {
+    const user_id = await addApprovedUser(server);
+    const quote_id = await addQuote(server, user_id);
+    const tx_id = txId("beyond 64 bits");
+    beyond.set(tx_id, 2n ** 70n);
+    await deposit(server, { quote_id, amount: 5, tx_id });
+    await deposit(server, { quote_id, amount: 3 });
+    const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+    expect(balances).toMatchObject([{ amount: 3 }]);
+    const [listed, ...others] = await unmatched();
+    expect(others).toEqual([]);
+    expect(listed).toMatchObject({ reason: "not_creditable" });
+    expect(listed.text).toContain("1180591620717411.303424 usdc");
+    expect(await findFault(server)).toBeNull();
+    const refused = await server.call("POST", `/deposits/${listed.id}/return`);
+    expectRefusal(refused, "invalid_transition");
+    expect(refused.text).toContain("settle it by hand");
+    good(await server.call("POST", `/deposits/${listed.id}/dismiss`));
     expect(await unmatched()).toEqual([]);
     expect(await findFault(server)).toBeNull();
   });
