@@ -118,7 +118,7 @@ async function createInTransaction(
     const replayed = await findReplay(client, command, idempotency.index);
     if (replayed) return replayed;
   }
-  const verdict = use_case.decide(await load(client, command), [command], now).get(command.id)!;
+  const verdict = use_case.decide(await load(client, command), command, now);
   if ("refusal" in verdict) throw verdict.refusal;
   const body = use_case.render(verdict.output);
   await recordCreated(client, { command, body, ...verdict.output, renderer, now });

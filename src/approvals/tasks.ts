@@ -115,7 +115,7 @@ async function runUseCase(
   if (description && digestDescription(description) !== content.digest) {
     return { status: "void", outcome: CONTENT_CHANGED };
   }
-  const verdict = use_case.decide(loaded, [command], now).get(command.id)!;
+  const verdict = use_case.decide(loaded, command, now);
   if ("refusal" in verdict) return { status: "failed", outcome: verdict.refusal.sentence };
   use_case.record(tx, loaded, [{ command, ...verdict }], now);
   return { status: "done", outcome: null };

@@ -105,10 +105,7 @@ export function withApproval<Input, Loaded, Output>(
     name: use_case.name,
     rows: (input) => use_case.rows(input) + 3,
     load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
-    decide: (loaded, commands, now) =>
-      new Map(
-        commands.map((command) => [command.id, decideOne(use_case, options, loaded, command, now)]),
-      ),
+    decide: (loaded, command, now) => decideOne(use_case, options, loaded, command, now),
     record: (tx, { inner, sums }, accepted, now) => {
       const done = accepted.flatMap((entry): Accepted<Input, Output>[] =>
         "done" in entry.output ? [{ ...entry, output: entry.output.done }] : [],
@@ -217,7 +214,7 @@ function decideOne<Input, Loaded, Output>(
   const reason = sums.reasonFor(request);
   const why = own?.why ?? (reason && APPROVAL_REASONS[reason]);
   if (own && why) return decideToPropose(use_case, options, loaded, own, { command, why, now });
-  const verdict = use_case.decide(inner, [command], now).get(command.id)!;
+  const verdict = use_case.decide(inner, command, now);
   if ("refusal" in verdict) return verdict;
   sums.take(request);
   return { ...verdict, output: { done: verdict.output } };
@@ -233,7 +230,7 @@ function decideToPropose<Input, Loaded, Output>(
 ): Verdict<Outcome<Output>> {
   const operator_approval = voters === "with_operator";
   const asked = { ...command, approval: "asked" as const, operator_approval };
-  const verdict = use_case.decide(loaded, [asked], now).get(command.id)!;
+  const verdict = use_case.decide(loaded, asked, now);
   if ("refusal" in verdict) return verdict;
   if (!description) throw new Error(`nothing describes what ${use_case.name} proposes`);
   const { subject } = verdict;

@@ -59,8 +59,7 @@ export function createApps(
         keyring,
         commands.map((command) => command.account_id),
       ),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
         const actor = `api_key:${command.credential_id}` as const;

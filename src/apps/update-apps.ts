@@ -49,8 +49,7 @@ export function updateApps({
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.id }));
       return lockForChange(tx, keyring, keys);
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
         const actor = `api_key:${command.credential_id}` as const;

@@ -76,8 +76,7 @@ export function refundBalances(
     name: "refund-balances",
     rows: () => 4,
     load: (tx, commands) => load(deps, tx, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: (tx, _loaded, accepted, now) => {
       const refunds = accepted.map(({ output }) => output.refund);
       insertRefunds(

@@ -64,8 +64,7 @@ export function registerRefundAddresses(
       ]);
       return { users: found, keys, registered, added: new Map() };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, indexOf, now)])),
+    decide: (loaded, command, now) => decideOne(loaded, command, indexOf, now),
     record: (tx, _loaded, accepted) => {
       const added = accepted.map(({ output }) => output).filter((output) => output.is_new);
       if (added.length === 0) return;

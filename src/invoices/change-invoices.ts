@@ -55,8 +55,7 @@ export function changeInvoices(
       ]);
       return { invoices: AccountMap.of(invoices, ({ invoice }) => invoice), billed, paying };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) =>
       recordChanges(
         tx,

@@ -57,8 +57,7 @@ export function createInvoices(
     // Most of the rows are search words.
     rows: ({ checked }) => 30 + checked.document.invoiceItems.length,
     load: (tx, commands) => load(deps, tx, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: (tx, _loaded, accepted, now) =>
       recordInvoices(
         tx,

@@ -53,8 +53,7 @@ export function createKycSessions(
     name: "create-kyc-sessions",
     rows: () => 4,
     load: (tx, commands) => load(tx, keyring, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       const created = accepted.map(({ output }) => output);
       const sessions = created.map(({ session }) => session);

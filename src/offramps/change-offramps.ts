@@ -54,8 +54,7 @@ export function changeOfframps<Requested, Extra>(
       const offramps = await openOfframps(tx, keyring, rows);
       return { offramps: AccountMap.of(offramps, ({ offramp }) => offramp), extra };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(rule, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(rule, loaded, command, now),
     record: (tx, { extra }, accepted, now) => {
       const changes = accepted.map((entry) => entry.output);
       recordChanges(tx, renderer, changes, now);

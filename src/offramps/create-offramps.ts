@@ -61,8 +61,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
     name: "create-offramps",
     rows: (input) => input.items.length,
     load: (tx, commands) => load(deps, tx, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: (tx, loaded, accepted, now) => {
       const created = accepted.flatMap(({ output }) =>
         output.offramps.map((offramp) => ({ offramp, key: output.key })),

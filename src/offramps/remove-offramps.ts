@@ -35,8 +35,7 @@ export function removeOfframps(
     name: "remove-offramps",
     rows: () => 3,
     load: (tx, commands) => load(keyring, tx, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, loaded, accepted, now) => {
       const removed = accepted.map(({ output }) => output.offramp);
       const quotes = new Map(

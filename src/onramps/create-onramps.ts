@@ -79,10 +79,7 @@ export function createOnramps(
       ]);
       return { users, keys, unpaid, limits };
     },
-    decide: (loaded, commands, now) =>
-      new Map(
-        commands.map((command) => [command.id, decideOne(kyc_enforcement, loaded, command, now)]),
-      ),
+    decide: (loaded, command, now) => decideOne(kyc_enforcement, loaded, command, now),
     record: (tx, _loaded, accepted, now) => {
       const entries = accepted.map((entry) => entry.output);
       insertOnramps(tx, entries);

@@ -38,10 +38,7 @@ export function createPaymentDetails(
       ]);
       return { kycs, keys };
     },
-    decide: (loaded, commands, now) =>
-      new Map(
-        commands.map((command) => [command.id, decideOne(loaded, command, enforcement, now)]),
-      ),
+    decide: (loaded, command, now) => decideOne(loaded, command, enforcement, now),
     record: (tx, _loaded, accepted) =>
       insertPaymentDetails(
         tx,

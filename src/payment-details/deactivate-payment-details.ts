@@ -36,8 +36,7 @@ export function deactivatePaymentDetails(
       const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
       return { users, details, keys };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) =>
       recordDetailChanges(
         tx,

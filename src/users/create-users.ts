@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Command, UseCase } from "../platform/commands/use-case.ts";
 import { KEY_BYTES } from "../platform/encryption/cipher.ts";
 import {
   type AccountKeys,
@@ -38,24 +38,16 @@ export function createUsers(
       ]);
       return { account_keys, taken };
     },
-    decide: ({ taken }, commands, now) => {
-      const verdicts = new Map<string, Verdict<Created>>();
-      for (const command of commands) {
-        const email_index = emailIndex(command);
-        const name = emailKey(command.account_id, email_index);
-        const problems = [...command.input.problems];
-        if (taken.has(name)) problems.push(emailTaken());
-        if (problems.length > 0) {
-          verdicts.set(command.id, { refusal: Refusal.of(problems) });
-          continue;
-        }
-        const user = newUser(command, now);
-        taken.set(name, user.id);
-        const key = randomBytes(KEY_BYTES);
-        const subject = { subject_id: user.id, key };
-        verdicts.set(command.id, { output: { user, email_index, key }, subject });
-      }
-      return verdicts;
+    decide: ({ taken }, command, now) => {
+      const email_index = emailIndex(command);
+      const name = emailKey(command.account_id, email_index);
+      const problems = [...command.input.problems];
+      if (taken.has(name)) problems.push(emailTaken());
+      if (problems.length > 0) return { refusal: Refusal.of(problems) };
+      const user = newUser(command, now);
+      taken.set(name, user.id);
+      const key = randomBytes(KEY_BYTES);
+      return { output: { user, email_index, key }, subject: { subject_id: user.id, key } };
     },
     record: (tx, { account_keys }, accepted, now) => {
       const created = accepted.map((entry) => entry.output);

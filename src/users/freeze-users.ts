@@ -42,8 +42,7 @@ export function freezeUsers(
       }
       return found;
     },
-    decide: (found, commands, now) =>
-      new Map(commands.map(({ id, input }) => [id, decideOne(action, found, input, now)])),
+    decide: (found, { input }, now) => decideOne(action, found, input, now),
     record: (tx, _found, accepted, now) => {
       for (const { command, output } of accepted) {
         const { id, account_id, frozen_at, reason } = output;

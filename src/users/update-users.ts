@@ -69,8 +69,7 @@ export function updateUsers(
       ]);
       return { users: AccountMap.of(toUsers(rows, keys), (user) => user), keys, taken };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       // Of several changes of one user only the last is written: it contains the earlier ones.
       const last = new Map(accepted.map(({ output }) => [output.user.id, output]));

@@ -90,8 +90,7 @@ const writeProbe: UseCase<null, null, string> = {
   name: "write-probe",
   rows: () => 1,
   load: async () => null,
-  decide: (_loaded, commands, now) =>
-    new Map(commands.map(({ id }) => [id, { output: newId(now), subject: null }])),
+  decide: (_loaded, _command, now) => ({ output: newId(now), subject: null }),
   record: () => {},
   render: (id) => JSON.stringify({ id }),
 };

@@ -162,8 +162,7 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
     name: "keep-notes",
     rows: () => 1,
     load: async () => null,
-    decide: (_loaded, commands) =>
-      new Map(commands.map(({ id, input }) => [id, { output: input.text, subject: null }])),
+    decide: (_loaded, { input }) => ({ output: input.text, subject: null }),
     record: (_tx, _loaded, accepted) => void done.push(...accepted.map(({ command }) => command)),
     render: (text) => JSON.stringify({ text }),
   };
@@ -193,7 +192,7 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
     };
     return database.transaction(async (tx) => {
       const loaded = await with_approval.load(tx, [command]);
-      const verdict = with_approval.decide(loaded, [command], now).get(command.id)!;
+      const verdict = with_approval.decide(loaded, command, now);
       if ("refusal" in verdict) throw verdict.refusal;
       with_approval.record(tx, loaded, [{ command, ...verdict }], now);
       return JSON.parse(with_approval.render(verdict.output));

@@ -2,7 +2,7 @@ import { findActiveKeys } from "../../src/accounts/api-key-store.ts";
 import { revokeApiKey } from "../../src/accounts/revoke-api-key.ts";
 import type { Core } from "../../src/app/open-app.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
-import type { Idempotency, UseCase, Verdict } from "../../src/platform/commands/use-case.ts";
+import type { Idempotency, UseCase } from "../../src/platform/commands/use-case.ts";
 import { Refusal } from "../../src/platform/errors.ts";
 import { newId } from "../../src/platform/ids.ts";
 import type { TestServer } from "./server.ts";
@@ -27,15 +27,10 @@ function writeNotes(batches: number[]): UseCase<string, null, Note> {
       );
       return null;
     },
-    decide: (_loaded, commands, now) => {
-      const verdicts = new Map<string, Verdict<Note>>();
-      for (const { id, account_id, input } of commands) {
-        trip("decide", [input]);
-        const output = { account_id, id: newId(now), text: input };
-        const refusal = new Refusal("record_invalid");
-        verdicts.set(id, input.startsWith("bad") ? { refusal } : { output, subject: null });
-      }
-      return verdicts;
+    decide: (_loaded, { account_id, input }, now) => {
+      trip("decide", [input]);
+      if (input.startsWith("bad")) return { refusal: new Refusal("record_invalid") };
+      return { output: { account_id, id: newId(now), text: input }, subject: null };
     },
     record: (tx, _loaded, accepted) => {
       const notes = accepted.map((entry) => entry.output);

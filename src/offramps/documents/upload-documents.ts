@@ -41,8 +41,7 @@ export function uploadDocuments(
         tx,
         commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
       ),
-    decide: (keys, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(keys, command, now)])),
+    decide: decideOne,
     record: (tx, _keys, accepted) =>
       insertUploadedDocuments(
         tx,

@@ -59,8 +59,7 @@ export function createQuotes(
       ]);
       return { users, open, limits: await loadLimits(tx, deps.limits, locked_ids) };
     },
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: (tx, _loaded, accepted, now) => {
       const quotes = accepted.map((entry) => entry.output);
       insertQuotes(tx, quotes);

@@ -66,8 +66,7 @@ export function settleDeposits(
     name: `${action.replaceAll("_", "-")}-deposits`,
     rows: () => 4,
     load: (tx, commands) => loadDeposits(tx, keyring, commands),
-    decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(action, loaded, command, now)])),
+    decide: (loaded, command, now) => decideOne(action, loaded, command, now),
     record: (tx, _loaded, accepted, now) => {
       const deposits = accepted.flatMap(({ output }) => [output, ...output.dismissed_with]);
       updateDeposits(tx, deposits);

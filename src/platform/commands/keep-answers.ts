@@ -63,16 +63,11 @@ export const keepAnswers: UseCase<string | null, null, string> = {
   name: "keep-answers",
   rows: () => 1,
   load: async () => null,
-  decide: (_loaded, commands) =>
-    new Map(
-      commands.map(({ id, input }) => [
-        id,
-        input === null
-          ? // The answer was deleted a moment ago, when its person was erased.
-            { refusal: new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS) }
-          : { output: input, subject: null },
-      ]),
-    ),
+  decide: (_loaded, { input }) =>
+    input === null
+      ? // The answer was deleted a moment ago, when its person was erased.
+        { refusal: new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS) }
+      : { output: input, subject: null },
   record: () => {},
   render: (body) => body,
 };

@@ -66,12 +66,9 @@ function decide(
   outcomes: Map<string, Outcome>,
   now: Date,
 ): Accepted<unknown, unknown>[] {
-  if (commands.length === 0) return [];
-  const verdicts = use_case.decide(loaded, commands, now);
   const accepted: Accepted<unknown, unknown>[] = [];
   for (const command of commands) {
-    const verdict = verdicts.get(command.id);
-    if (!verdict) throw new Error(`${use_case.name} gave no verdict on a command`);
+    const verdict = use_case.decide(loaded, command, now);
     if ("refusal" in verdict) outcomes.set(command.id, verdict);
     else accepted.push({ command, ...verdict });
   }

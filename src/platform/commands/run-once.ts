@@ -10,7 +10,7 @@ export async function runOnce<Input, Loaded, Output>(
   now: Date,
 ): Promise<{ output: Output } | { refusal: Refusal }> {
   const loaded = await use_case.load(tx, [command]);
-  const verdict = use_case.decide(loaded, [command], now).get(command.id)!;
+  const verdict = use_case.decide(loaded, command, now);
   if ("refusal" in verdict) return verdict;
   use_case.record(tx, loaded, [{ command, ...verdict }], now);
   return verdict;

@@ -45,12 +45,8 @@ export type UseCase<Input, Loaded, Output> = {
   rows: (input: Input) => number;
   /** Sends all reads at once; locks come first, in separate statements. */
   load: (tx: Transaction, commands: readonly Command<Input>[]) => Promise<Loaded>;
-  /** A verdict for each command, by its id. Takes into account what earlier commands decided. */
-  decide: (
-    loaded: Loaded,
-    commands: readonly Command<Input>[],
-    now: Date,
-  ) => Map<string, Verdict<Output>>;
+  /** Called for one command after the other; notes in `loaded` what later ones must consider. */
+  decide: (loaded: Loaded, command: Command<Input>, now: Date) => Verdict<Output>;
   /** Queues the writes of the accepted commands: one statement per table. */
   record: (
     tx: Transaction,
