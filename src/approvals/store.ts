@@ -175,6 +175,28 @@ export async function listPendingRecords(
   return new Set(rows.map((row) => row.record_id));
 }
 
+/** When a proposal was open; `ended_at` is null while it still is. */
+export type ProposalTime = { record_id: string; created_at: Date; ended_at: Date | null };
+
+/** When proposals of these kinds about the records were open, by record, the oldest first. */
+export async function listProposalTimes(
+  session: Session,
+  kinds: readonly string[],
+  records: readonly { account_id: string; id: string }[],
+): Promise<Map<string, ProposalTime[]>> {
+  if (records.length === 0) return new Map();
+  const rows = await session.query<ProposalTime>(
+    `select record_id, created_at,
+       case when status in ('pending', 'confirmed') then null else updated_at end as ended_at
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join proposals on proposals.account_id = wanted.account_id
+       and proposals.record_id = wanted.id and proposals.kind = any($3::text[])
+     order by proposals.id`,
+    [records.map((row) => row.account_id), records.map((row) => row.id), kinds],
+  );
+  return Map.groupBy(rows, (row) => row.record_id);
+}
+
 /** The pending proposals about a person. */
 export async function listPendingOfSubject(
   session: Session,

@@ -1,3 +1,4 @@
+import { isCoolingOff } from "../approvals/cooling-off.ts";
 import { proposalTask } from "../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
@@ -40,8 +41,7 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
       if (destination === "sender") return null;
       const registered_at = registeredAt(index_key, loaded, command);
       if (destination === "other" || registered_at === null) return UNKNOWN_ADDRESS;
-      const is_young = registered_at.getTime() > now.getTime() - approvals.cooling_off_ms;
-      return approvals.cooling_off_ms > 0 && is_young ? YOUNG_ADDRESS : null;
+      return isCoolingOff(approvals, registered_at, now) ? YOUNG_ADDRESS : null;
     },
     needsOperator: (loaded, command) =>
       isUserBarred(loaded, command) ? "The user is suspended or has failed identification." : null,

@@ -1,3 +1,4 @@
+import { isCoolingOff } from "../approvals/cooling-off.ts";
 import { proposalTask } from "../approvals/tasks.ts";
 import { type ApprovalRules, type Describe, withApproval } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -14,6 +15,7 @@ import { changeOfframps, type LoadedOfframps, type OfframpChange } from "./chang
 import { describeRefund, describeReroute, describeReview } from "./describe-changes.ts";
 import { reviewDocuments } from "./documents/review-documents.ts";
 import type { GatePolicy } from "./gates.ts";
+import type { RateRules } from "./rate-promise.ts";
 import type { ChangedOfframp } from "./record-changes.ts";
 import { refundOfframps } from "./refund-offramps.ts";
 import type { OfframpRenderer } from "./render.ts";
@@ -28,9 +30,9 @@ type ChangeDeps = {
   prices: CurrentPrices;
   clock: Clock;
   limits: LimitDeps;
-};
+} & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
 export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;
-export type ApprovedReviewDeps = Omit<ChangeDeps, "prices" | "clock">;
+export type ApprovedReviewDeps = Pick<ChangeDeps, "keyring" | "renderer" | "approvals">;
 
 export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
@@ -40,6 +42,7 @@ export function refundWithApproval(deps: ApprovedChangeDeps) {
   });
 }
 
+const YOUNG_DETAIL = "The new payment detail was created recently.";
 const COSTLY_REROUTE =
   "The bank kept more than is usual, or the payout was re-routed three times already.";
 
@@ -49,6 +52,11 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
     needsOperator: ({ offramps, extra }, { account_id, input }) => {
       const entry = offramps.get(account_id, input.offramp_id);
       return entry && isCostlyReroute(deps, entry.offramp, extra) ? COSTLY_REROUTE : null;
+    },
+    alwaysNeeds: ({ extra }, { account_id, input }, now) => {
+      const id = input.requested.payment_detail_id;
+      const detail = id === null ? undefined : extra.details.get(account_id, id);
+      return detail && isCoolingOff(deps.approvals, detail.created_at, now) ? YOUNG_DETAIL : null;
     },
     is_summed: true,
     describe: describeReroute(deps.keyring),
@@ -96,7 +104,13 @@ function changeWithApproval<Requested, Extra>(
     /** Whether it counts in the sum of 24 hours: once, and not if its quote was counted. */
     is_summed: boolean;
     describe: Describe<OfframpChange<Requested>, LoadedOfframps<Extra>>;
-    /** Why it needs two members whatever the amount, one of them the operator's. */
+    /** Why it needs two members whatever the amount. */
+    alwaysNeeds?: (
+      loaded: LoadedOfframps<Extra>,
+      command: Change<Requested>,
+      now: Date,
+    ) => string | null;
+    /** The same, where one of them must be the operator's. */
     needsOperator?: (loaded: LoadedOfframps<Extra>, command: Change<Requested>) => string | null;
   },
 ) {
@@ -122,6 +136,7 @@ function changeWithApproval<Requested, Extra>(
       return `${options.summary} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;
     },
     describe: options.describe,
+    ...(options.alwaysNeeds ? { alwaysNeeds: options.alwaysNeeds } : {}),
     ...(options.needsOperator ? { needsOperator: options.needsOperator } : {}),
   });
 }

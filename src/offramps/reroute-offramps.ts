@@ -31,7 +31,9 @@ import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts } from "./payouts/store.ts";
+import type { RateRules } from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
+import { keptUntil, loadStoppedTimes, type StoppedTimes } from "./stopped-time.ts";
 import { findOfframps } from "./store.ts";
 
 export type NewRoute = { payment_detail_id: string | null };
@@ -45,6 +47,8 @@ export type RerouteExtra = {
   named: AccountMap<NamedAccount[]>;
   /** The attempts of each offramp. */
   payouts: ReadonlyMap<string, readonly Payout[]>;
+  /** When proposals about each offramp were open. */
+  stopped: StoppedTimes;
   toUsd: ToUsd;
 };
 
@@ -62,7 +66,7 @@ type RerouteDeps = {
   policy: GatePolicy;
   approvals: Pick<ApprovalRules, "usdValue">;
   limits: LimitDeps;
-};
+} & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
 
 const FIELD = "offramp.payment_detail_id";
 
@@ -77,21 +81,23 @@ export function rerouteOfframps({
   policy,
   approvals,
   limits,
+  ...rules
 }: RerouteDeps): OfframpRule<NewRoute, RerouteExtra> {
   return {
     name: "reroute-offramps",
     load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
     loadMore: async (tx, extra, offramps) => {
-      const [invoices, named, rows, toUsd] = await Promise.all([
+      const [invoices, named, rows, stopped, toUsd] = await Promise.all([
         loadPayables(tx, invoiceKeys(offramps)),
         listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
         listPayouts(tx, offramps),
+        loadStoppedTimes(tx, offramps),
         approvals.usdValue(tx),
       ]);
       const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
-      return { ...extra, invoices, named, payouts, toUsd };
+      return { ...extra, invoices, named, payouts, stopped, toUsd };
     },
-    decide: (entry, { account_id, input, approval }, extra, now) => {
+    decide: (entry, { account_id, input }, extra, now) => {
       const { details, kycs, invoices, named } = extra;
       const { offramp } = entry;
       const id = input.requested.payment_detail_id;
@@ -102,8 +108,8 @@ export function rerouteOfframps({
         problems.push({ field: "offramp_id", code: "invalid_transition", message });
         return { problems };
       }
-      // An open proposal stops the time.
-      if (approval !== "given" && offramp.rate_until && now >= offramp.rate_until) {
+      const until = keptUntil(rules, offramp, extra.stopped, now);
+      if (until && now >= until) {
         const message = "The time to re-route this payout is over; its money is refunded.";
         problems.push({ field: "offramp_id", code: "invalid_transition", message });
       }
@@ -187,7 +193,8 @@ async function lockRoutes(
       });
     },
   });
-  return { kycs, details, limits, payees, ...none, payouts: new Map(), toUsd: () => null };
+  const later = { payouts: new Map(), stopped: new Map(), toUsd: () => null };
+  return { kycs, details, limits, payees, ...none, ...later };
 }
 
 /** Whether re-routing costs us too much, all returns together, or was done too often. */

@@ -1,4 +1,3 @@
-import { listPendingRecords } from "../../approvals/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -7,6 +6,7 @@ import { lockKycs } from "../../users/store.ts";
 import { giveUp, lockForGiveUp, recordGiveUps, withPayouts } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { recordChanges } from "../record-changes.ts";
+import { keptUntil, loadStoppedTimes } from "../stopped-time.ts";
 import { findOfframps } from "../store.ts";
 import { loadJudge, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 
@@ -14,14 +14,11 @@ const ASKED_AGAIN_AFTER_MS = HOUR_MS;
 const NOT_REROUTED =
   "The returned payout was not re-routed in time. Its money was credited to the user's balance.";
 
-/** The kinds of proposals about an offramp that stop the time. */
-const PROPOSED = ["refund-offramps", "reroute-offramps"];
-
 type Outcome = "done" | Date;
 
 /**
  * Fails offramps whose rate is no longer kept: held by a gate for too long, opened when the rate
- * had moved, or bounced and not re-routed in time. An open proposal about it stops the time.
+ * had moved, or bounced and not re-routed in time (`stopped-time.ts`).
  */
 export async function failLapsedOfframps(
   deps: OfframpAssessDeps & { database: Database },
@@ -57,9 +54,9 @@ async function failIfLapsed(
   const status_message = lapseOf(entry.offramp, judge, now);
   if (status_message instanceof Date || status_message === null) return status_message ?? "done";
   const again_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
-  for (const kind of PROPOSED) {
-    if ((await listPendingRecords(tx, account_id, kind, [id])).has(id)) return again_at;
-  }
+  const until = keptUntil(deps, entry.offramp, await loadStoppedTimes(tx, [key]), now);
+  const is_over = until !== null && now >= entry.offramp.rate_until!;
+  if (is_over && now < until) return until < again_at ? until : again_at;
   const given_up = giveUp(await withPayouts(tx, locked, [key]), entry, status_message, now);
   // There is no rate for what came back: it waits for the operator.
   if ("problems" in given_up) return again_at;

@@ -6,6 +6,7 @@ import {
   type Counted,
   loadSums,
 } from "../../approvals/approval-sums.ts";
+import { isCoolingOff } from "../../approvals/cooling-off.ts";
 import { propose } from "../../approvals/propose.ts";
 import { recordProposals } from "../../approvals/record-proposals.ts";
 import type { NewProposal } from "../../approvals/store.ts";
@@ -49,9 +50,10 @@ export async function loadApprovals(
   );
   const always = new Map<string, string>();
   for (const { id } of is_from_balance ? undecided : []) {
-    const young_from = rules.now().getTime() - rules.cooling_off_ms;
-    const ages = contents.get(id)!.payments.map(({ newest_at }) => newest_at.getTime());
-    if (rules.cooling_off_ms > 0 && ages.some((at) => at > young_from)) always.set(id, COOLING_OFF);
+    const { payments } = contents.get(id)!;
+    if (payments.some(({ newest_at }) => isCoolingOff(rules, newest_at, rules.now()))) {
+      always.set(id, COOLING_OFF);
+    }
   }
   const sums = await loadSums(tx, rules, controls, [...counted.values()], always.size > 0);
   const worst = sums.copy();

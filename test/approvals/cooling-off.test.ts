@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
+import { addPaymentDetail } from "../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { advance, deposit, findFault, good, openStory, settle } from "../offramps/story.ts";
+import {
+  addMember,
+  addOwedUser,
+  proposalIn,
+  REGISTERED,
+  STRANGE,
+  showProposal,
+  type TestMember,
+  waitForEnd,
+} from "./proposal-fixture.ts";
+
+let server: TestServer;
+let ada: TestMember;
+let ben: TestMember;
+
+beforeAll(async () => {
+  const environment = { SLIPROAD_COOLING_OFF_HOURS: "24", SLIPROAD_DOCUMENTS: "never" };
+  server = await startTestServer({ environment });
+  ada = await addMember(server, "admin");
+  ben = await addMember(server, "approver");
+});
+afterAll(() => server.close());
+
+async function openBounced() {
+  const story = await openStory(server, [{ amount: 200 }]);
+  const offramp = { status: "bounced" };
+  good(await server.call("PATCH", `/sandbox/offramps/${story.offramp_id}`, { offramp }));
+  return story;
+}
+
+describe("for 24 hours, any amount needs two members", () => {
+  it("that is refunded to a newly registered address", async () => {
+    const user = await addOwedUser(server, 100);
+    const { why, id } = proposalIn(await user.refund(1));
+    expect(why).toBe("The user registered the address recently.");
+    await advance(server, DAY_MS - HOUR_MS);
+    expect((await user.refund(1)).body.proposal).toBeDefined();
+    await advance(server, HOUR_MS);
+    expect(good(await user.refund(1)).refund).toMatchObject({ amount: 1, address: REGISTERED });
+    expect(await user.owed()).toBe(99);
+    await ada.confirm(id);
+    await ben.confirm(id);
+    expect((await waitForEnd(server, id)).status).toBe("done");
+    expect(await user.owed()).toBe(98);
+  });
+
+  it("that is re-routed to a new payment detail", async () => {
+    const story = await openBounced();
+    const { why, id } = proposalIn(await story.reroute());
+    expect(why).toBe("The new payment detail was created recently.");
+    await advance(server, DAY_MS - HOUR_MS);
+    const young_id = await addPaymentDetail(server, story.user_id, "eur");
+    await advance(server, HOUR_MS);
+    proposalIn(await story.reroute(young_id));
+    expect(good(await story.reroute()).offramp.status).toBe("sending_fiat");
+    await ada.confirm(id);
+    await ben.confirm(id);
+    expect((await waitForEnd(server, id)).status).toBe("void");
+  });
+
+  it("that pays a new payment detail from a balance", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const amount = (await story.total()) * 2;
+    await deposit(server, { quote_id: await story.addQuote(), amount });
+    const { approval } = good(await story.fund(story.quote_id));
+    expect((await showProposal(server, approval.proposal_id)).why).toContain("created recently");
+    await story.waitForStatus("ongoing_checks");
+    await ada.confirm(approval.proposal_id);
+    await ben.confirm(approval.proposal_id);
+    await story.waitForStatus("fiat_sent");
+    await advance(server, DAY_MS);
+    const later = await story.addQuote();
+    good(await story.add(later, [{ amount: 200 }]));
+    expect(good(await story.fund(later)).approval).toBeUndefined();
+  });
+
+  it("but not what is sent back to the sender, or paid with a new deposit", async () => {
+    const user = await addOwedUser(server, 100);
+    const { body } = await server.call("GET", `/users/${user.user_id}/crypto_deposits`);
+    expect(good(await user.refund(1, body.crypto_deposits[0].from)).refund).toBeDefined();
+    expect((await user.refund(1, STRANGE)).body.proposal).toBeDefined();
+    const story = await openStory(server, [{ amount: 200 }]);
+    expect(good(await story.execute()).approval).toBeUndefined();
+    await story.waitForStatus("fiat_sent");
+  });
+});
+
+describe("the 72 hours to re-route a bounced payout", () => {
+  /** After 71 hours, a re-route to a new payment detail is proposed. */
+  async function proposeLate() {
+    const story = await openBounced();
+    await advance(server, 71 * HOUR_MS);
+    const proposeAgain = async () => {
+      const young_id = await addPaymentDetail(server, story.user_id, "eur");
+      return proposalIn(await story.reroute(young_id)).id as string;
+    };
+    return { ...story, id: await proposeAgain(), proposeAgain };
+  }
+
+  it("stand still while a proposal about it is open", async () => {
+    const story = await proposeLate();
+    await advance(server, 60 * HOUR_MS);
+    expect((await story.show()).status).toBe("bounced");
+    await ben.reject(story.id, "Not this account");
+    await settle(server);
+    await advance(server, HOUR_MS / 2);
+    expect(good(await story.reroute()).offramp.status).toBe("sending_fiat");
+    await story.waitForStatus("fiat_sent");
+  });
+
+  it("go on once the proposal has ended, and then the payout fails by itself", async () => {
+    const story = await proposeLate();
+    await advance(server, 60 * HOUR_MS);
+    await ben.reject(story.id, "Not this account");
+    await advance(server, 3 * HOUR_MS);
+    expect((await story.show()).status).toBe("failed");
+  });
+
+  it("stand still for 72 hours in all, however many proposals follow each other", async () => {
+    const story = await proposeLate();
+    await advance(server, 72 * HOUR_MS);
+    await waitFor(async () => (await showProposal(server, story.id)).status === "lapsed");
+    const second = await story.proposeAgain();
+    await advance(server, 3 * HOUR_MS);
+    expect((await story.show()).status).toBe("failed");
+    await ada.confirm(second);
+    await ben.confirm(second);
+    expect((await waitForEnd(server, second)).status).toBe("void");
+    expect(await story.owed()).toBeGreaterThan(200);
+  });
+});
+
+it("sliproad verify finds no problems after these tests", async () => {
+  await settle(server);
+  expect(await findFault(server)).toBeNull();
+});
