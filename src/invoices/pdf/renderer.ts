@@ -104,6 +104,12 @@ function tooMany(): Refusal {
   return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
 }
 
+/** On a busy machine the next try may succeed; nothing is wrong with this service otherwise. */
+function tooSlow(): Refusal {
+  const message = "This PDF took too long to create; wait a moment, then try again.";
+  return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
+}
+
 function stopping(): Refusal {
   return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
 }
@@ -162,7 +168,7 @@ function openThread(limits: RendererLimits, onIdle: () => void): PdfThread {
     }
     worker ??= start();
     const used = worker;
-    const giveUp = () => fail(used, new Error("an invoice took too long to print"));
+    const giveUp = () => fail(used, tooSlow());
     timer = setTimeout(giveUp, limits.job_ms_max).unref();
     const order: PrintOrder = { job_id: current.id, printed: current.printed };
     used.postMessage(order);

@@ -53,28 +53,38 @@ export function findFontFile(char: string, text: string, han: Family): FontFile 
   const families = own ? [own, ...HAN_FAMILIES] : [indicated ?? han, ...HAN_FAMILIES];
   const code_point = char.codePointAt(0)!;
   for (const family of families) {
-    const file = filesOf(family).get(code_point);
+    const file = filesOf(family).by_character.get(code_point);
     if (file !== undefined) return { family, file };
   }
   return undefined;
 }
 
-const files_by_family = new Map<Family, ReadonlyMap<number, string>>();
+type FamilyFiles = {
+  /** The file of each character. */
+  by_character: ReadonlyMap<number, string>;
+  /** The characters of each file. */
+  characters: ReadonlyMap<string, number[]>;
+};
 
-/** The file of each character of a family. */
-function filesOf(family: Family): ReadonlyMap<number, string> {
+const files_by_family = new Map<Family, FamilyFiles>();
+
+function filesOf(family: Family): FamilyFiles {
   const known = files_by_family.get(family);
   if (known) return known;
-  const files = new Map<number, string>();
+  const by_character = new Map<number, string>();
   for (const [name, ranges] of rangesOf(family)) {
     // Every family also has Latin letters, which DejaVu draws here.
     if (name.startsWith("latin") || name === "vietnamese") continue;
     for (const range of ranges.split(",")) {
       const [first, last = first] = range.replace("U+", "").split("-");
       const end = Number.parseInt(last!, 16);
-      for (let at = Number.parseInt(first!, 16); at <= end; at += 1) files.set(at, name);
+      for (let at = Number.parseInt(first!, 16); at <= end; at += 1) {
+        by_character.set(at, name);
+      }
     }
   }
+  const characters = Map.groupBy(by_character.keys(), (at) => by_character.get(at)!);
+  const files = { by_character, characters };
   files_by_family.set(family, files);
   return files;
 }
@@ -99,8 +109,7 @@ export function loadFont({ family, file }: FontFile, weight: Weight): Promise<Bu
 
 async function convert(family: Family, file: string, weight: Weight): Promise<Buffer> {
   const path = `${PACKAGE}-${family}/files/noto-sans-${family}-${file}-wght-normal.woff2`;
-  const characters = [...filesOf(family)].filter(([, name]) => name === file);
-  const text = String.fromCodePoint(...characters.map(([code_point]) => code_point));
+  const text = String.fromCodePoint(...(filesOf(family).characters.get(file) ?? []));
   return subsetFont(await readFile(pathOf(path)), text, {
     targetFormat: "truetype",
     variationAxes: { wght: WEIGHTS[weight] },
