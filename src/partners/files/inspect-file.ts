@@ -9,6 +9,8 @@ const SIDE_MAX_PIXELS = 30_000;
 const PDF_TAIL_BYTES = 2048;
 /** Enough for the decompressed pixels of any photo. */
 const UNPACKED_MAX_BYTES = 400 * 1024 * 1024;
+/** Each chunk costs the thread that answers requests about as much, whatever its size. */
+const UNPACKED_CHUNK_BYTES = 1024 * 1024;
 /** The shortest code of a block of 8 × 8 pixels is one bit. */
 const JPEG_PIXELS_PER_BYTE_MAX = 512;
 const SEGMENTS_MAX = 10_000;
@@ -146,7 +148,7 @@ type Unpacked = {
  * Decompresses and counts, and stops at the expected size: a small file may expand to a huge one.
  */
 function unpack(expected: number): Unpacked {
-  const inflate = createInflate();
+  const inflate = createInflate({ chunkSize: UNPACKED_CHUNK_BYTES });
   let size = 0;
   const closed = new Promise<void>((done) => {
     inflate.on("close", done);
