@@ -142,11 +142,26 @@ create table bank_answers (
   outcome text not null,
   created_at timestamp with time zone not null,
   id uuid not null default gen_random_uuid(),
+  held bigint not null default 0,
+  status text,
+  resolution text,
+  reason text,
+  assigned_offramp_id uuid,
+  assigned_attempt integer,
+  returns integer not null default 0,
+  updated_at timestamp with time zone,
   constraint bank_answers_pkey PRIMARY KEY (account_id, bank_reference),
+  constraint bank_answers_held_check CHECK ((held >= 0)),
   constraint bank_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
+  constraint bank_answers_resolution_check CHECK ((resolution = ANY (ARRAY['assign'::text, 'return'::text, 'write_off'::text, 'dismiss'::text]))),
+  constraint bank_answers_status_check CHECK ((status = ANY (ARRAY['open'::text, 'returning'::text, 'resolved'::text]))),
+  constraint bank_answers_status_check1 CHECK (((outcome = 'applied'::text) = (status IS NULL))),
+  constraint bank_answers_account_id_assigned_offramp_id_fkey FOREIGN KEY (account_id, assigned_offramp_id) REFERENCES offramps(account_id, id),
   constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX bank_answers_assigned ON public.bank_answers USING btree (account_id, assigned_offramp_id) WHERE (assigned_offramp_id IS NOT NULL);
 CREATE INDEX bank_answers_exceptions ON public.bank_answers USING btree (id) WHERE (outcome <> 'applied'::text);
+CREATE INDEX bank_answers_open ON public.bank_answers USING btree (id) WHERE (status = 'open'::text);
 
 create table billing_emails (
   account_id uuid not null,

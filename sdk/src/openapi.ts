@@ -533,7 +533,7 @@ export interface paths {
         };
         /**
          * Show a record's history
-         * @description Every change, posting and decision about one offramp, onramp, quote, refund, user, payment detail or deposit: what happened, who caused it, and why.
+         * @description Every change, posting and decision about one offramp, onramp, quote, refund, user, payment detail, deposit or bank exception: what happened, who caused it, and why.
          */
         get: operations["showHistory"];
         put?: never;
@@ -793,11 +793,31 @@ export interface paths {
         };
         /**
          * List bank exceptions
-         * @description Operator keys only. Answers of the bank that could not be applied to a payout, of all accounts.
+         * @description Operator keys only. Answers of the bank that could not be applied to a payout, of all accounts. `status=open` lists those that wait for a decision.
          */
         get: operations["listBankExceptions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/bank_exceptions/{exception_id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a bank exception
+         * @description Operator keys only. Decides what the bank's answer means; the ledger is posted at once. Above the approval amount two members must confirm it.
+         */
+        post: operations["resolveBankException"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2492,21 +2512,27 @@ export interface components {
         BankException: {
             /** Format: uuid */
             id: string;
-            /**
-             * @description `suspense`: money came back that no sent payment matches, or more than was sent. `no_such_payment`: the end-to-end id is unknown. `out_of_order`: it contradicts an earlier answer. `conflict`: the amount or currency differs from what was instructed.
-             * @enum {unknown}
-             */
-            kind: "suspense" | "no_such_payment" | "out_of_order" | "conflict";
+            status: components["schemas"]["BankExceptionStatus"];
+            kind: components["schemas"]["BankExceptionKind"];
             /** @description What the bank said. */
             answer: components["schemas"]["BankAnswer"];
             /** Format: uuid */
             account_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offramp that the end-to-end id names; null if it names none.
+             */
             offramp_id: string | null;
             end_to_end_id: string;
             bank_reference: string;
             amount: number;
+            /** @description What came to suspense because of the answer. */
+            held_amount: number;
             currency: string;
+            resolution: components["schemas"]["BankExceptionResolution"] | null;
+            reason: string | null;
+            /** Format: uuid */
+            assigned_offramp_id: string | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -2888,12 +2914,35 @@ export interface components {
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
         /**
+         * @description - `open`: It waits for the operator.
+         *     - `returning`: The bank is asked to send the money back.
+         *     - `resolved`: Decided; `resolution` and `reason` say how. Final.
+         * @enum {string}
+         */
+        BankExceptionStatus: "open" | "returning" | "resolved";
+        /**
+         * @description - `suspense`: Money came back that fits no sent payment, or more than was sent. It is in `suspense`.
+         *     - `no_such_payment`: The end-to-end id is unknown.
+         *     - `out_of_order`: It contradicts an earlier answer, such as booked after rejected.
+         *     - `conflict`: The amount or currency differs from the instruction, or nothing came back.
+         * @enum {string}
+         */
+        BankExceptionKind: "suspense" | "no_such_payment" | "out_of_order" | "conflict";
+        /**
          * @description - `booked`: The payment was made.
          *     - `returned`: The money came back.
          *     - `rejected`: The payment was not made.
          * @enum {string}
          */
         BankAnswer: "booked" | "returned" | "rejected";
+        /**
+         * @description - `assign`: It belongs to a payout: money that came back is a return of it, a booking is its payment.
+         *     - `return`: The money in suspense is sent back to where it came from.
+         *     - `write_off`: The operator keeps the money in suspense, or accepts what left as a loss.
+         *     - `dismiss`: No money moved; nothing is posted.
+         * @enum {string}
+         */
+        BankExceptionResolution: "assign" | "return" | "write_off" | "dismiss";
         /**
          * @description - `initiated`: Created. Sliproad waits for the bank deposit.
          *     - `sending_fiat`: The deposit is matched. Conversion and delivery are running.
@@ -7156,6 +7205,7 @@ export interface operations {
                 created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
+                status?: components["schemas"]["BankExceptionStatus"];
             };
             header?: never;
             path?: never;
@@ -7174,6 +7224,7 @@ export interface operations {
                      *       "bank_exceptions": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "status": "open",
                      *           "kind": "conflict",
                      *           "answer": "booked",
                      *           "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
@@ -7181,7 +7232,11 @@ export interface operations {
                      *           "end_to_end_id": "SR019A8F3C7A107C4E9B2D0000000000E1",
                      *           "bank_reference": "BK-20261116-0007",
                      *           "amount": 999,
+                     *           "held_amount": 0,
                      *           "currency": "eur",
+                     *           "resolution": null,
+                     *           "reason": null,
+                     *           "assigned_offramp_id": null,
                      *           "created_at": "2026-11-16T09:30:00.000Z",
                      *           "updated_at": "2026-11-16T09:30:00.000Z"
                      *         }
@@ -7205,6 +7260,87 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resolveBankException: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the exception. */
+                exception_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "resolution": "write_off",
+                 *       "reason": "The bank paid twice and refuses to return it"
+                 *     }
+                 */
+                "application/json": {
+                    resolution: components["schemas"]["BankExceptionResolution"];
+                    /** @description With `assign` only: the payout. By default the one that the bank's answer names. */
+                    offramp_id?: string | null;
+                    /** @description For the audit log; no personal data. */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bank_exception": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "status": "open",
+                     *         "kind": "conflict",
+                     *         "answer": "booked",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "offramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "end_to_end_id": "SR019A8F3C7A107C4E9B2D0000000000E1",
+                     *         "bank_reference": "BK-20261116-0007",
+                     *         "amount": 999,
+                     *         "held_amount": 0,
+                     *         "currency": "eur",
+                     *         "resolution": null,
+                     *         "reason": null,
+                     *         "assigned_offramp_id": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        bank_exception: components["schemas"]["BankException"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
     };

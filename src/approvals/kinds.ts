@@ -46,6 +46,10 @@ export const PROPOSAL_KINDS = {
     meaning: "Dismiss a deposit that the bank reported twice.",
     shows: ["Deposit", "Bank reference", "Payer", "Text"],
   },
+  "resolve-bank-exceptions": {
+    meaning: "Decide what an answer of the bank that fits no payout means.",
+    shows: ["Resolution", "Bank's answer", "In suspense", "Bank reference", "Account", "Reason"],
+  },
   "decide-kyc": {
     meaning: "A decision on a user's identity.",
     shows: ["User", "Decision", "Status"],

@@ -129,6 +129,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "limits set": {
     examples: ["sliproad limits set --scope user --window day --amount 50000 --count 100"],
   },
+  "exceptions list": { examples: ["sliproad exceptions list"] },
+  "exceptions resolve": {
+    examples: [
+      "sliproad exceptions resolve 01900000-0000-7000-8000-000000000000 --as write_off " +
+        "--reason 'nobody claimed it'",
+    ],
+    more: "What each resolution does: docs/guides/operating.md.",
+  },
   "exposure list": { examples: ["sliproad exposure list"] },
   "exposure convert": {
     examples: [

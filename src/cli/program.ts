@@ -10,6 +10,7 @@ import { addDoctorCommand } from "./doctor/doctor.ts";
 import { addDocumentCommands } from "./documents/documents.ts";
 import { addEventCommands } from "./events.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
+import { addExceptionCommands } from "./exceptions/exceptions.ts";
 import { addExposureCommands } from "./exposure.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addLimitCommands } from "./limits.ts";
@@ -51,6 +52,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addEventCommands(program);
   addListenCommand(program);
   addTriggerCommand(program);
+  addExceptionCommands(program);
   addExposureCommands(program);
   addLimitCommands(program);
   addRateCommands(program);

@@ -98,6 +98,13 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
     "never_negative",
     "Fees that banks deduct from returned payments.",
   ),
+  rule(
+    "write_offs",
+    [],
+    "debit",
+    "any",
+    "Losses and gains that the operator accepts when resolving bank exceptions.",
+  ),
   rule("suspense", [], "credit", "never_negative", "Money that arrived and is not matched yet."),
 ];
 

@@ -133,6 +133,52 @@ export const POSTINGS = {
     key: "suspense:<bank_reference>",
     lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
   },
+  exception_assigned: {
+    when: "The operator assigns money of a bank exception to a payout, as a return of it.",
+    key: "assign:<offramp>:<exception>",
+    lines: [
+      debit("suspense", "the money that came back"),
+      debit("bank", "the same, if the bank rejected a payment that it had booked"),
+      credit("payout_pending:<offramp>", "the same"),
+    ],
+  },
+  exception_written_off: {
+    when: "The operator keeps money of a bank exception that nobody claims.",
+    key: "write_off:<exception>",
+    lines: [
+      debit("suspense", "the money of the exception"),
+      credit("write_offs", "the money of the exception"),
+    ],
+  },
+  exception_lost: {
+    when: "The bank paid without an instruction, or too much, and the operator accepts the loss.",
+    key: "loss:<exception>",
+    lines: [debit("write_offs", "what left"), credit("bank", "what left")],
+  },
+  exception_return_started: {
+    when: "The return of a bank exception's money is started.",
+    key: "exception_return:<exception>:<try>",
+    lines: [
+      debit("suspense", "the money of the exception"),
+      credit("return_clearing", "the money of the exception"),
+    ],
+  },
+  exception_return_booked: {
+    when: "The bank confirms the return of a bank exception's money.",
+    key: "exception_return_booked:<exception>:<try>",
+    lines: [
+      debit("return_clearing", "the money of the exception"),
+      credit("bank", "the money of the exception"),
+    ],
+  },
+  exception_return_refused: {
+    when: "The bank refuses the return of a bank exception's money: it is open again.",
+    key: "exception_return_refused:<exception>:<try>",
+    lines: [
+      debit("return_clearing", "the money of the exception"),
+      credit("suspense", "the money of the exception"),
+    ],
+  },
   fiat_deposit_received: {
     when: "The bank reports an incoming deposit; in the operator's books.",
     key: "fiat_deposit:<deposit>",

@@ -1,6 +1,5 @@
 import { minOf } from "../platform/money.ts";
 import {
-  type EntryLine,
   type NewEntry,
   onrampAccount,
   owedTo,
@@ -8,6 +7,7 @@ import {
   refundPending,
   walletOn,
 } from "./model.ts";
+import { entry } from "./posting-entry.ts";
 import type { PostingKind } from "./posting-table.ts";
 
 type Id = { account_id: string; id: string };
@@ -202,7 +202,7 @@ export function suspenseReceived(receipt: BankReceipt): NewEntry {
 /**
  * How often the return of a deposit was attempted: after a failure the deposit can be used again.
  */
-type ReturnTry = { returns: number };
+export type ReturnTry = { returns: number };
 
 export function fiatDepositReceived(deposit: FiatDepositMoney): NewEntry {
   return fiatMove("fiat_deposit_received", deposit, `fiat_deposit:${deposit.id}`, {
@@ -325,17 +325,4 @@ function fiatMove(
     [named(debit), currency, amount],
     [named(credit), currency, -amount],
   ]);
-}
-
-/** A part of zero, such as no fee, gets no line. */
-function entry(
-  kind: PostingKind,
-  { account_id }: { account_id: string },
-  key: string,
-  lines: readonly (readonly [ledger_account: string, currency: string, amount: bigint])[],
-): NewEntry {
-  const present = lines
-    .filter(([, , amount]) => amount !== 0n)
-    .map(([ledger_account, currency, amount]): EntryLine => ({ ledger_account, currency, amount }));
-  return { account_id, key, kind, lines: present };
 }

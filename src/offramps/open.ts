@@ -18,6 +18,7 @@ import { reviewDocuments } from "./documents/review-documents.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
 import { offrampMetrics } from "./metrics.ts";
+import { resolutionProposalTask } from "./payouts/approved-resolutions.ts";
 import { addExceptionRoutes } from "./payouts/exception-routes.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
@@ -76,7 +77,10 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },
     pages: (server) => addDocumentPages(server, deps),
-    tasks: [...offrampTasks(deps), ...changeProposalTasks(deps), payQuoteTask(deps)],
+    tasks: [
+      ...[...offrampTasks(deps), ...changeProposalTasks(deps)],
+      ...[payQuoteTask(deps), resolutionProposalTask(deps)],
+    ],
     recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, FLAG_UNANSWERED_PAYOUTS_TASK],
     metrics: [offrampMetrics],
   };

@@ -13,6 +13,7 @@ import { readBank } from "./payouts/apply-bank-answers.ts";
 import { assessOfframps } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
+import { type ReturnDeps, returnExceptions } from "./payouts/return-exceptions.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { type FundingRules, fundQuote } from "./quotes/fund-quote.ts";
@@ -29,6 +30,7 @@ import {
   FUND_OFFRAMPS_TASK,
   FUND_QUOTE_TASK,
   READ_BANK_TASK,
+  RETURN_EXCEPTION_TASK,
   SEND_PAYOUT_TASK,
   SWEEP_DOCUMENTS_TASK,
   WATCH_CHAINS_TASK,
@@ -37,7 +39,8 @@ import {
 type OfframpTaskDeps = SendDeps &
   FundingRules &
   FetchDeps &
-  FlagDeps & {
+  FlagDeps &
+  ReturnDeps & {
     chain: ChainPort;
     prices: CurrentPrices;
   };
@@ -56,6 +59,7 @@ type OfframpTaskDeps = SendDeps &
  * | fail-lapsed             | assess, a return     | fails what waited too long  |                |
  * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
  * | read-bank               | recurring            | applies the bank's answers  |                |
+ * | return-exception        | resolve              | returns suspended money     |                |
  * | close-quote             | create-quotes        | ends an unpaid quote        |                |
  * | flag-unanswered-payouts | recurring            | reports silent banks        |                |
  * | fetch-document          | create-offramps      | copies submitted_url        | assess-offramp |
@@ -89,6 +93,11 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       kind: FLAG_UNANSWERED_PAYOUTS_TASK,
       set_max: 1,
       handle: (set) => flagUnansweredPayouts(deps, set),
+    },
+    {
+      kind: RETURN_EXCEPTION_TASK,
+      set_max: 20,
+      handle: (set) => returnExceptions(deps, set),
     },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];

@@ -32,7 +32,7 @@ export function addRecordPage(app: FastifyInstance, deps: PageDeps): void {
       const is_other = session.is_operator && typeof account === "string" && isId(account);
       const account_id = is_other ? account : session.account_id;
       const history = isId(record_id)
-        ? await readHistory(deps.database, { account_id, record_id })
+        ? await readHistory(deps.database, { account_id, record_id }, session)
         : [];
       if (history.length === 0) throw Refusal.of([notFound("record_id")]);
       const names = await findNames(deps, account_id, history);

@@ -3,7 +3,8 @@ import { CHAINS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-table.ts";
-import { listEntriesById } from "../ledger/store.ts";
+import { listEntriesById, listEntriesByKey } from "../ledger/store.ts";
+import { findBankException } from "../offramps/payouts/exception-store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { minorToText } from "../platform/money.ts";
 import {
@@ -32,7 +33,10 @@ export type HistoryItem = {
 /** The newest of each kind that are read. */
 const ITEMS_MAX = 500;
 /** How the audit log names records that have a history. */
-const RECORD_KINDS = ["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"];
+const RECORD_KINDS = [
+  ...["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"],
+  "bank_exception",
+];
 /** The keys of postings that are on no ledger account of the record itself. */
 const KEY_KINDS = [
   ...["fund", "refund", "refund_sent", "refund_failed"],
@@ -40,7 +44,11 @@ const KEY_KINDS = [
 ];
 
 /** Everything that happened to one record: what it became, what moved, and who decided. */
-export async function readHistory(session: Session, key: RecordKey): Promise<HistoryItem[]> {
+export async function readHistory(
+  session: Session,
+  key: RecordKey,
+  { is_operator }: { is_operator: boolean },
+): Promise<HistoryItem[]> {
   const { account_id, record_id } = key;
   const ledger_accounts = [
     payoutPending(record_id),
@@ -55,8 +63,9 @@ export async function readHistory(session: Session, key: RecordKey): Promise<His
     listProposalsOf(session, key, ITEMS_MAX),
     listEntryIds(session, account_id, { ledger_accounts, keys }, ITEMS_MAX),
   ]);
-  const [entries, votes] = await Promise.all([
+  const [entries, exception_entries, votes] = await Promise.all([
     listEntriesById(session, account_id, entry_ids),
+    is_operator ? listExceptionEntries(session, record_id) : [],
     listVotes(
       session,
       proposals.map(({ id }) => ({ account_id, id })),
@@ -66,7 +75,7 @@ export async function readHistory(session: Session, key: RecordKey): Promise<His
     ...events.map(({ name, actor, from_status, to_status, created_at }) =>
       item(created_at, "event", name, { who: actor, before: from_status, after: to_status }),
     ),
-    ...entries.map(toPosting),
+    ...[...entries, ...exception_entries].map(toPosting),
     ...audit.map(({ at, action, actor, reason, detail }) =>
       item(at, "act", action, { who: actor, after: toText(detail), why: reason || null }),
     ),
@@ -78,6 +87,21 @@ export async function readHistory(session: Session, key: RecordKey): Promise<His
       ),
   ];
   return items.sort((a, b) => b.at.getTime() - a.at.getTime());
+}
+
+/** The operator resolves bank exceptions of all accounts; they are posted in their own account. */
+async function listExceptionEntries(session: Session, id: string): Promise<Entry[]> {
+  const exception = await findBankException(session, id);
+  if (!exception) return [];
+  const { account_id, bank_reference, assigned_offramp_id, returns } = exception;
+  const tries = Array.from({ length: returns }, (_, index) => `${id}:${index + 1}`);
+  return listEntriesByKey(session, account_id, [
+    ...[`suspense:${bank_reference}`, `write_off:${id}`, `loss:${id}`],
+    ...(assigned_offramp_id ? [`assign:${assigned_offramp_id}:${id}`] : []),
+    ...tries.map((attempt) => `exception_return:${attempt}`),
+    ...tries.map((attempt) => `exception_return_booked:${attempt}`),
+    ...tries.map((attempt) => `exception_return_refused:${attempt}`),
+  ]);
 }
 
 function item(
@@ -97,7 +121,7 @@ function toPosting({ kind, created_at, lines }: Entry): HistoryItem {
     lines: lines.map(({ ledger_account, currency, amount }) => ({
       ledger_account,
       currency,
-      amount: minorToText(amount, minorDigits(currency)!),
+      amount: minorToText(amount, minorDigits(currency) ?? 2),
     })),
   });
 }

@@ -30,7 +30,10 @@ const HistoryAnswer = Type.Object({
   ),
 });
 
-export function addHistoryRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
+export function addHistoryRoutes(
+  addRoute: AddRoute,
+  { database, operator_id }: { database: Database; operator_id: string },
+): void {
   addRoute({
     method: "GET",
     path: "/records/:record_id/history",
@@ -38,13 +41,15 @@ export function addHistoryRoutes(addRoute: AddRoute, { database }: { database: D
     summary: "Show a record's history",
     description:
       "Every change, posting and decision about one offramp, onramp, quote, refund, user, " +
-      "payment detail or deposit: what happened, who caused it, and why.",
+      "payment detail, deposit or bank exception: what happened, who caused it, and why.",
     tag: "Offramps",
     answer: HistoryAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, record_id: params.record_id };
-      const history = await readHistory(database, key);
+      const history = await readHistory(database, key, {
+        is_operator: caller.account_id === operator_id,
+      });
       if (history.length === 0) throw Refusal.of([...problems, notFound("record_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return JSON.stringify({ history });

@@ -87,7 +87,7 @@ const checkSigns: Check = async (session, account_id) => {
   return `${name}: its balance is ${row.sum} ${row.currency}, but it must not be negative`;
 };
 
-/** Contains only deposits that are being returned to their payers. */
+/** Contains only deposits and money of bank exceptions that are being returned. */
 const checkReturnClearing: Check = async (session, account_id) => {
   const [row] = await session.query<BalanceRow>(
     `select ledger_account, currency, sum(amount)::text as sum from ledger_lines l
@@ -95,6 +95,8 @@ const checkReturnClearing: Check = async (session, account_id) => {
      group by ledger_account, currency having sum(amount) <> -coalesce((
        select sum(coalesce(matched_amount, amount)) from fiat_deposits d
        where d.account_id = $1 and d.status = 'returning' and d.currency = l.currency), 0)
+       - coalesce((select sum(held) from bank_answers b
+       where b.account_id = $1 and b.status = 'returning' and b.currency = l.currency), 0)
      order by currency limit 1`,
     [account_id],
   );

@@ -5,7 +5,7 @@ import type { OfframpRow } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { verifyEvented } from "./verify-events.ts";
 import { entryName } from "./verify-ledger.ts";
-import { checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
+import { type AssignedReturn, checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
 
 /** An offramp with the fields needed from its quote. */
 type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
@@ -40,10 +40,12 @@ async function checkMoney(
   offramps: readonly Offramp[],
 ): Promise<string | null> {
   const ids = offramps.map((offramp) => offramp.id);
-  const [payouts, entries] = await Promise.all([
+  const [payouts, assigned, entries] = await Promise.all([
     listPayouts(session, account_id, ids),
+    listAssigned(session, account_id, ids),
     listEntriesByLedgerAccount(session, account_id, ids.map(payoutPending)),
   ]);
+  const assigned_to = Map.groupBy(assigned, ({ assigned_offramp_id }) => assigned_offramp_id);
   const payouts_of = Map.groupBy(payouts, (payout) => payout.offramp_id);
   // The second part of the key of every posting on an offramp's account is the offramp's id.
   const entries_of = Map.groupBy(entries, (entry) => entry.key.split(":")[1]!);
@@ -52,14 +54,35 @@ async function checkMoney(
   if (stray) return `${entryName(stray.id, account_id)} (${stray.key}): it is on the wrong account`;
   for (const offramp of offramps) {
     const { id } = offramp;
-    const fault = checkOfframpMoney(offramp, payouts_of.get(id) ?? [], entries_of.get(id) ?? []);
+    const attempts = toAttempts(payouts_of.get(id) ?? [], assigned_to.get(id) ?? []);
+    const fault = checkOfframpMoney(offramp, attempts, entries_of.get(id) ?? []);
     if (fault) return `offramp ${id} of account ${account_id}: ${fault}`;
   }
   return null;
 }
 
+/** Each attempt with what the operator assigned to it as a return. */
+function toAttempts(
+  payouts: readonly Omit<PayoutAttemptRow, "assigned">[],
+  assigned: readonly AssignedReturn[],
+): PayoutAttemptRow[] {
+  return payouts.map((payout) => ({
+    ...payout,
+    assigned: assigned.filter(({ assigned_attempt }) => assigned_attempt === payout.attempt),
+  }));
+}
+
+function listAssigned(session: Session, account_id: string, ids: readonly string[]) {
+  return session.query<AssignedReturn>(
+    `select account_id, id, currency, held, amount, assigned_offramp_id, assigned_attempt
+     from bank_answers where account_id = $1 and assigned_offramp_id = any($2::uuid[])
+       and kind <> 'booked' order by id`,
+    [account_id, ids],
+  );
+}
+
 function listPayouts(session: Session, account_id: string, ids: readonly string[]) {
-  return session.query<PayoutAttemptRow>(
+  return session.query<Omit<PayoutAttemptRow, "assigned">>(
     `select offramp_id, attempt, payment_detail_id, end_to_end_id, status, returned_amount
      from payouts
      where account_id = $1 and offramp_id = any($2::uuid[]) order by offramp_id, attempt`,

@@ -1,3 +1,4 @@
+import { type ExceptionMoney, exceptionAssigned } from "../ledger/exception-postings.ts";
 import { type Entry, type NewEntry, owedTo, payoutPending } from "../ledger/model.ts";
 import type { PostingKind } from "../ledger/posting-table.ts";
 import {
@@ -13,7 +14,16 @@ import { endToEndId, findReturn, type Payout } from "../offramps/payouts/model.t
 import { isBelow, parseDecimal } from "../platform/money.ts";
 import { compareEntry } from "./compare-entries.ts";
 
-export type PayoutAttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;
+/** A bank exception that the operator assigned to a payout as a return of it. */
+export type AssignedReturn = ExceptionMoney & {
+  amount: bigint;
+  assigned_offramp_id: string;
+  assigned_attempt: number;
+};
+
+export type PayoutAttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at"> & {
+  assigned: readonly AssignedReturn[];
+};
 
 type Offramp = Omit<OfframpRecord, "details" | "document_fetch_failures"> & {
   is_quote_funded: boolean;
@@ -65,9 +75,9 @@ function checkEntries(
     offrampFunded(offramp),
     payoutInstructed(offramp),
     ...given_back,
-    ...payouts.flatMap(({ attempt, returned_amount }) => [
-      payoutBooked(offramp, attempt),
-      ...(returned_amount === null ? [] : [payoutReturned(offramp, attempt, returned_amount)]),
+    ...payouts.flatMap((payout) => [
+      payoutBooked(offramp, payout.attempt),
+      ...expectedReturns(offramp, payout),
     ]),
     ...expectedReroutes(offramp, payouts),
   ];
@@ -78,7 +88,8 @@ function checkEntries(
     const fault = compareEntry(entry, expected);
     if (fault) return fault;
   }
-  const required = [...given_back, ...expectedReroutes(offramp, payouts)];
+  const returns = payouts.flatMap((payout) => expectedReturns(offramp, payout));
+  const required = [...given_back, ...expectedReroutes(offramp, payouts), ...returns];
   const missing = required.find(({ key }) => !entries.some((entry) => entry.key === key));
   return missing ? `its ledger entry ${missing.key} is missing` : null;
 }
@@ -106,6 +117,24 @@ function expectedGiveBack(
   if (given_back > worth) return `it gave back ${given_back}, more than the ${worth} it was worth`;
   const from = came_back && { ...came_back, worth };
   return [giveBackEntry(offramp, from, worth - given_back)];
+}
+
+/** What the bank returned under the attempt's id, and what the operator assigned to it. */
+function expectedReturns(
+  offramp: Offramp,
+  { attempt, returned_amount, assigned }: PayoutAttemptRow,
+): NewEntry[] {
+  const entries = assigned.map((exception) => {
+    const { held, amount } = exception;
+    const [came_back, source] =
+      held > 0n ? ([held, "suspense"] as const) : ([amount, "bank"] as const);
+    return { came_back, entry: exceptionAssigned(exception, offramp.id, came_back, source) };
+  });
+  const returned = entries.reduce((rest, one) => rest - one.came_back, returned_amount ?? 0n);
+  return [
+    ...(returned > 0n ? [payoutReturned(offramp, attempt, returned)] : []),
+    ...entries.map(({ entry }) => entry),
+  ];
 }
 
 /** A re-route adds what the bank kept of the return before it. */
@@ -148,7 +177,8 @@ function checkAttempts(
     if (is_last && payout.payment_detail_id !== offramp.payment_detail_id) {
       return `its attempt ${attempt} pays another payment detail`;
     }
-    const is_returned = keys.has(payoutReturned(offramp, attempt, 0n).key);
+    const is_returned =
+      payout.assigned.length > 0 || keys.has(payoutReturned(offramp, attempt, 0n).key);
     const is_booked = keys.has(payoutBooked(offramp, attempt).key);
     const fits =
       is_booked === (status === "booked" || status === "returned") &&
@@ -171,7 +201,11 @@ function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null 
   const pending_token = -sum(entries, pending_account, token);
   const pending = -sum(entries, pending_account, currency);
   const of = (...kinds: string[]) => entries.filter(({ kind }) => kinds.includes(kind));
-  const paid = sum(of("payout_booked", "payout_returned"), pending_account, currency);
+  const paid = sum(
+    of("payout_booked", "payout_returned", "exception_assigned"),
+    pending_account,
+    currency,
+  );
   const costs = sum(entries, "return_costs", currency);
   const reversed = of("offramp_failed_after_instruction").length > 0 ? destination_amount : 0n;
   const converted = -sum(of("offramp_failed_after_return"), "fx_position", currency);

@@ -11,6 +11,7 @@ import { inOrder } from "./checks.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
+import { verifyExceptions } from "./verify-exceptions.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
@@ -26,7 +27,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
 ];
 /** Run after the chains: these find rows that were wrong from the start and not changed since. */
 const verifyRecords = inOrder(
-  ...[verifyLedger, verifyOfframps, verifyOnramps, verifyQuotes],
+  ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyDeliveries],
 );
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PROPOSAL_KINDS } from "../../src/approvals/kinds.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
+import { createException } from "../harness/records.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addWaiting, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";
 import { findFault, good, openStory, settle } from "../offramps/story.ts";
@@ -187,6 +188,20 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
         expect((await agree(proposalIn(await act(server, first.id, "return")).id)).status).toBe(
           "done",
         ),
+    };
+  },
+  "resolve-bank-exceptions": async () => {
+    const { offramp_id } = await openStory(server, [{ amount: 200 }]);
+    await walk(offramp_id, "fiat_sent");
+    const rejected = { kind: "rejected", amount: 200_00n };
+    const record_id = await createException(server, rejected);
+    const body = { resolution: "assign", offramp_id, reason: "The bank called" };
+    const asked = await server.call("POST", `/bank_exceptions/${record_id}/resolve`, body);
+    return {
+      id: proposalIn(asked).id,
+      record_id,
+      shows: ["assign", "rejected 200 eur", `harness-${record_id}`, offramp_id, "The bank called"],
+      change: () => walk(offramp_id, "bounced"),
     };
   },
   "decide-kyc": async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { newId } from "../../src/platform/ids.ts";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
 import { waitFor } from "./wait-for.ts";
@@ -8,7 +9,7 @@ export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
   ...(["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const),
-  ...(["document_id", "record_id"] as const),
+  ...(["document_id", "record_id", "exception_id"] as const),
   ...(["onramp_id", "deposit_id", "proposal_id", "app_id", "webhook_event_id"] as const),
 ] as const;
 
@@ -61,6 +62,7 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   return {
     ...own,
     record_id: offramp_id,
+    exception_id: await createException(server),
     document_id,
     deposit_id,
     proposal_id,
@@ -77,6 +79,22 @@ async function createProposal(server: TestServer, key: string, user_id: string):
   const address = `0x${"2".repeat(40)}`;
   const refund = { token: "usdc", chain: "polygon", amount: 20, address };
   return idOf(await post(`/users/${user_id}/refunds`, { refund }), "proposal");
+}
+
+/** An answer of the bank that moved no money; by default about an unknown payment. */
+export async function createException(
+  server: TestServer,
+  { end_to_end_id = "unknown", kind = "booked", amount = 500n } = {},
+): Promise<string> {
+  const now = server.core.clock.now();
+  const id = newId(now);
+  await server.db.database.query(
+    `insert into bank_answers (account_id, id, bank_reference, end_to_end_id, kind, amount,
+       currency, outcome, status, created_at, updated_at)
+     values ($1, $2, $3, $5, $6, $7, 'eur', 'no_such_payment', 'open', $4, $4)`,
+    [server.account_id, id, `harness-${id}`, now, end_to_end_id, kind, amount],
+  );
+  return id;
 }
 
 /** Ids that no record has. */

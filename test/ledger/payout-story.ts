@@ -2,7 +2,8 @@ import * as postings from "../../src/ledger/postings.ts";
 import { giveBackEntry, refundWorth } from "../../src/offramps/give-up.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { endToEndId, findReturn } from "../../src/offramps/payouts/model.ts";
-import { listPayouts } from "../../src/offramps/payouts/store.ts";
+import { insertBankAnswers, listPayouts } from "../../src/offramps/payouts/store.ts";
+import type { BankAnswer } from "../../src/partners/bank/port.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { minOf } from "../../src/platform/money.ts";
 import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
@@ -70,6 +71,8 @@ export function payoutStory(fixture: LedgerFixture) {
       await payout(offramp, "returned", returned);
       const entry = postings.payoutReturned(offramp, offramp.attempt, returned);
       await fixture.change(offramp, { status: "bounced" }, entry);
+      const held = returned - offramp.destination_amount;
+      if (held > 0n) await listExcess(fixture, offramp, returned, held);
     },
     fail: async (offramp: Offramp) => {
       if (!offramp.funded_at) return fixture.change(offramp, { status: "failed" });
@@ -85,6 +88,24 @@ export function payoutStory(fixture: LedgerFixture) {
     },
     refund: (owner: Owner, amount: bigint) => refund(fixture, owner, amount),
   };
+}
+
+/** What came back beyond the payout waits for the operator. */
+async function listExcess(
+  { database }: LedgerFixture,
+  offramp: Offramp,
+  amount: bigint,
+  held: bigint,
+): Promise<void> {
+  const { account_id, id, attempt, destination_currency: currency } = offramp;
+  const end_to_end_id = endToEndId(id, attempt);
+  const answer: BankAnswer = {
+    ...{ account_id, end_to_end_id, bank_reference: `${end_to_end_id}-returned` },
+    ...{ kind: "returned", amount, currency, trace_number: null, uetr: null },
+  };
+  await database.transaction(async (tx) =>
+    insertBankAnswers(tx, [{ answer, outcome: "suspense", held }], NOW),
+  );
 }
 
 type Owner = { account_id: string; user_id: string };

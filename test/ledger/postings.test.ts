@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as exceptions from "../../src/ledger/exception-postings.ts";
 import { findImbalance, LEDGER_ACCOUNTS, type NewEntry, ruleOf } from "../../src/ledger/model.ts";
 import { describePostings, POSTINGS, type PostingKind } from "../../src/ledger/posting-table.ts";
 import * as postings from "../../src/ledger/postings.ts";
@@ -29,6 +30,7 @@ const every = fc
     const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
     const line = { bank_account: "sandbox-eur", currency: "eur", amount };
     const credit = { account_id, id: "deposit", ...line, returns: attempt };
+    const exception = { account_id, id: "x", currency: "eur", held: amount, returns: attempt };
     const onramp = {
       account_id,
       id: "onramp",
@@ -58,6 +60,12 @@ const every = fc
       refund_sent: postings.refundSent(sent_back),
       refund_failed: postings.refundFailed(sent_back),
       suspense_received: postings.suspenseReceived(receipt),
+      exception_assigned: exceptions.exceptionAssigned(exception, "offramp", amount, "suspense"),
+      exception_written_off: exceptions.exceptionWrittenOff(exception),
+      exception_lost: exceptions.exceptionLost(exception, amount),
+      exception_return_started: exceptions.exceptionReturnStarted(exception),
+      exception_return_booked: exceptions.exceptionReturnBooked(exception),
+      exception_return_refused: exceptions.exceptionReturnRefused(exception),
       fiat_deposit_received: postings.fiatDepositReceived(credit),
       fiat_deposit_withdrawn: postings.fiatDepositWithdrawn(credit),
       fiat_deposit_matched: postings.fiatDepositMatched(credit),

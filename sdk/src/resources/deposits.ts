@@ -5,8 +5,12 @@ import { Resource } from "./resource.ts";
 
 const ONE = "/deposits/{deposit_id}";
 
+const RESOLVE = "/bank_exceptions/{exception_id}/resolve";
+
 export type Deposit = Schema<"Deposit">;
 export type BankException = Schema<"BankException">;
+export type BankExceptionResolution = Body<"post", typeof RESOLVE>;
+export type BankExceptionOrProposal = Answer<"post", typeof RESOLVE>;
 /** Which onramp a deposit pays; optional if its reference names one. */
 export type DepositMatch = NonNullable<Body<"post", `${typeof ONE}/match`>["deposit"]>;
 /** The result, or the proposal that two members must confirm. */
@@ -24,6 +28,16 @@ export class Deposits extends Resource {
     options?: CallOptions,
   ): List<BankException> {
     return this.api.list("/bank_exceptions", "bank_exceptions", { query }, options);
+  }
+
+  /** Decides what the bank's answer means: `{ bank_exception }`, or `{ proposal }`. */
+  resolveBankException(
+    exception_id: string,
+    body: BankExceptionResolution,
+    options?: CallOptions,
+  ): Promise<BankExceptionOrProposal> {
+    const input = { path: { exception_id }, body };
+    return this.api.send("post", RESOLVE, input, options);
   }
 
   async show(deposit_id: string, options?: CallOptions): Promise<Deposit> {

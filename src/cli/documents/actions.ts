@@ -6,10 +6,10 @@ import {
 } from "../../offramps/documents/approve-document.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { readInstance } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { approvalRules } from "../../prices/approval-rules.ts";
 import { STORED_PRICES } from "../../prices/prices.ts";
+import { findPublicUrl } from "../public-url.ts";
 
 /** Approves an offramp's document as the operator. Undefined when there is no such offramp. */
 export async function approveOnCommandLine(
@@ -31,11 +31,4 @@ export async function approveOnCommandLine(
   } catch (error) {
     throw error instanceof Refusal ? new StartupError(error.sentence) : error;
   }
-}
-
-/** The running service's public URL: URLs in events begin with it. */
-async function findPublicUrl(config: Core["config"]): Promise<string> {
-  const instance = await readInstance(config.data_dir).catch(() => null);
-  const standard = config.public_url || `http://${config.host}:${config.port}`;
-  return instance?.public_url || standard;
 }

@@ -5,6 +5,11 @@ import type { DepositRail, Rail } from "../../catalogue/rails.ts";
 import type { ChangeType, InvoiceFormat, InvoiceStatus } from "../../invoices/model.ts";
 import type { LimitScope, LimitWindow } from "../../limits/model.ts";
 import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
+import type {
+  ExceptionKind,
+  ExceptionStatus,
+  Resolution,
+} from "../../offramps/payouts/exception-model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
@@ -184,6 +189,25 @@ export const MEANINGS = {
     returned: "The money came back.",
     rejected: "The payment was not made.",
   },
+  BankExceptionStatus: {
+    open: "It waits for the operator.",
+    returning: "The bank is asked to send the money back.",
+    resolved: "Decided; `resolution` and `reason` say how. Final.",
+  } satisfies Meanings<ExceptionStatus>,
+  BankExceptionKind: {
+    suspense:
+      "Money came back that fits no sent payment, or more than was sent. It is in `suspense`.",
+    no_such_payment: "The end-to-end id is unknown.",
+    out_of_order: "It contradicts an earlier answer, such as booked after rejected.",
+    conflict: "The amount or currency differs from the instruction, or nothing came back.",
+  } satisfies Meanings<ExceptionKind>,
+  BankExceptionResolution: {
+    assign:
+      "It belongs to a payout: money that came back is a return of it, a booking is its payment.",
+    return: "The money in suspense is sent back to where it came from.",
+    write_off: "The operator keeps the money in suspense, or accepts what left as a loss.",
+    dismiss: "No money moved; nothing is posted.",
+  } satisfies Meanings<Resolution>,
   HistoryKind: {
     event: "The record changed.",
     posting: "Money moved in the ledger.",

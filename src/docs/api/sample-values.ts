@@ -224,7 +224,12 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     end_to_end_id: "SR019A8F3C7A107C4E9B2D0000000000E1",
     bank_reference: "BK-20261116-0007",
     amount: 999,
+    held_amount: 0,
     currency: "eur",
+    status: "open",
+    resolution: null,
+    reason: null,
+    assigned_offramp_id: null,
   },
   HistoryItem: {
     kind: "posting",

@@ -24,6 +24,7 @@ import type { Payout } from "./model.ts";
 import {
   type AnswerOutcome,
   findBankAnswers,
+  type HandledAnswer,
   insertBankAnswers,
   lockPayouts,
   updatePayouts,
@@ -103,11 +104,11 @@ export async function applyAnswers(
     given_up: [],
     reroute_ms: deps.reroute_ms,
   };
-  const outcomes: { answer: BankAnswer; outcome: AnswerOutcome }[] = [];
+  const outcomes: HandledAnswer[] = [];
   for (const answer of answers) {
     if (known.has(answer.bank_reference)) continue;
     known.add(answer.bank_reference);
-    outcomes.push({ answer, outcome: applyOne(progress, answer, now) });
+    outcomes.push({ answer, held: 0n, ...applyOne(progress, answer, now) });
   }
   if (outcomes.length === 0) return;
   insertBankAnswers(tx, outcomes, now);
@@ -124,12 +125,16 @@ function offrampIdOf(end_to_end_id: string): string | null {
   return hex.exec(end_to_end_id)?.slice(1).join("-") ?? null;
 }
 
-function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutcome {
+/** What an answer means, and what it leaves in suspense. */
+type Applied = { outcome: AnswerOutcome; held?: bigint };
+
+function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
   const payout = progress.payouts.get(answer.end_to_end_id);
   const entry = payout && progress.offramps.get(payout.offramp_id);
+  if (answer.kind === "returned" && answer.amount <= 0n) return { outcome: "conflict" };
   if (!payout || !entry) {
-    if (answer.kind === "returned") progress.entries.push(...suspended(answer));
-    return "no_such_payment";
+    if (answer.kind !== "returned") return { outcome: "no_such_payment" };
+    return suspend(progress, answer, "no_such_payment");
   }
   const is_current = entry.offramp.attempt === payout.attempt;
   const is_open = ["submitting", "sent"].includes(payout.status);
@@ -142,15 +147,15 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
     progress.payouts.set(answer.end_to_end_id, { ...payout, ...change, updated_at: now });
 
   if (answer.kind === "booked") {
-    if (!is_current || !is_open) return "out_of_order";
-    if (!isAsInstructed(answer, entry.offramp)) return "conflict";
+    if (!is_current || !is_open) return { outcome: "out_of_order" };
+    if (!isAsInstructed(answer, entry.offramp)) return { outcome: "conflict" };
     settle({ status: "booked" });
     progress.entries.push(payoutBooked(entry.offramp, payout.attempt));
     move({ status: "fiat_sent", status_message: null, payout_reference: proofOf(answer) });
-    return "applied";
+    return { outcome: "applied" };
   }
   if (answer.kind === "rejected") {
-    if (!is_current || !is_open) return "out_of_order";
+    if (!is_current || !is_open) return { outcome: "out_of_order" };
     settle({ status: "rejected" });
     const status_message =
       "The bank rejected the payment. Its money was credited to the user's balance.";
@@ -158,14 +163,14 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
     if ("problems" in decided) {
       // What came back earlier has no rate now: it is given up when the operator has set one.
       move(bounced(decided.problems[0]!.message, progress.reroute_ms, now));
-      return "applied";
+      return { outcome: "applied" };
     }
     const { change, quote } = decided.value;
     progress.given_up.push(decided.value);
     progress.changes.push(change);
     progress.offramps.set(payout.offramp_id, change);
     if (quote) progress.give_up_facts.quotes.set(quote.account_id, quote.id, quote);
-    return "applied";
+    return { outcome: "applied" };
   }
   return applyReturn(progress, answer, { payout, entry, is_current, is_open, settle, move }, now);
 }
@@ -181,18 +186,17 @@ type Step = {
 
 /** The bank returned money. If no sent payment matches it, it is posted to suspense. */
 function applyReturn(
-  { entries, reroute_ms }: Progress,
+  progress: Progress,
   answer: BankAnswer,
   { payout, entry, is_current, is_open, settle, move }: Step,
   now: Date,
-): AnswerOutcome {
+): Applied {
+  const { entries, reroute_ms } = progress;
   const { offramp } = entry;
   const is_ours = is_current && (payout.status === "booked" || is_open);
   if (!is_ours || answer.currency !== offramp.destination_currency) {
-    entries.push(...suspended(answer));
-    return "suspense";
+    return suspend(progress, answer, "suspense");
   }
-  if (answer.amount <= 0n) return "conflict";
   // A return without a booking implies both.
   if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
@@ -201,7 +205,8 @@ function applyReturn(
     "The bank returned the payment. Re-route it to another payment detail, or refund it.";
   move(bounced(status_message, reroute_ms, now));
   // What came back beyond the payout waits in suspense, and in the operator's list.
-  return answer.amount > offramp.destination_amount ? "suspense" : "applied";
+  const held = answer.amount - offramp.destination_amount;
+  return held > 0n ? { outcome: "suspense", held } : { outcome: "applied" };
 }
 
 /** A bounced payout can be re-routed for a limited time. */
@@ -222,9 +227,10 @@ export function lapseLater(tx: Transaction, changes: readonly ChangedOfframp[], 
   );
 }
 
-/** Money that matches no payment; an answer without money is only recorded. */
-function suspended(answer: BankAnswer): NewEntry[] {
-  return answer.amount > 0n ? [suspenseReceived(answer)] : [];
+/** Money that matches no payment. */
+function suspend({ entries }: Progress, answer: BankAnswer, outcome: AnswerOutcome): Applied {
+  entries.push(suspenseReceived(answer));
+  return { outcome, held: answer.amount };
 }
 
 function isAsInstructed(answer: BankAnswer, offramp: Offramp): boolean {

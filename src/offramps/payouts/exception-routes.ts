@@ -1,49 +1,47 @@
 import Type from "typebox";
-import { minorDigits } from "../../catalogue/currencies.ts";
+import { REASON_LENGTH_MAX } from "../../approvals/model.ts";
+import { orProposal } from "../../approvals/render.ts";
+import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { Refusal } from "../../platform/errors.ts";
-import { cutPage, listAnswer, listQuery, readPage } from "../../platform/http/list.ts";
-import { compileRender } from "../../platform/http/render.ts";
+import { type Problem, Refusal } from "../../platform/errors.ts";
+import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
-import { minorToText } from "../../platform/money.ts";
-import { type BankException, listBankExceptions } from "./exception-store.ts";
+import { isId } from "../../platform/ids.ts";
+import { Problems } from "../../platform/problems.ts";
+import { closedObject, optionalText } from "../../platform/schema-parts.ts";
+import { type ApprovedResolutionDeps, resolveWithApproval } from "./approved-resolutions.ts";
+import { EXCEPTION_STATUSES, RESOLUTIONS } from "./exception-model.ts";
+import { listBankExceptions } from "./exception-store.ts";
+import {
+  BankExceptionAnswer,
+  BankExceptionsAnswer,
+  renderExceptions,
+} from "./render-exceptions.ts";
 
-const id = Type.String({ format: "uuid" });
-const time = Type.String({ format: "date-time" });
+const BankExceptionListQuery = listQuery({
+  status: Type.Optional(Type.Enum([...EXCEPTION_STATUSES])),
+});
+const ResolveBody = closedObject({
+  resolution: Type.Enum([...RESOLUTIONS]),
+  offramp_id: optionalText(
+    "With `assign` only: the payout. By default the one that the bank's answer names.",
+  ),
+  reason: Type.String({ description: "For the audit log; no personal data." }),
+});
 
-const KINDS = ["suspense", "no_such_payment", "out_of_order", "conflict"] as const;
+type ExceptionDeps = ApprovedResolutionDeps & {
+  database: Database;
+  executor: Executor;
+  operator_id: string;
+};
 
-const BankExceptionRecord = Type.Object(
-  {
-    id,
-    kind: Type.Enum([...KINDS], {
-      description:
-        "`suspense`: money came back that no sent payment matches, or more than was sent. " +
-        "`no_such_payment`: the " +
-        "end-to-end id is unknown. `out_of_order`: it contradicts an earlier answer. `conflict`: " +
-        "the amount or currency differs from what was instructed.",
-    }),
-    answer: Type.Enum(["booked", "returned", "rejected"], { description: "What the bank said." }),
-    account_id: id,
-    offramp_id: Type.Union([id, Type.Null()]),
-    end_to_end_id: Type.String(),
-    bank_reference: Type.String(),
-    amount: Type.Number(),
-    currency: Type.String(),
-    created_at: time,
-    updated_at: time,
-  },
-  { title: "BankException" },
-);
-const BankExceptionsAnswer = listAnswer("bank_exceptions", BankExceptionRecord);
-const BankExceptionListQuery = listQuery({});
-const writeExceptions = compileRender(BankExceptionsAnswer);
-
-/** The operator's list of bank answers that contradict what Sliproad knows. */
-export function addExceptionRoutes(
-  addRoute: AddRoute,
-  { database, operator_id }: { database: Database; operator_id: string },
-): void {
+/** The operator's list of bank answers that contradict what Sliproad knows, and the decisions. */
+export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): void {
+  const { database, executor, operator_id } = deps;
+  const requireOperator = (account_id: string) => {
+    if (account_id === operator_id) return;
+    throw new Refusal("insufficient_scope", "Only the operator's API keys can use this route.");
+  };
   addRoute({
     method: "GET",
     path: "/bank_exceptions",
@@ -51,28 +49,59 @@ export function addExceptionRoutes(
     summary: "List bank exceptions",
     description:
       "Operator keys only. Answers of the bank that could not be applied to a payout, of all " +
-      "accounts.",
+      "accounts. `status=open` lists those that wait for a decision.",
     tag: "Deposits",
     query: BankExceptionListQuery,
     answer: BankExceptionsAnswer,
     errors: ["insufficient_scope"],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (found.length > 0) throw Refusal.of(found);
-      if (caller.account_id !== operator_id) {
-        throw new Refusal("insufficient_scope", "Only the operator's API keys can use this route.");
-      }
-      const { rows, has_more } = cutPage(await listBankExceptions(database, page), page);
-      return writeExceptions({ bank_exceptions: rows.map(toRecord), has_more });
+      const page = requirePage(query, problems);
+      requireOperator(caller.account_id);
+      const found = await listBankExceptions(database, query.status, page);
+      const { rows, has_more } = cutPage(found, page);
+      return renderExceptions(rows, has_more);
+    },
+  });
+
+  const submit = executor.register(resolveWithApproval(deps));
+  addRoute({
+    method: "POST",
+    path: "/bank_exceptions/:exception_id/resolve",
+    operation: "resolveBankException",
+    summary: "Resolve a bank exception",
+    description:
+      "Operator keys only. Decides what the bank's answer means; the ledger is posted at once. " +
+      "Above the approval amount two members must confirm it.",
+    tag: "Deposits",
+    body: ResolveBody,
+    body_example: {
+      resolution: "write_off",
+      reason: "The bank paid twice and refuses to return it",
+    },
+    answer: orProposal(BankExceptionAnswer),
+    errors: ["insufficient_scope", "currency_mismatch", "invalid_transition", "value_too_long"],
+    handle: ({ caller, params, body, problems, command }) => {
+      requireOperator(caller.account_id);
+      const { resolution = null, reason = "" } = body;
+      const read = readOfframpId(body.offramp_id, [...problems, ...reasonProblems(reason)]);
+      return submit(command({ exception_id: params.exception_id, resolution, reason, ...read }));
     },
   });
 }
 
-function toRecord({ created_at, amount, ...exception }: BankException) {
-  const at = created_at.toISOString();
-  // A bank may report any currency; most have two digits.
-  const digits = minorDigits(exception.currency) ?? 2;
-  const shown = Number(minorToText(amount, digits));
-  return { ...exception, amount: shown, created_at: at, updated_at: at };
+function readOfframpId(
+  value: string | null | undefined,
+  already: readonly Problem[],
+): { offramp_id: string | null; problems: readonly Problem[] } {
+  if (value === undefined || value === null) return { offramp_id: null, problems: already };
+  if (isId(value)) return { offramp_id: value.toLowerCase(), problems: already };
+  const problems = new Problems(already);
+  problems.invalid("offramp_id", "Send the id of an offramp.");
+  return { offramp_id: null, problems: problems.list };
+}
+
+function reasonProblems(reason: string): Problem[] {
+  if ([...reason].length <= REASON_LENGTH_MAX) return [];
+  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
+  return [{ field: "reason", code: "value_too_long", message }];
 }

@@ -1,41 +1,63 @@
-import type { BankAnswer } from "../../partners/bank/port.ts";
-import type { Session } from "../../platform/db/database.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { updateRows } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
-import type { AnswerOutcome } from "./store.ts";
+import type { BankException, ExceptionStatus } from "./exception-model.ts";
 
-/** An answer of the bank that could not be applied to a payout. */
-export type BankException = Pick<
-  BankAnswer,
-  "account_id" | "end_to_end_id" | "bank_reference" | "amount" | "currency"
-> & {
-  id: string;
-  answer: BankAnswer["kind"];
-  kind: Exclude<AnswerOutcome, "applied">;
-  /** Null when no payout has this end-to-end id. */
-  offramp_id: string | null;
-  created_at: Date;
-};
+const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount,
+    b.currency, b.kind as answer, b.outcome as kind, p.offramp_id, b.held, b.status, b.resolution,
+    b.reason, b.assigned_offramp_id, b.assigned_attempt, b.returns, b.created_at, b.updated_at
+  from bank_answers b
+  left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
+  where b.outcome <> 'applied'`;
 
-/** The exceptions of all accounts, newest first: they are the operator's to settle. */
-export function listBankExceptions(session: Session, page: Page): Promise<BankException[]> {
+/** The exceptions of all accounts, newest first: they are the operator's to resolve. */
+export function listBankExceptions(
+  session: Session,
+  status: ExceptionStatus | undefined,
+  page: Page,
+): Promise<BankException[]> {
   return session.query<BankException>(
-    `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount, b.currency,
-       b.kind as answer, b.outcome as kind, p.offramp_id, b.created_at
-     from bank_answers b
-     left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
-     where b.outcome <> 'applied' and b.id < $1 and b.id >= $2 order by b.id desc limit $3`,
-    [page.below_id, page.from_id, page.limit + 1],
+    `${EXCEPTIONS} and b.id < $1 and b.id >= $2 ${status ? "and b.status = $4" : ""}
+     order by b.id desc limit $3`,
+    [page.below_id, page.from_id, page.limit + 1, ...(status ? [status] : [])],
   );
 }
 
-/** How many there are, counted up to COUNT_MAX, and since when. */
+export async function findBankException(
+  session: Session,
+  id: string,
+): Promise<BankException | undefined> {
+  const [row] = await session.query<BankException>(`${EXCEPTIONS} and b.id = $1`, [id]);
+  return row;
+}
+
+/** Before offramps and payouts; in the order of their ids. */
+export function lockBankExceptions(tx: Session, ids: readonly string[]): Promise<BankException[]> {
+  return tx.query<BankException>(
+    `${EXCEPTIONS} and b.id = any($1::uuid[]) order by b.id for no key update of b`,
+    [ids],
+  );
+}
+
+export function updateBankExceptions(tx: Transaction, exceptions: readonly BankException[]): void {
+  updateRows(
+    tx,
+    "bank_answers",
+    "account_id uuid, id uuid",
+    `status text, resolution text, reason text, assigned_offramp_id uuid, assigned_attempt int,
+     returns int, updated_at timestamptz`,
+    exceptions,
+  );
+}
+
+/** How many are open, counted up to COUNT_MAX, and since when. */
 export async function findOpenExceptions(
   session: Session,
 ): Promise<{ exceptions: number; oldest_at: Date | null }> {
   const [row] = await session.query<{ exceptions: number; oldest_at: Date | null }>(
     `select count(*)::integer as exceptions, min(first.created_at) as oldest_at from (
-       select created_at from bank_answers where outcome <> 'applied'
+       select created_at from bank_answers where status = 'open'
        order by id limit ${COUNT_MAX}) as first`,
   );
   return row!;

@@ -102,18 +102,24 @@ export type AnswerOutcome =
   | "out_of_order"
   | "conflict";
 
+/** `held` is what is posted to suspense because of the answer. */
+export type HandledAnswer = { answer: BankAnswer; outcome: AnswerOutcome; held: bigint };
+
+/** An answer that was not applied is an open exception. */
 export function insertBankAnswers(
   tx: Transaction,
-  answers: readonly { answer: BankAnswer; outcome: AnswerOutcome }[],
+  answers: readonly HandledAnswer[],
   now: Date,
 ): void {
   insertRows(
     tx,
     "bank_answers",
     `account_id uuid, bank_reference text, end_to_end_id text, kind text, amount bigint,
-     currency text, outcome text, id uuid, created_at timestamptz`,
-    answers.map(({ answer, outcome }) => {
-      return { ...answer, outcome, id: newId(now), created_at: now };
+     currency text, outcome text, id uuid, held bigint, status text, created_at timestamptz,
+     updated_at timestamptz`,
+    answers.map(({ answer, outcome, held }) => {
+      const status = outcome === "applied" ? null : "open";
+      return { ...answer, outcome, held, status, id: newId(now), created_at: now, updated_at: now };
     }),
   );
 }

@@ -56,7 +56,8 @@ export type BankCredit = {
 
 export type CreditReturn = {
   key: string;
-  bank_account: string;
+  /** Null: the account that the answer with this reference is about. */
+  bank_account: string | null;
   bank_reference: string;
   amount: bigint;
   currency: string;

@@ -15,7 +15,19 @@ const origins = new WeakMap<Transaction, ReadonlyMap<string, Origin>>();
 export function noteOrigins(tx: Transaction, commands: readonly Command<unknown>[]): void {
   if (commands.length === 0) return;
   const by_account = [...Map.groupBy(commands, ({ account_id }) => account_id)];
-  origins.set(tx, new Map(by_account.map(([account_id, own]) => [account_id, originOf(own)])));
+  const noted = by_account.map(([account_id, own]) => [account_id, originOf(own)] as const);
+  origins.set(tx, new Map([...(origins.get(tx) ?? []), ...noted]));
+}
+
+/** For an operator's commands that change records of other accounts. */
+export function noteOriginsElsewhere(
+  tx: Transaction,
+  changes: readonly { command: Command<unknown>; account_id: string }[],
+): void {
+  noteOrigins(
+    tx,
+    changes.map(({ command, account_id }) => ({ ...command, account_id })),
+  );
 }
 
 function originOf(commands: readonly Command<unknown>[]): Origin {

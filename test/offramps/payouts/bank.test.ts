@@ -175,9 +175,10 @@ describe("a bank that repeats or contradicts itself, or reports unknown payments
     expect(refused.body.error_code).toBe("insufficient_scope");
     const { text } = await server.call("GET", "/metrics");
     expect(text).toMatch(/^sliproad_bank_exceptions [1-9]/m);
-    for (const { bank_reference } of [booked, returned, empty]) {
+    for (const { bank_reference } of [booked, returned]) {
       expect(await outcomeOf(bank_reference)).toBe("no_such_payment");
     }
+    expect(await outcomeOf(empty.bank_reference)).toBe("conflict");
   });
 });
 

@@ -1,0 +1,64 @@
+import { type NewEntry, payoutPending } from "./model.ts";
+import { entry } from "./posting-entry.ts";
+import type { ReturnTry } from "./postings.ts";
+
+/** What stands in suspense because of a bank's answer that fits no payout. */
+export type ExceptionMoney = {
+  account_id: string;
+  id: string;
+  currency: string;
+  held: bigint;
+};
+
+/** The money of an exception is a return of this payout; `source` is where it stood before. */
+export function exceptionAssigned(
+  { account_id, id, currency }: ExceptionMoney,
+  offramp_id: string,
+  amount: bigint,
+  source: "suspense" | "bank",
+): NewEntry {
+  return entry("exception_assigned", { account_id }, `assign:${offramp_id}:${id}`, [
+    [source, currency, amount],
+    [payoutPending(offramp_id), currency, -amount],
+  ]);
+}
+
+export function exceptionWrittenOff(exception: ExceptionMoney): NewEntry {
+  const { id, currency, held } = exception;
+  return entry("exception_written_off", exception, `write_off:${id}`, [
+    ["suspense", currency, held],
+    ["write_offs", currency, -held],
+  ]);
+}
+
+export function exceptionLost(exception: Omit<ExceptionMoney, "held">, amount: bigint): NewEntry {
+  const { id, currency } = exception;
+  return entry("exception_lost", exception, `loss:${id}`, [
+    ["write_offs", currency, amount],
+    ["bank", currency, -amount],
+  ]);
+}
+
+export function exceptionReturnStarted(exception: ExceptionMoney & ReturnTry): NewEntry {
+  const { id, currency, held, returns } = exception;
+  return entry("exception_return_started", exception, `exception_return:${id}:${returns}`, [
+    ["suspense", currency, held],
+    ["return_clearing", currency, -held],
+  ]);
+}
+
+export function exceptionReturnBooked(exception: ExceptionMoney & ReturnTry): NewEntry {
+  const { id, currency, held, returns } = exception;
+  return entry("exception_return_booked", exception, `exception_return_booked:${id}:${returns}`, [
+    ["return_clearing", currency, held],
+    ["bank", currency, -held],
+  ]);
+}
+
+export function exceptionReturnRefused(exception: ExceptionMoney & ReturnTry): NewEntry {
+  const { id, currency, held, returns } = exception;
+  return entry("exception_return_refused", exception, `exception_return_refused:${id}:${returns}`, [
+    ["return_clearing", currency, held],
+    ["suspense", currency, -held],
+  ]);
+}

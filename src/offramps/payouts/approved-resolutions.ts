@@ -1,0 +1,87 @@
+import { proposalTask } from "../../approvals/tasks.ts";
+import { type ApprovalRules, type Describe, withApproval } from "../../approvals/with-approval.ts";
+import type { Command } from "../../platform/commands/use-case.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import type { Resolution } from "./exception-model.ts";
+import { exceptionAmount } from "./render-exceptions.ts";
+import {
+  type LoadedExceptions,
+  type ResolveDeps,
+  type ResolveRequest,
+  resolveExceptions,
+  targetOf,
+} from "./resolve-exceptions.ts";
+
+export type ApprovedResolutionDeps = ResolveDeps & { approvals: ApprovalRules };
+
+const SUMMARIES = {
+  assign: "Assign an answer of the bank to a payout:",
+  return: "Send money of a bank exception back:",
+  write_off: "Write off a bank exception:",
+  dismiss: "Dismiss an answer of the bank:",
+} as const satisfies Record<Resolution, string>;
+
+function find({ exceptions }: LoadedExceptions, { input }: Command<ResolveRequest>) {
+  return exceptions.get(input.exception_id);
+}
+
+/** What the bank said and what it is to mean; the payout must not have changed either. */
+const describeResolution: Describe<ResolveRequest, LoadedExceptions> = async (
+  _session,
+  loaded,
+  command,
+) => {
+  const exception = find(loaded, command);
+  const { resolution, reason } = command.input;
+  if (!exception || !resolution) return null;
+  const { amount, held, currency } = exception;
+  const offramp_id = targetOf(exception, command.input);
+  const payout = offramp_id === null ? undefined : loaded.payouts.get(offramp_id);
+  const answer = `${exception.answer} ${exceptionAmount(amount, currency)} ${currency}`;
+  return {
+    details: [
+      ["Resolution", resolution],
+      ["Bank's answer", `${answer} (${exception.kind})`],
+      ["In suspense", `${exceptionAmount(held, currency)} ${currency}`],
+      ["Bank reference", exception.bank_reference],
+      ["End-to-end id", exception.end_to_end_id],
+      ["Account", exception.account_id],
+      ...(offramp_id ? [["Offramp", offramp_id] as const] : []),
+      ["Reason", reason],
+    ],
+    state: [
+      ...[exception.status, exception.returns],
+      ...[payout?.attempt ?? null, payout?.status ?? null, payout?.returned_amount ?? null],
+    ],
+  };
+};
+
+/** Above the approval amount two of the operator's members must approve, a dismissal too. */
+export function resolveWithApproval(deps: ApprovedResolutionDeps) {
+  return withApproval(resolveExceptions(deps), {
+    ...deps.approvals,
+    amountOf: (loaded, command) => {
+      const exception = find(loaded, command);
+      return exception ? { amount: exception.amount, currency: exception.currency } : null;
+    },
+    recordIdOf: ({ input }) => input.exception_id,
+    countsAs: (_loaded, { input }) => [input.exception_id],
+    summaryOf: (loaded, command) => {
+      const { amount, currency } = find(loaded, command)!;
+      const words = SUMMARIES[command.input.resolution!];
+      return `${words} ${exceptionAmount(amount, currency)} ${currency}.`;
+    },
+    describe: describeResolution,
+    // The members approve the payout that they see.
+    inputOf: (loaded, command) => {
+      const offramp_id = targetOf(find(loaded, command)!, command.input);
+      return { ...command.input, offramp_id };
+    },
+  });
+}
+
+/** Runs after two members have approved. */
+export function resolutionProposalTask(deps: ResolveDeps & { database: Database }): TaskHandler {
+  return proposalTask(deps, resolveExceptions(deps), describeResolution);
+}

@@ -1,0 +1,131 @@
+import {
+  exceptionAssigned,
+  exceptionLost,
+  exceptionReturnStarted,
+  exceptionWrittenOff,
+} from "../../ledger/exception-postings.ts";
+import type { NewEntry } from "../../ledger/model.ts";
+import { payoutBooked } from "../../ledger/postings.ts";
+import type { ErrorCode, Problem } from "../../platform/errors.ts";
+import type { Offramp } from "../model.ts";
+import { bounced } from "./apply-bank-answers.ts";
+import type { BankException, Resolution } from "./exception-model.ts";
+import type { Payout } from "./model.ts";
+
+/** The payout that an exception is assigned to: an offramp and its last attempt. */
+type Target = { offramp: Offramp; payout: Payout };
+
+type Asked = {
+  exception: BankException;
+  /** Undefined when it does not exist. */
+  target: Target | undefined;
+  reroute_ms: number;
+  now: Date;
+};
+
+/** What a resolution changes and posts. */
+type Resolved = {
+  exception: Partial<BankException>;
+  entries: NewEntry[];
+  offramp?: Partial<Offramp>;
+  payout?: Partial<Payout>;
+};
+
+type Decided = Resolved | { problems: Problem[] };
+
+export const RULES: Record<Resolution, (asked: Asked) => Decided> = {
+  assign: (asked) => {
+    const { exception, target } = asked;
+    if (!target)
+      return refuse("record_not_found", "This account has no such payout.", "offramp_id");
+    if (exception.currency !== target.offramp.destination_currency) {
+      const { destination_currency } = target.offramp;
+      const message = `The payout is in ${destination_currency}; choose another one.`;
+      return refuse("currency_mismatch", message, "offramp_id");
+    }
+    return exception.answer === "booked"
+      ? assignBooking(asked, target)
+      : assignReturn(asked, target);
+  },
+  return: ({ exception }) => {
+    if (exception.held === 0n) return refuse(...NO_MONEY);
+    const returning = { status: "returning" as const, returns: exception.returns + 1 };
+    return {
+      exception: returning,
+      entries: [exceptionReturnStarted({ ...exception, ...returning })],
+    };
+  },
+  write_off: ({ exception }) => {
+    if (exception.held > 0n) return resolved([exceptionWrittenOff(exception)]);
+    if (exception.answer !== "booked" || exception.amount <= 0n) return refuse(...NO_MONEY);
+    return resolved([exceptionLost(exception, exception.amount)]);
+  },
+  dismiss: ({ exception }) => {
+    if (exception.held === 0n) return resolved([]);
+    const message = "Its money is in suspense: assign it, return it or write it off.";
+    return refuse("invalid_transition", message);
+  },
+};
+
+const NO_MONEY = ["invalid_transition", "No money came in or left; dismiss it instead."] as const;
+
+function resolved(entries: NewEntry[]): Resolved {
+  return { exception: { status: "resolved" }, entries };
+}
+
+/** The bank's booking was the payment of this payout. What it paid too much is a loss. */
+function assignBooking({ exception }: Asked, { offramp, payout }: Target): Decided {
+  if (payout.status !== "sent") {
+    const message =
+      "The bank has already settled this payout; write the booking off or dismiss it.";
+    return refuse("invalid_transition", message, "offramp_id");
+  }
+  const excess = exception.amount - offramp.destination_amount;
+  if (excess < 0n) {
+    const message = "The bank paid less than this payout; have it pay the rest, then dismiss this.";
+    return refuse("record_invalid", message, "offramp_id");
+  }
+  const { end_to_end_id } = payout;
+  const lost = excess > 0n ? [exceptionLost(exception, excess)] : [];
+  return {
+    ...resolved([payoutBooked(offramp, payout.attempt), ...lost]),
+    payout: { status: "booked" },
+    offramp: {
+      status: "fiat_sent",
+      status_message: null,
+      payout_reference: { end_to_end_id, trace_number: null, uetr: null },
+    },
+  };
+}
+
+const MAY_RETURN: readonly Payout["status"][] = ["sent", "booked", "returned"];
+
+/** The money came back from this payout: all of it, a part, or one more part. */
+function assignReturn({ exception, reroute_ms, now }: Asked, { offramp, payout }: Target): Decided {
+  const source = exception.held > 0n ? "suspense" : "bank";
+  // A rejected payment that had been booked never left the bank.
+  const amount = exception.answer === "rejected" ? exception.amount : exception.held;
+  if (amount <= 0n) return refuse(...NO_MONEY);
+  const is_open = ["sending_fiat", "fiat_sent", "bounced"].includes(offramp.status);
+  if (!is_open || !MAY_RETURN.includes(payout.status)) {
+    const message = `The payout is ${offramp.status}: nothing can come back from it any more.`;
+    return refuse("invalid_transition", message, "offramp_id");
+  }
+  const before = payout.returned_amount ?? 0n;
+  if (before + amount > offramp.destination_amount) {
+    const message = "More came back than is missing of this payout; choose another one.";
+    return refuse("record_invalid", message, "offramp_id");
+  }
+  const status_message =
+    "The payment came back. Re-route it to another payment detail, or refund it.";
+  const booked = payout.status === "sent" ? [payoutBooked(offramp, payout.attempt)] : [];
+  return {
+    ...resolved([...booked, exceptionAssigned(exception, offramp.id, amount, source)]),
+    payout: { status: "returned", returned_amount: before + amount },
+    offramp: bounced(status_message, reroute_ms, now),
+  };
+}
+
+function refuse(code: ErrorCode, message: string, field = "resolution"): Decided {
+  return { problems: [{ field, code, message }] };
+}

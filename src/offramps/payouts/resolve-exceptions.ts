@@ -1,0 +1,196 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import { actorOf } from "../../accounts/model.ts";
+import type { NewEntry } from "../../ledger/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import { noteOriginsElsewhere } from "../../platform/commands/origins.ts";
+import type { Accepted, Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
+import type { OfframpRenderer } from "../render.ts";
+import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
+import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
+import { lapseLater } from "./apply-bank-answers.ts";
+import type { BankException, Resolution } from "./exception-model.ts";
+import { RULES } from "./exception-rules.ts";
+import { lockBankExceptions, updateBankExceptions } from "./exception-store.ts";
+import type { Payout } from "./model.ts";
+import { renderException } from "./render-exceptions.ts";
+import { lockCurrentPayouts, updatePayouts } from "./store.ts";
+
+export type ResolveRequest = {
+  exception_id: string;
+  resolution: Resolution | null;
+  /** Null: the payout that the bank's answer names. */
+  offramp_id: string | null;
+  reason: string;
+  problems: readonly Problem[];
+};
+
+export type ResolveDeps = { keyring: Keyring; renderer: OfframpRenderer; reroute_ms: number };
+
+/** As earlier commands of the set have left them. */
+export type LoadedExceptions = {
+  exceptions: Map<string, BankException>;
+  offramps: Map<string, KeyedOfframp>;
+  /** The current attempt of each offramp. */
+  payouts: Map<string, Payout>;
+};
+
+type Settled = {
+  exception: BankException;
+  entries: NewEntry[];
+  change: ChangedOfframp | null;
+  payout: Payout | null;
+};
+
+/** The operator decides what an answer of the bank that fits no payout means. */
+export function resolveExceptions(
+  deps: ResolveDeps,
+): UseCase<ResolveRequest, LoadedExceptions, Settled> {
+  return {
+    name: "resolve-bank-exceptions",
+    rows: () => 4,
+    load: (tx, commands) => loadExceptions(tx, deps, commands),
+    decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
+    record: (tx, _loaded, accepted, now) => recordResolved(tx, deps, accepted, now),
+    render: ({ exception }) => renderException(exception),
+  };
+}
+
+async function loadExceptions(
+  tx: Transaction,
+  { keyring }: ResolveDeps,
+  commands: readonly Command<ResolveRequest>[],
+): Promise<LoadedExceptions> {
+  const ids = commands.map(({ input }) => input.exception_id);
+  const exceptions = new Map((await lockBankExceptions(tx, ids)).map((row) => [row.id, row]));
+  const keys = commands.flatMap(({ input }) => {
+    const exception = exceptions.get(input.exception_id);
+    const id = exception && targetOf(exception, input);
+    return id ? [{ account_id: exception.account_id, id }] : [];
+  });
+  if (keys.length === 0) return { exceptions, offramps: new Map(), payouts: new Map() };
+  const rows = await lockOfframps(tx, keys);
+  const opened = await openOfframps(tx, keyring, rows);
+  const payouts = await lockCurrentPayouts(
+    tx,
+    opened.map(({ offramp }) => offramp),
+  );
+  return {
+    exceptions,
+    offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
+    payouts: new Map(payouts.map((payout) => [payout.offramp_id, payout])),
+  };
+}
+
+/** The payout that is to be assigned; null if none is named. */
+export function targetOf(exception: BankException, input: ResolveRequest): string | null {
+  return input.resolution === "assign" ? (input.offramp_id ?? exception.offramp_id) : null;
+}
+
+function decideOne(
+  { reroute_ms }: ResolveDeps,
+  { exceptions, offramps, payouts }: LoadedExceptions,
+  { input }: Command<ResolveRequest>,
+  now: Date,
+): Verdict<Settled> {
+  const exception = exceptions.get(input.exception_id);
+  if (!exception) return { refusal: Refusal.of([...input.problems, notFound("exception_id")]) };
+  const problems = [...input.problems, ...requestProblems(exception, input)];
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const offramp_id = targetOf(exception, input);
+  const entry = offramp_id === null ? undefined : offramps.get(offramp_id);
+  const payout = offramp_id === null ? undefined : payouts.get(offramp_id);
+  const is_found = entry && payout && entry.offramp.account_id === exception.account_id;
+  const target = is_found ? { offramp: entry.offramp, payout } : undefined;
+  const decided = RULES[input.resolution!]({ exception, target, reroute_ms, now });
+  if ("problems" in decided) return { refusal: Refusal.of(decided.problems) };
+  const changed: BankException = {
+    ...exception,
+    ...decided.exception,
+    resolution: input.resolution,
+    reason: input.reason,
+    assigned_offramp_id: offramp_id,
+    assigned_attempt: payout?.attempt ?? null,
+    updated_at: now,
+  };
+  const change = entry && decided.offramp ? advanceOfframp(entry, decided.offramp, now) : null;
+  const settled =
+    payout && decided.payout ? { ...payout, ...decided.payout, updated_at: now } : null;
+  // A later command of the same set must see these changes.
+  exceptions.set(exception.id, changed);
+  if (change) offramps.set(change.offramp.id, change);
+  if (settled) payouts.set(settled.offramp_id, settled);
+  const output = { exception: changed, entries: decided.entries, change, payout: settled };
+  return { output, subject: null };
+}
+
+function requestProblems(exception: BankException, input: ResolveRequest): Problem[] {
+  if (exception.status !== "open") {
+    const state = exception.status === "returning" ? "being returned" : "resolved";
+    const message = `The exception is already ${state}.`;
+    return [{ field: "exception_id", code: "invalid_transition", message }];
+  }
+  if (input.resolution === "assign" && targetOf(exception, input) === null) {
+    const message = "Send offramp_id: the bank's answer names no payout.";
+    return [{ field: "offramp_id", code: "parameter_missing", message }];
+  }
+  if (input.resolution !== null && input.resolution !== "assign" && input.offramp_id !== null) {
+    const message = "Send offramp_id with the resolution assign only.";
+    return [{ field: "offramp_id", code: "record_invalid", message }];
+  }
+  return [];
+}
+
+function recordResolved(
+  tx: Transaction,
+  { renderer }: ResolveDeps,
+  accepted: readonly Accepted<ResolveRequest, Settled>[],
+  now: Date,
+): void {
+  const outputs = accepted.map(({ output }) => output);
+  noteOriginsElsewhere(
+    tx,
+    accepted.map(({ command, output }) => ({ command, account_id: output.exception.account_id })),
+  );
+  updateBankExceptions(
+    tx,
+    outputs.map(({ exception }) => exception),
+  );
+  const payouts = outputs.flatMap(({ payout }) => payout ?? []);
+  // The last one counts: it includes the earlier changes.
+  updatePayouts(tx, [...new Map(payouts.map((payout) => [payout.offramp_id, payout])).values()]);
+  const changes = outputs.flatMap(({ change }) => change ?? []);
+  recordChanges(tx, renderer, changes, now);
+  lapseLater(tx, changes, now);
+  postEntries(
+    tx,
+    outputs.flatMap(({ entries }) => entries),
+    now,
+  );
+  const returning = outputs.filter(({ exception }) => exception.status === "returning");
+  enqueueTasks(
+    tx,
+    returning.map(({ exception }) => taskNow(RETURN_EXCEPTION_TASK, exception, now)),
+  );
+  for (const { command, output } of accepted) recordActs(tx, command, output.exception, now);
+}
+
+/** In the operator's audit log, and in that of the account whose payout it was assigned to. */
+function recordActs(
+  tx: Transaction,
+  command: Command<ResolveRequest>,
+  { account_id, id, resolution, reason, assigned_offramp_id: offramp_id }: BankException,
+  now: Date,
+): void {
+  const actor = actorOf(command);
+  const act = { actor, action: `bank_exception.${resolution}`, reason: reason! };
+  const record = `bank_exception:${id}`;
+  recordAudit(tx, { ...act, account_id: command.account_id, record, detail: { offramp_id } }, now);
+  if (offramp_id === null) return;
+  const detail = { bank_exception_id: id };
+  recordAudit(tx, { ...act, account_id, record: `offramp:${offramp_id}`, detail }, now);
+}

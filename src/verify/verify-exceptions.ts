@@ -1,0 +1,136 @@
+import {
+  type ExceptionMoney,
+  exceptionLost,
+  exceptionReturnBooked,
+  exceptionReturnRefused,
+  exceptionReturnStarted,
+  exceptionWrittenOff,
+} from "../ledger/exception-postings.ts";
+import type { NewEntry } from "../ledger/model.ts";
+import { suspenseReceived } from "../ledger/postings.ts";
+import type { BankException } from "../offramps/payouts/exception-model.ts";
+import type { Session } from "../platform/db/database.ts";
+import { type Check, eachPage, inOrder } from "./checks.ts";
+import { compareEntries } from "./compare-entries.ts";
+import { entryName } from "./verify-ledger.ts";
+
+type Row = Omit<BankException, "offramp_id"> & {
+  /** Of the payout that it was assigned to. */
+  destination_amount: bigint | null;
+};
+
+/** Every exception has the entries of its state, and the operator's decision in the audit log. */
+const checkExceptions: Check = (session, account_id) =>
+  eachPage<Row>(
+    session,
+    account_id,
+    `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount, b.currency,
+       b.kind as answer, b.outcome as kind, b.held, b.status, b.resolution, b.reason,
+       b.assigned_offramp_id, b.assigned_attempt, b.returns, b.created_at, b.updated_at,
+       o.destination_amount
+     from bank_answers b
+     left join offramps o on o.account_id = b.account_id and o.id = b.assigned_offramp_id
+     where b.account_id = $1 and b.id > $2 and b.outcome <> 'applied' order by b.id limit $3`,
+    async (rows) => {
+      const expected = rows.flatMap(expectedEntries);
+      return (
+        (await compareEntries(session, account_id, expected)) ??
+        checkActs(session, account_id, rows)
+      );
+    },
+  );
+
+/** Assigned returns are checked with the offramp that they belong to. */
+function expectedEntries(row: Row): NewEntry[] {
+  const tries = Array.from({ length: row.returns }, (_, index) => ({ ...row, returns: index + 1 }));
+  return [
+    // Money beyond a payout is a part of the entry of its return.
+    ...(row.held > 0n && row.held === row.amount ? [suspenseReceived(row)] : []),
+    ...tries.flatMap((tried) => returnEntries(row, tried)),
+    ...(row.status === "resolved" ? lossEntries(row) : []),
+  ];
+}
+
+function returnEntries(row: Row, tried: ExceptionMoney & { returns: number }): NewEntry[] {
+  const started = exceptionReturnStarted(tried);
+  const is_last = tried.returns === row.returns && row.resolution === "return";
+  if (!is_last) return [started, exceptionReturnRefused(tried)];
+  return row.status === "returning" ? [started] : [started, exceptionReturnBooked(tried)];
+}
+
+function lossEntries(row: Row): NewEntry[] {
+  if (row.resolution === "write_off") {
+    return [row.held > 0n ? exceptionWrittenOff(row) : exceptionLost(row, row.amount)];
+  }
+  if (row.resolution !== "assign" || row.answer !== "booked") return [];
+  const excess = row.amount - (row.destination_amount ?? 0n);
+  return excess > 0n ? [exceptionLost(row, excess)] : [];
+}
+
+async function checkActs(
+  session: Session,
+  account_id: string,
+  rows: readonly Row[],
+): Promise<string | null> {
+  const decided = rows.filter(({ status }) => status !== "open");
+  const acts = await session.query<{ record: string; action: string; reason: string }>(
+    `select record, action, reason from audit_entries
+     where account_id = (select id from accounts where is_operator)
+       and record = any($1::text[]) order by id`,
+    [decided.map(({ id }) => `bank_exception:${id}`)],
+  );
+  const last = new Map(acts.map((act) => [act.record, act]));
+  const unfounded = decided.find(({ id, resolution, reason }) => {
+    const act = last.get(`bank_exception:${id}`);
+    return act?.action !== `bank_exception.${resolution}` || act.reason !== reason;
+  });
+  if (!unfounded) return null;
+  const { id, status } = unfounded;
+  return `bank exception ${id} of account ${account_id}: it is ${status}, but nobody decided so`;
+}
+
+const checkStrays: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string; key: string }>(
+    `select e.id, e.key from ledger_entries e
+     where e.account_id = $1 and (
+       e.kind = 'suspense_received' and not exists (select from bank_answers b
+         where b.account_id = $1 and 'suspense:' || b.bank_reference = e.key and b.held > 0)
+       or e.kind like 'exception\\_%' and not exists (select from bank_answers b
+         where b.account_id = $1 and b.outcome <> 'applied' and b.id::text = split_part(e.key, ':',
+           case e.kind when 'exception_assigned' then 3 else 2 end)
+         and case e.kind when 'exception_written_off' then b.resolution = 'write_off'
+           when 'exception_lost' then b.resolution in ('write_off', 'assign')
+           when 'exception_assigned' then b.resolution = 'assign'
+           else split_part(e.key, ':', 3)::integer between 1 and b.returns end))
+     order by e.id limit 1`,
+    [account_id],
+  );
+  return row
+    ? `${entryName(row.id, account_id)} (${row.key}): no bank exception explains it`
+    : null;
+};
+
+/** Money in suspense is always in one of the operator's two lists. */
+const checkSuspense: Check = async (session, account_id) => {
+  const [row] = await session.query<{ currency: string; sum: string; listed: string }>(
+    `with listed as (
+       select currency, sum(amount) as amount from (
+         select currency, held as amount from bank_answers
+         where account_id = $1 and status = 'open'
+         union all
+         select currency, coalesce(matched_amount, amount) from fiat_deposits
+         where account_id = $1 and is_posted and status in ('unmatched', 'matching')) waiting
+       group by currency)
+     select currency, coalesce(l.sum, 0)::text as sum, coalesce(listed.amount, 0)::text as listed
+     from listed full join (select currency, -sum(amount) as sum from ledger_lines
+       where account_id = $1 and ledger_account = 'suspense' group by currency) l using (currency)
+     where coalesce(l.sum, 0) <> coalesce(listed.amount, 0) order by currency limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const name = `suspense of account ${account_id}`;
+  return `${name} holds ${row.sum} ${row.currency}, but ${row.listed} wait for the operator`;
+};
+
+/** Compares the bank exceptions with the ledger and with the operator's decisions. */
+export const verifyExceptions = inOrder(checkExceptions, checkStrays, checkSuspense);
