@@ -75,6 +75,11 @@ const uploadAnother = ({ offramp_id }: Payout) =>
     headers: { "content-type": UPLOAD_TYPE },
   });
 
+const setFrozen = async ({ user_id }: Pick<Payout, "user_id">, action: "freeze" | "unfreeze") => {
+  const reason = "Reported as stolen";
+  good(await server.call("POST", `/users/${user_id}/${action}`, { reason }));
+};
+
 type Gate = {
   close(payout: Payout): Promise<unknown>;
   /** Absent where it stays closed for good. */
@@ -91,6 +96,12 @@ const GATES: Record<string, Gate> = {
     open: (payout) => setKycStatus(payout, "approved"),
     is_late: true,
     refusal: "not_yet_passed_kyc_kyb",
+  },
+  "user frozen": {
+    close: (payout) => setFrozen(payout, "freeze"),
+    open: (payout) => setFrozen(payout, "unfreeze"),
+    is_late: true,
+    refusal: "on_hold",
   },
   "swift clearance withdrawn": {
     close: (payout) => setSwift(payout, "suspended"),
@@ -227,3 +238,30 @@ async function leaveBounced(payout: Payout, gate: Gate): Promise<void> {
   expect(await statusOf(payout)).toBe("fiat_sent");
   expect(hasLeft(payout)).toBe(false);
 }
+
+it("a pending refund of a frozen user waits, and is sent once the user is unfrozen", async () => {
+  const { user_id, quote_id } = await addPayout();
+  const path = `/users/${user_id}`;
+  const crypto_deposit = { quote_id, amount: 40 };
+  good(await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit }));
+  await server.core.clock.advance(2_000);
+  await steps.runAll();
+  const { crypto_deposits } = good(await server.call("GET", `${path}/crypto_deposits`));
+  const refund = { token: "usdc", chain: "polygon", amount: 40, address: crypto_deposits[0].from };
+  const { id } = good(await server.call("POST", `${path}/refunds`, { refund })).refund;
+  const look = async () => good(await server.call("GET", `${path}/refunds`)).refunds[0];
+  const countSent = async () =>
+    (await server.db.database.query("select from sandbox_sends where key like $1", [`%${id}`]))
+      .length;
+  await setFrozen({ user_id }, "freeze");
+  await steps.runAll();
+  await server.core.clock.advance(3 * HOUR_MS);
+  await steps.runAll();
+  expect(await look()).toMatchObject({ id, status: "pending", tx_id: null });
+  expect(await countSent()).toBe(0);
+  await setFrozen({ user_id }, "unfreeze");
+  await server.core.clock.advance(HOUR_MS);
+  await steps.runAll();
+  expect((await look()).status).toBe("sent");
+  expect(await countSent()).toBe(1);
+});

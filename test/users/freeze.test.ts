@@ -3,8 +3,8 @@ import { freezeAccount } from "../../src/accounts/freeze-account.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
 import { addOwedUser } from "../approvals/proposal-fixture.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
-import { openStory, settle } from "../offramps/story.ts";
-import { REQUEST } from "../onramps/story.ts";
+import { advance, openStory, settle } from "../offramps/story.ts";
+import { openOnramp, REQUEST, receive } from "../onramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -51,17 +51,24 @@ it("nothing of a frozen user leaves by any door, and deposits are still credited
   expect((await owed.refund(10)).status).toBe(200);
 });
 
-it("what is under way waits until the user is unfrozen", async () => {
-  const story = await openStory(server, [{ amount: 50 }]);
-  const { body } = await server.call("GET", `/users/${story.user_id}/quotes/${story.quote_id}`);
-  expect(body.quote.status).toBe("open");
-  await story.execute();
-  await act(story.user_id, "freeze");
-  await settle(server);
-  expect(["ongoing_checks", "fiat_sent", "sending_fiat"]).toContain((await story.show()).status);
-  await act(story.user_id, "unfreeze");
-  await server.call("POST", "/sandbox/clock", { advance_ms: HOUR_MS });
-  await story.waitForStatus("fiat_sent");
+it("a paid onramp of a frozen user is delivered only once the user is unfrozen", async () => {
+  const onramp = await openOnramp(server);
+  expect((await act(onramp.user_id, "freeze")).status).toBe(200);
+  const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+  expect(deposit.status).toBe("matched");
+  const countSent = async () => {
+    const values = [`onramp:%:${onramp.id}`];
+    return (await server.db.database.query("select from sandbox_sends where key like $1", values))
+      .length;
+  };
+  await advance(server, 3 * HOUR_MS);
+  expect(await onramp.show()).toMatchObject({ status: "sending_fiat", tx_id: null });
+  expect((await onramp.show()).status_message).toContain("on hold");
+  expect(await countSent()).toBe(0);
+  await act(onramp.user_id, "unfreeze");
+  await advance(server, HOUR_MS);
+  expect((await onramp.show()).status).toBe("crypto_sent");
+  expect(await countSent()).toBe(1);
 });
 
 it("takes the operator's keys only, for users of every account, with a reason", async () => {
