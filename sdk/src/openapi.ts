@@ -515,7 +515,7 @@ export interface paths {
         put?: never;
         /**
          * Refund an offramp
-         * @description Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the user's balance.
+         * @description Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the user's balance. While its quote is not paid in full, only until the quote expires.
          */
         post: operations["refundOfframp"];
         delete?: never;
@@ -1836,7 +1836,7 @@ export interface components {
         Proposal: {
             /** Format: uuid */
             id: string;
-            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `decide-kyc`: A decision on a user's identity. */
+            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. */
             kind: string;
             /**
              * Format: uuid
@@ -6110,7 +6110,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `quote_expired`, `invalid_transition` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -18,7 +18,10 @@ import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 /** By change: one that is refused posts nothing. */
 export type RefundExtra = { facts: GiveUpFacts; given_up: Map<ChangedOfframp, GivenUp> };
 
-/** Gives up a waiting or bounced payout: its money is owed to the user again. */
+/**
+ * Gives up a waiting or bounced payout: its money is owed to the user again. Of a quote that is not
+ * paid in full only until it expires: later it would choose what is paid at the old rate.
+ */
 export function refundOfframps(
   prices: CurrentPrices,
   clock: Clock,
@@ -40,6 +43,13 @@ export function refundOfframps(
         const message =
           "Only an offramp with the status bounced or ongoing_checks can be refunded.";
         return { problems: [{ field: "offramp_id", code: "invalid_transition", message }] };
+      }
+      const quote_of = facts.quotes.get(account_id, offramp.quote_id)!;
+      if (quote_of.funded_at === null && now >= quote_of.expires_at) {
+        const message =
+          "The quote has expired, and its deposit pays all of its offramps or none: wait for the " +
+          "rest of the deposit. An hour after the expiry they fail, and what came is owed.";
+        return { problems: [{ field: "offramp_id", code: "quote_expired", message }] };
       }
       const message = "The payout was refunded. Its money was credited to the user's balance.";
       const decided = giveUp(facts, entry, message, now);

@@ -164,10 +164,10 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     summary: "Refund an offramp",
     description:
       "Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the " +
-      "user's balance.",
+      "user's balance. While its quote is not paid in full, only until the quote expires.",
     tag: TAG,
     answer: orProposal(OfframpAnswer),
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "quote_expired"],
     handle: ({ params, problems, command }) =>
       submitRefund(command({ ...params, quote_id: null, requested: null, problems })),
   });

@@ -83,6 +83,21 @@ describe("a deposit that is short", () => {
     expect(await story.owed()).toBe(0);
   });
 
+  it("by half: after the expiry no offramp is given up to have the other at the old rate", async () => {
+    // 2 × 251 = 502 are needed, 251 came in time: enough for one of them, if the other goes.
+    const early = await openPaid(TOTAL, 2);
+    good(await early.giveUp(early.offramp_ids[1]));
+    await settle(server);
+    expect((await early.show()).status_message).toContain("supporting document");
+    const late = await openPaid(TOTAL, 2);
+    await advance(server, EXPIRY_MS + MINUTE_MS);
+    for (const id of late.offramp_ids) expectRefusal(await late.giveUp(id), "quote_expired");
+    await advance(server, GRACE_MS);
+    for (const id of late.offramp_ids) expect((await late.show(id)).status).toBe("failed");
+    expect(await late.owed()).toBe(TOTAL);
+    await late.takeOut(TOTAL);
+  });
+
   it("coins that had left before the execution do not count as if they had come in time", async () => {
     const story = await openStory(server, [{ amount: 200 }]);
     await deposit(server, { quote_id: story.quote_id, amount: TOTAL });
