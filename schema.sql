@@ -40,6 +40,14 @@ create table api_key_hashes (
   constraint api_key_hashes_account_id_api_key_id_fkey FOREIGN KEY (account_id, api_key_id) REFERENCES api_keys(account_id, id)
 );
 
+create table api_key_uses (
+  account_id uuid not null,
+  api_key_id uuid not null,
+  used_at timestamp with time zone not null,
+  constraint api_key_uses_pkey PRIMARY KEY (account_id, api_key_id),
+  constraint api_key_uses_account_id_api_key_id_fkey FOREIGN KEY (account_id, api_key_id) REFERENCES api_keys(account_id, id)
+);
+
 create table api_keys (
   account_id uuid not null,
   id uuid not null,
@@ -49,6 +57,9 @@ create table api_keys (
   created_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
   created_by_person uuid,
+  scopes text[],
+  networks text[],
+  expires_at timestamp with time zone,
   constraint api_keys_pkey PRIMARY KEY (account_id, id),
   constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint api_keys_created_by_person_fkey FOREIGN KEY (created_by_person) REFERENCES people(id)

@@ -1,46 +1,66 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRow, insertRows, updateRow } from "../platform/db/rows.ts";
+import { insertRow, updateRow } from "../platform/db/rows.ts";
 import type { ApiKey } from "./model.ts";
 
 export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
-  const columns = `account_id uuid, id uuid, name text, prefix text, last_four text,
-    created_by_person uuid, created_at timestamptz`;
-  insertRows(tx, "api_keys", columns, [key]);
+  insertRow(tx, "api_keys", key);
   insertRow(tx, "api_key_hashes", { key_hash, account_id: key.account_id, api_key_id: key.id });
 }
 
-export function listApiKeys(session: Session): Promise<(ApiKey & { account_name: string })[]> {
+/** With its last use, to about ten minutes. */
+export type UsedKey = ApiKey & { used_at: Date | null };
+
+export function listApiKeys(session: Session): Promise<(UsedKey & { account_name: string })[]> {
   return session.query(
-    `select api_keys.*, accounts.name as account_name
+    `select api_keys.*, used_at, accounts.name as account_name
      from api_keys join accounts on accounts.id = api_keys.account_id
+     left join api_key_uses on api_key_uses.account_id = api_keys.account_id
+       and api_key_id = api_keys.id
      order by api_keys.account_id, api_keys.id`,
   );
 }
 
+const isActive = (now: string) =>
+  `revoked_at is null and (expires_at is null or expires_at > ${now})`;
+
 export async function findApiKeyByHash(
   session: Session,
   key_hash: Buffer,
-): Promise<ApiKey | undefined> {
-  const [key] = await session.query<ApiKey>(
-    `select api_keys.* from api_key_hashes
+  now: Date,
+): Promise<UsedKey | undefined> {
+  const [key] = await session.query<UsedKey>(
+    `select api_keys.*, used_at from api_key_hashes
      join api_keys on api_keys.account_id = api_key_hashes.account_id
        and api_keys.id = api_key_hashes.api_key_id
-     where key_hash = $1 and revoked_at is null`,
-    [key_hash],
+     left join api_key_uses on api_key_uses.account_id = api_keys.account_id
+       and api_key_uses.api_key_id = api_keys.id
+     where key_hash = $1 and ${isActive("$2")}`,
+    [key_hash, now],
   );
   return key;
 }
 
-/** Filters keys to those not revoked; runs in the transaction of every write. */
+/** The later time counts: several processes write it. */
+export async function upsertKeyUse(session: Session, key: ApiKey, used_at: Date): Promise<void> {
+  await session.query(
+    `insert into api_key_uses (account_id, api_key_id, used_at) values ($1, $2, $3)
+     on conflict (account_id, api_key_id) do update
+       set used_at = greatest(api_key_uses.used_at, excluded.used_at)`,
+    [key.account_id, key.id, used_at],
+  );
+}
+
+/** Filters keys to those neither revoked nor expired; runs in the transaction of every write. */
 export async function findActiveKeys(
   session: Session,
   api_key_ids: string[],
   account_ids: string[],
+  now: Date,
 ): Promise<Set<string>> {
   const rows = await session.query<{ id: string }>(
     `select id from api_keys
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and revoked_at is null`,
-    [account_ids, api_key_ids],
+     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ${isActive("$3")}`,
+    [account_ids, api_key_ids, now],
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -75,13 +95,21 @@ export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, revoked_at: Da
   updateRow(tx, "api_keys", { account_id, id }, { revoked_at });
 }
 
+export function updateApiKeyExpiry(tx: Transaction, key: ApiKey, expires_at: Date): void {
+  const { account_id, id } = key;
+  updateRow(tx, "api_keys", { account_id, id }, { expires_at });
+}
+
 export function listApiKeysOfAccount(
   session: Session,
   account_id: string,
   limit: number,
-): Promise<ApiKey[]> {
-  return session.query<ApiKey>(
-    "select * from api_keys where account_id = $1 order by id desc limit $2",
+): Promise<UsedKey[]> {
+  return session.query<UsedKey>(
+    `select api_keys.*, used_at from api_keys
+     left join api_key_uses on api_key_uses.account_id = api_keys.account_id
+       and api_key_id = id
+     where api_keys.account_id = $1 order by id desc limit $2`,
     [account_id, limit],
   );
 }

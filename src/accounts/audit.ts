@@ -18,7 +18,7 @@ type AuditEntry = {
   /** The record acted on, as `kind:id`. */
   record: string;
   reason: string;
-  detail?: Record<string, string | number | boolean | null>;
+  detail?: Record<string, string | number | boolean | null | readonly string[]>;
 };
 
 /** Writes the entry in the transaction of the action itself, and queues it for sealing. */

@@ -1,14 +1,20 @@
+import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Caller } from "../platform/http/route.ts";
 import { LruMap } from "../platform/lru-map.ts";
-import { findActiveKeys, findApiKeyByHash } from "./api-key-store.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
+import { findActiveKeys, findApiKeyByHash, upsertKeyUse } from "./api-key-store.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
+import { compileKeyCheck } from "./restrict-key.ts";
 
 /** A revoked key or token may still read for this long; writes query the database every time. */
 const CACHED_MS = 1_000;
 const CALLERS_CACHED_MAX = 10_000;
+/** The last use is written no more often than this, so that it costs a busy key nothing. */
+const USE_EVERY_MS = 10 * MINUTE_MS;
 
 /** Credentials other than API keys: the access tokens of applications, resolved by `apps`. */
 export type TokenPort = {
@@ -17,24 +23,25 @@ export type TokenPort = {
   listActive(session: Session, credential_ids: readonly string[]): Promise<string[]>;
 };
 
+type KeyDeps = { database: Session; index_key: Buffer; clock: Clock };
+
 /** Resolves a presented key or token to its caller. */
 export function createAuthenticate(
-  deps: { database: Session; index_key: Buffer },
+  deps: KeyDeps,
   mode: Mode,
   tokens: TokenPort,
 ): (text: string) => Promise<Caller | null> {
-  const { database, index_key } = deps;
   const cache = new LruMap<string, { caller: Caller; until_ms: number }>(CALLERS_CACHED_MAX);
   return async (text) => {
     if (!isKeyOfMode(text, mode)) return null;
-    const key_hash = hashApiKey(index_key, text);
+    const key_hash = hashApiKey(deps.index_key, text);
     const name = key_hash.toString("base64");
     const asked_ms = performance.now();
     const cached = cache.get(name);
     if (cached && cached.until_ms > asked_ms) return cached.caller;
     // Keys created here have a known prefix; other text may be a token or the operator's own key.
     const by_token = isOwnKey(text) ? null : await tokens.findCaller(text);
-    const caller = by_token ?? (await findKeyCaller(database, key_hash));
+    const caller = by_token ?? (await findKeyCaller(deps, key_hash));
     if (!caller) return null;
     // Counted from before the query: a slow answer is not trusted for longer.
     cache.set(name, { caller, until_ms: asked_ms + CACHED_MS });
@@ -48,12 +55,13 @@ export async function findActiveCredentials(
   tokens: TokenPort,
   credential_ids: string[],
   account_ids: string[],
+  now: Date,
 ): Promise<Set<string>> {
   const token_ids = credential_ids.filter(tokens.isCredential);
-  if (token_ids.length === 0) return findActiveKeys(tx, credential_ids, account_ids);
+  if (token_ids.length === 0) return findActiveKeys(tx, credential_ids, account_ids, now);
   const key_ids = credential_ids.filter((id) => !tokens.isCredential(id));
   const [active_keys, active_tokens] = await Promise.all([
-    findActiveKeys(tx, key_ids, account_ids),
+    findActiveKeys(tx, key_ids, account_ids, now),
     tokens.listActive(tx, token_ids),
   ]);
   return new Set([...active_keys, ...active_tokens]);
@@ -63,9 +71,18 @@ export function hashApiKey(index_key: Buffer, key: string): Buffer {
   return keyedHash(index_key, "api key", key);
 }
 
-async function findKeyCaller(session: Session, key_hash: Buffer): Promise<Caller | null> {
-  const found = await findApiKeyByHash(session, key_hash);
+async function findKeyCaller(
+  { database, clock }: KeyDeps,
+  key_hash: Buffer,
+): Promise<Caller | null> {
+  const now = realTime(clock);
+  const found = await findApiKeyByHash(database, key_hash, now);
   if (!found) return null;
-  const { account_id, id, prefix, last_four } = found;
-  return { account_id, credential_id: id, key_label: `${prefix}…${last_four}` };
+  const { account_id, id, prefix, last_four, used_at } = found;
+  if (!used_at || now.getTime() - used_at.getTime() > USE_EVERY_MS) {
+    // Not awaited, and not important enough to refuse a request if it fails.
+    upsertKeyUse(database, found, now).catch(() => {});
+  }
+  const refuse = compileKeyCheck(found);
+  return { account_id, credential_id: id, key_label: `${prefix}…${last_four}`, refuse };
 }

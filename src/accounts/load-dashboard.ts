@@ -1,7 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
-import { listApiKeysOfAccount } from "./api-key-store.ts";
-import type { ApiKey } from "./model.ts";
+import { listApiKeysOfAccount, type UsedKey } from "./api-key-store.ts";
 import { openEmail } from "./person-email.ts";
 import { may } from "./roles.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
@@ -17,7 +16,7 @@ export type Dashboard = {
   memberships: Membership[];
   has_pending_proposals: boolean;
   /** Null for roles that may not see them. */
-  api_keys: ApiKey[] | null;
+  api_keys: UsedKey[] | null;
   audit_entries: AuditEntryRow[] | null;
   /** Display names for the ids in the audit entries, as far as this account may see them. */
   names: ReadonlyMap<string, string>;

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
 import type { Mode } from "../platform/config/config.ts";
+import type { KeyRestrictions } from "./restrict-key.ts";
 
 export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
 export type Role = (typeof ROLES)[number];
 
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;
+const CHECKSUM_LENGTH = 6;
 
 /**
  * Who acted: a person, a program with a key or token, the members who confirmed a proposal, the
@@ -28,7 +31,7 @@ export function actorOf(command: { credential_id: string; actor?: Actor }): Acto
   return command.actor ?? `api_key:${command.credential_id}`;
 }
 
-export type ApiKey = {
+export type ApiKey = KeyRestrictions & {
   account_id: string;
   id: string;
   name: string;
@@ -53,8 +56,20 @@ export type Account = {
   created_at: Date;
 };
 
+/**
+ * The last six characters are a checksum of those before, so that a scanner of source code can tell
+ * a key from a text that looks like one (docs/reference/roles.md).
+ */
 export function makeApiKey(mode: Mode): string {
-  return `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
+  const start = `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
+  return `${start}${checksumOf(start)}`;
+}
+
+function checksumOf(text: string): string {
+  return crc32(text)
+    .toString(36)
+    .padStart(CHECKSUM_LENGTH + 1, "0")
+    .slice(-CHECKSUM_LENGTH);
 }
 
 /** The part of a key that may be shown: its kind and its last four characters. */

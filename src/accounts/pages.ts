@@ -1,8 +1,8 @@
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
+import type { UsedKey } from "./api-key-store.ts";
 import type { Dashboard } from "./load-dashboard.ts";
-import type { ApiKey } from "./model.ts";
 import { may, ROLE_NAMES } from "./roles.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
@@ -118,22 +118,34 @@ ${csrfField(session.csrf)}
 </form>`;
 }
 
-function apiKeysSection(api_keys: readonly ApiKey[]): Html {
+function apiKeysSection(api_keys: readonly UsedKey[]): Html {
   return html`<section class="card" aria-labelledby="keys-title">
 <h2 id="keys-title">API keys</h2>
 ${table({
   label: "API keys",
-  columns: ["Key", "Name", "Created", "Status"],
+  columns: ["Key", "Name", "May do", "Created", "Last used", "Status"],
   rows: api_keys.map((key) => [
     html`<code>${key.prefix}…${key.last_four}</code>`,
     key.name,
+    mayDo(key),
     moment(key.created_at),
-    key.revoked_at ? html`Revoked ${moment(key.revoked_at)}` : "Active",
+    key.used_at ? moment(key.used_at) : "Never",
+    statusOf(key),
   ]),
   empty: "This account has no API keys.",
 })}
 </section>
 `;
+}
+
+function mayDo({ scopes, networks }: UsedKey): Html {
+  const what = scopes ? scopes.join(", ") : "Everything";
+  return html`${what}${networks && html`, from ${networks.join(", ")}`}`;
+}
+
+function statusOf({ revoked_at, expires_at }: UsedKey): Html | string {
+  if (revoked_at) return html`Revoked ${moment(revoked_at)}`;
+  return expires_at ? html`Valid until ${moment(expires_at)}` : "Active";
 }
 
 function auditSection(entries: readonly AuditEntryRow[], names: ReadonlyMap<string, string>): Html {

@@ -121,7 +121,7 @@ function openExecutor(
     clock,
     keyring,
     across_accounts: config.batch_by === "installation",
-    findActiveCredentials: (tx, ...ids) => findActiveCredentials(tx, tokens, ...ids),
+    findActiveCredentials: (tx, ...asked) => findActiveCredentials(tx, tokens, ...asked),
     afterCommit,
   });
 }

@@ -43,7 +43,11 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: [
       "sliproad keys create",
       "sliproad keys create --account Acme --name 'payroll server' --json",
+      "sliproad keys create --name reports --scope read --network 203.0.113.0/24 --expires 90d",
     ],
+  },
+  "keys rotate": {
+    examples: ["sliproad keys rotate 01900000-0000-7000-8000-000000000000 --overlap 48"],
   },
   "keys list": { examples: ["sliproad keys list"] },
   "keys revoke": {

@@ -1,6 +1,8 @@
 import { findActiveCredentials, type TokenPort } from "../../accounts/authenticate.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
 import { findPaying, inputProblems } from "../change-invoices.ts";
 import { findChangeByKey } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
@@ -13,6 +15,8 @@ import {
 } from "../model.ts";
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
+
+type PartyDeps = InvoiceUseCaseDeps & { database: Database; tokens: TokenPort; clock: Clock };
 
 type PartyAct = {
   name: ChangeType;
@@ -31,13 +35,13 @@ type PartyAct = {
  * stores the request's key, so that a repetition in between finds it applied.
  */
 export async function changeAsParty(
-  deps: InvoiceUseCaseDeps & { database: Database; tokens: TokenPort },
+  deps: PartyDeps,
   key: InvoiceKey,
   act: PartyAct,
   now: Date,
 ): Promise<KeyedInvoice> {
   return deps.database.transaction(async (tx) => {
-    if (act.caller) await checkCredential(tx, deps.tokens, act.caller);
+    if (act.caller) await checkCredential(deps, tx, act.caller);
     const [row] = await lockInvoices(tx, [key]);
     const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
     if (!entry) throw Refusal.of([notFound("invoice_id")]);
@@ -56,10 +60,16 @@ export async function changeAsParty(
 
 /** A key or token that was just revoked must not act any more. */
 async function checkCredential(
+  { tokens, clock }: PartyDeps,
   tx: Transaction,
-  tokens: TokenPort,
   { account_id, credential_id }: NonNullable<PartyAct["caller"]>,
 ): Promise<void> {
-  const active = await findActiveCredentials(tx, tokens, [credential_id], [account_id]);
+  const active = await findActiveCredentials(
+    tx,
+    tokens,
+    [credential_id],
+    [account_id],
+    realTime(clock),
+  );
   if (!active.has(credential_id)) throw new Refusal("unauthorized");
 }

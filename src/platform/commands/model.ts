@@ -42,6 +42,7 @@ export type ExecutorDeps = {
     tx: Transaction,
     credential_ids: string[],
     account_ids: string[],
+    real_time: Date,
   ) => Promise<Set<string>>;
   /** Called after a commit, so that a worker of this process looks for tasks at once. */
   afterCommit: () => void;

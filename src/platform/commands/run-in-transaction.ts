@@ -20,7 +20,7 @@ export async function runInTransaction(
   const account_ids = [...new Set(commands.map((command) => command.account_id))];
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
   const [active, stored, account_keys, loaded] = await Promise.all([
-    deps.findActiveCredentials(tx, credential_ids, account_ids),
+    deps.findActiveCredentials(tx, credential_ids, account_ids, realTime(deps.clock)),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, account_ids),
     use_case.load(tx, commands),

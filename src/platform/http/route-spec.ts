@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Answer, CommandRequest } from "../commands/executor.ts";
-import type { ErrorCode, Problem } from "../errors.ts";
+import type { ErrorCode, Problem, Refusal } from "../errors.ts";
 import type { Sound } from "./sound.ts";
 
 /** The caller: a program with an API key of an account, or with a token of an application. */
@@ -14,8 +14,10 @@ export type Caller = {
   app_id?: string;
   /** The person who authorized the application, if one did. */
   person_id?: string;
-  /** The scopes of the token; absent for an API key, which may do everything. */
+  /** The scopes of the token; absent for an API key. */
   scopes?: readonly string[];
+  /** Why this API key may not send such a request; absent for a token. */
+  refuse?: (request: { operation: string; ip: string }) => Refusal | null;
 };
 
 export type RouteSpec<Path extends string, Query extends TObject, Body extends TObject> = {

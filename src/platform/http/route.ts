@@ -55,6 +55,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
     schema: describeRoute(app, spec),
     config: {
       is_api: true,
+      operation: spec.operation,
       is_file: spec.is_file ?? false,
       ...(spec.scope ? { scope: spec.scope } : {}),
     },

@@ -35,6 +35,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** API routes: they need a key and JSON, and are rate-limited. */
     is_api?: boolean;
+    operation?: string;
     /** The scope a token needs; without it no token is accepted. */
     scope?: string;
     /** The answer is a file. */
@@ -136,7 +137,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     reply.headers(headersOf(options, request.id));
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
-    const { is_api, scope } = request.routeOptions.config;
+    const { is_api, scope, operation = "" } = request.routeOptions.config;
     if (!is_api) return checkEncoding(request, reply);
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
@@ -148,6 +149,8 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     checkScope(request.caller, scope, reply);
+    const refusal = request.caller.refuse?.({ operation, ip: request.ip });
+    if (refusal) throw refusal;
     checkHeaders(request, reply);
   });
 
@@ -224,7 +227,7 @@ function announce(reply: FastifyReply, limit: RateLimit): void {
   if (!limit.allowed) throw new Refusal("too_many_requests", undefined, limit.reset_seconds);
 }
 
-/** An API key may do everything; a token only what its scopes permit, on routes that name one. */
+/** A token may do only what its scopes permit, on routes that name one. */
 function checkScope(caller: Caller, scope: string | undefined, reply: FastifyReply): void {
   if (!caller.scopes || (scope !== undefined && caller.scopes.includes(scope))) return;
   const wanted = scope === undefined ? "" : `, scope="${scope}"`;

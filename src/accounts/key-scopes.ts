@@ -1,0 +1,154 @@
+type ScopeSpec = { readonly meaning: string; readonly operations: readonly string[] };
+
+/**
+ * What a key with a scope may do: every operation of the API stands under exactly one scope. A key
+ * without scopes may do everything. The reference page (docs/reference/roles.md) is generated
+ * from it.
+ */
+export const KEY_SCOPES = {
+  read: {
+    meaning: "Read everything of the account, and calculate prices.",
+    operations: [
+      "listUsers",
+      "showUser",
+      "listPaymentDetails",
+      "showPaymentDetail",
+      "validatePaymentDetail",
+      "listPaymentDetailRequirements",
+      "calculateQuoteRate",
+      "calculateConversion",
+      "listFees",
+      "listExposures",
+      "listQuotes",
+      "showQuote",
+      "listOfframps",
+      "showOfframp",
+      "listAccountOfframps",
+      "showHistory",
+      "downloadSupportingDocument",
+      "downloadDocument",
+      "listLimits",
+      "listBalances",
+      "listAccountBalances",
+      "listCryptoDeposits",
+      "listRefundAddresses",
+      "listRefunds",
+      "listOnramps",
+      "showOnramp",
+      "listBankExceptions",
+      "listDeposits",
+      "showDeposit",
+      "listInvoices",
+      "showInvoice",
+      "downloadInvoice",
+      "showMe",
+      "listApps",
+      "showApp",
+      "listWebhookEvents",
+      "showWebhookEvent",
+      "listWebhookDeliveries",
+      "listProposals",
+      "showProposal",
+      "showSandboxClock",
+    ],
+  },
+  "payouts:create": {
+    meaning:
+      "Create and change users, KYC sessions, payment details, quotes, offramps and documents. " +
+      "Nothing is paid by it.",
+    operations: [
+      "createUser",
+      "updateUser",
+      "createKycSession",
+      "createPaymentDetail",
+      "deactivatePaymentDetail",
+      "createQuote",
+      "createOfframps",
+      "updateOfframp",
+      "deleteOfframp",
+      "uploadSupportingDocument",
+      "uploadDocument",
+    ],
+  },
+  "payouts:execute": {
+    meaning: "Execute quotes, fund them from a balance, and re-route payouts.",
+    operations: ["executeQuote", "fundQuote", "rerouteOfframp"],
+  },
+  refunds: {
+    meaning: "Register refund addresses, and give balances and payouts back.",
+    operations: ["createRefundAddress", "createRefund", "refundOfframp"],
+  },
+  onramps: {
+    meaning: "Create onramps: a bank deposit is delivered as coins to the address that they name.",
+    operations: ["createOnramp"],
+  },
+  invoices: {
+    meaning: "Create and change invoices.",
+    operations: ["createInvoice", "convertInvoice", "changeInvoice"],
+  },
+  webhooks: {
+    meaning: "Change where webhooks go, their secrets, and send events again.",
+    operations: [
+      "updateApp",
+      "rotateWebhookSecret",
+      "switchWebhookSecret",
+      "pauseApp",
+      "resumeApp",
+      "replayApp",
+      "redeliverWebhookEvent",
+    ],
+  },
+  admin: {
+    meaning:
+      "Manage applications and their client secrets, which permit invoices; and what only the " +
+      "operator may do: freezes, deposits, bank exceptions and document reviews.",
+    operations: [
+      "createApp",
+      "rotateClientSecret",
+      "resetAppUsed",
+      "deleteApp",
+      "freezeUser",
+      "unfreezeUser",
+      "matchDeposit",
+      "acceptDepositDifference",
+      "returnDeposit",
+      "dismissDeposit",
+      "resolveBankException",
+      "reviewSupportingDocument",
+    ],
+  },
+  sandbox: {
+    meaning: "Play the bank, the chain, the reviewers and the clock in sandbox mode.",
+    operations: [
+      "advanceSandboxClock",
+      "setSandboxKyc",
+      "setSandboxPaymentDetail",
+      "setSandboxOfframp",
+      "createSandboxCryptoDeposit",
+      "setSandboxOnramp",
+      "createSandboxDeposit",
+      "sendSandboxWebhook",
+      "setSandboxInvoice",
+      "createSandboxCryptoTransfer",
+    ],
+  },
+} as const satisfies Record<string, ScopeSpec>;
+
+export type KeyScope = keyof typeof KEY_SCOPES;
+
+export const KEY_SCOPE_NAMES = Object.keys(KEY_SCOPES) as KeyScope[];
+
+const scope_of = new Map(
+  KEY_SCOPE_NAMES.flatMap((scope) =>
+    KEY_SCOPES[scope].operations.map((operation) => [operation as string, scope]),
+  ),
+);
+
+/** The scope that an operation needs; undefined under none, so that no scope permits it. */
+export function scopeOf(operation: string): KeyScope | undefined {
+  return scope_of.get(operation);
+}
+
+export function isKeyScope(text: string): text is KeyScope {
+  return Object.hasOwn(KEY_SCOPES, text);
+}
