@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { openPartners } from "../../src/app/open-partners.ts";
 import { loadMarketRisk } from "../../src/catalogue/market-risk.ts";
 import { postEntries } from "../../src/ledger/post.ts";
@@ -27,7 +27,10 @@ let directory: string;
 let server: TestServer;
 let user_id: string;
 let details: Record<"eur" | "usd", string>;
+let skipped_ms = 0;
 beforeAll(async () => {
+  const readTime = performance.now.bind(performance);
+  vi.spyOn(performance, "now").mockImplementation(() => readTime() + skipped_ms);
   directory = await mkdtemp(join(tmpdir(), "sliproad-risk-"));
   const path = join(directory, "risk.json");
   await writeFile(path, JSON.stringify(RISK));
@@ -40,6 +43,7 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
+  vi.restoreAllMocks();
   await server.close();
   await rm(directory, { recursive: true });
 });
@@ -68,13 +72,16 @@ async function pay(currency: "eur" | "usd", amount: number): Promise<void> {
 
 const advance = (advance_ms: number) => server.call("POST", "/sandbox/clock", { advance_ms });
 
-/** The status of a new quote's offramp, once the process has seen the last prices. */
-async function statusOfNew(currency: "eur" | "usd", wanted: number) {
+/** How long a process keeps the prices, by its own time and not the sandbox's. */
+const KEPT_MS = 5_000;
+
+/** A new quote's offramp, once the process has seen the last prices. */
+async function addToNew(currency: "eur" | "usd", status: number) {
   await advance(61_000);
-  return waitFor(async () => {
-    const added = await addOfframp(await addQuote(server, user_id), currency, 100);
-    return added.status === wanted ? added : undefined;
-  });
+  skipped_ms += KEPT_MS;
+  const added = await addOfframp(await addQuote(server, user_id), currency, 100);
+  expect(added.status, added.text).toBe(status);
+  return added;
 }
 
 it("payouts of one currency beyond its maximum stop new quotes in it, until it is bought", async () => {
@@ -92,7 +99,7 @@ it("payouts of one currency beyond its maximum stop new quotes in it, until it i
   });
   expect(await exposureOf("usd")).toMatchObject({ amount: 2008, maximum_usd: null });
 
-  const refused = await statusOfNew("eur", 422);
+  const refused = await addToNew("eur", 422);
   expect(refused.body.errors).toEqual([
     {
       code: "currency_not_supported",
@@ -108,7 +115,7 @@ it("payouts of one currency beyond its maximum stop new quotes in it, until it i
   });
   expect(rate.status).toBe(422);
   // Other currencies, quotes from before, and money that comes in are not affected.
-  await statusOfNew("usd", 200);
+  await addToNew("usd", 200);
   expect((await addOfframp(before, "eur", 100)).status).toBe(200);
   const onramp = await server.call("POST", `/users/${user_id}/onramps`, {
     onramp: {
@@ -134,7 +141,7 @@ it("payouts of one currency beyond its maximum stop new quotes in it, until it i
     expect.stringContaining("The conversion trade-1 is already recorded."),
   ]);
   expect(await exposureOf("eur")).toMatchObject({ amount: 363.44, stopped: false });
-  await statusOfNew("eur", 200);
+  await addToNew("eur", 200);
 }, 120_000);
 
 const stored = async (currency: string) => {
