@@ -11,7 +11,10 @@ export function recurringTask(
 ): TaskHandler {
   return {
     kind,
-    set_max: 1,
+    // There is one such task. A set that is not full tells the worker so, which would otherwise
+    // claim again after each run, and from every look while it runs.
+    set_max: 2,
+    sets_at_once: 1,
     handle: async (set) => {
       await work(set);
       await database.transaction(async (tx) => {
