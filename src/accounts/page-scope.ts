@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
-import { logFailure } from "../platform/http/log-failure.ts";
+import { isSenderGone, logFailure } from "../platform/http/log-failure.ts";
 import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { readCookie } from "../platform/pages/cookies.ts";
@@ -163,6 +163,7 @@ function sendErrorPage(
 function statusOf(error: unknown): number {
   if (error instanceof Refusal) return error.status;
   if (error instanceof DatabaseUnavailableError) return 503;
+  if (isSenderGone(error)) return 400;
   // Fastify's own errors (body too large, wrong content type) have their own status.
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   return code?.startsWith("FST_ERR_") && statusCode ? statusCode : 500;

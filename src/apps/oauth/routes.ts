@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
-import { logFailure } from "../../platform/http/log-failure.ts";
+import { isSenderGone, logFailure } from "../../platform/http/log-failure.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
@@ -184,6 +184,7 @@ function describe(error: unknown): {
   if (error instanceof DatabaseUnavailableError) {
     return { status: 503, description: "try again", retry_after_seconds: RETRY_AFTER_SECONDS };
   }
+  if (isSenderGone(error)) return { status: 400, description: "the body ended too early" };
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return { status: 415, description: "send a form or a JSON object" };

@@ -15,3 +15,9 @@ export function logFailure(request: FastifyRequest, error: unknown, message: str
 function isBackPressure(error: unknown): error is Refusal {
   return error instanceof Refusal && error.status === 503 && error.cause === undefined;
 }
+
+/** Fastify's error for a body whose sender disconnected: nothing failed here. */
+export function isSenderGone(error: unknown): boolean {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  return code === "ECONNRESET" && statusCode === 400;
+}

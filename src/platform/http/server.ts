@@ -14,7 +14,7 @@ import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
-import { logFailure } from "./log-failure.ts";
+import { isSenderGone, logFailure } from "./log-failure.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
@@ -324,8 +324,7 @@ function toRefusal(error: unknown): Refusal {
   if (error instanceof DatabaseUnavailableError) {
     return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
   }
-  const { code = "", statusCode } = error as { code?: string; statusCode?: number };
-  // Fastify's error for a body whose sender disconnected: nothing failed here.
-  if (code === "ECONNRESET" && statusCode === 400) return new Refusal("bad_request");
+  if (isSenderGone(error)) return new Refusal("bad_request");
+  const { code = "" } = error as { code?: string };
   return new Refusal(FRAMEWORK_ERRORS[code] ?? "internal_error");
 }

@@ -568,10 +568,18 @@ describe("a body that is interrupted", () => {
       log_destination: { write: (line) => void lines.push(line) },
     });
     try {
-      const head = `Authorization: Bearer ${watched.key}\r\nContent-Type: application/json\r\n`;
-      const sent = `POST /users HTTP/1.1\r\nHost: x\r\n${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
-      const text = await exchange(sent, new URL(watched.url));
-      expect(text.split("\r\n")[0]).toBe("HTTP/1.1 400 Bad Request");
+      const form = "application/x-www-form-urlencoded";
+      const page = `Accept: text/html\r\nCookie: sliproad_form=${"a".repeat(43)}`;
+      for (const [path, type, more] of [
+        ["/users", "application/json", `Authorization: Bearer ${watched.key}`],
+        ["/oauth/token", form, "Accept: application/json"],
+        ["/sign-in", form, page],
+      ]) {
+        const head = `Host: x\r\nContent-Type: ${type}\r\n${more}\r\nTransfer-Encoding: chunked`;
+        const sent = `POST ${path} HTTP/1.1\r\n${head}\r\n\r\nZZ\r\n`;
+        const text = await exchange(sent, new URL(watched.url));
+        expect(text.split("\r\n")[0]).toBe("HTTP/1.1 400 Bad Request");
+      }
       await waitFor(async () => (await countConnections(watched)) === 0);
       await watched.call("GET", "/healthz");
       expect(lines.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
