@@ -3,24 +3,21 @@ import { type FirstStart, firstStart } from "../accounts/first-start.ts";
 import { type Catalogue, loadCatalogue } from "../catalogue/catalogue.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
-import { type Database, openDatabase } from "../platform/db/database.ts";
+import { openDatabase } from "../platform/db/database.ts";
 import { migrate, type OnMigration } from "../platform/db/migrate.ts";
 import { refusePooler } from "../platform/db/refuse-pooler.ts";
 import { openInstallation } from "../platform/encryption/installation.ts";
 import type { MasterKeys } from "../platform/encryption/key-port.ts";
-import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
+import { createKeyring } from "../platform/encryption/keyring.ts";
 import { masterKeys } from "../platform/encryption/master-keys.ts";
 import { ensureDataDir } from "../platform/instance.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
-export type Core = {
-  config: Config;
-  database: Database;
+export type Core = Pick<ModuleCore, "config" | "database" | "keyring" | "index_key"> & {
   clock: Clock & SandboxClock;
   masters: MasterKeys;
-  keyring: Keyring;
-  index_key: Buffer;
   catalogue: Catalogue;
   first_start: FirstStart;
 };

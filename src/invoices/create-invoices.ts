@@ -9,9 +9,10 @@ import { findPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
+import type { AccountKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { insertLinks } from "./change-store.ts";
 import type { CheckedInvoice } from "./check-invoice.ts";
@@ -31,9 +32,7 @@ type NewInvoice = {
   problems: readonly Problem[];
 };
 
-export type InvoiceUseCaseDeps = {
-  keyring: Keyring;
-  index_key: Buffer;
+export type InvoiceUseCaseDeps = Pick<ModuleCore, "keyring" | "index_key"> & {
   renderer: InvoiceRenderer;
 };
 

@@ -1,12 +1,11 @@
 import { Readable } from "node:stream";
 import type { TokenPort } from "../accounts/authenticate.ts";
 import { findPaymentDetails } from "../payment-details/store.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Executor } from "../platform/commands/executor.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { changeInvoices } from "./change-invoices.ts";
 import { checkChange } from "./check-change.ts";
 import { checkInvoice } from "./check-invoice.ts";
@@ -30,13 +29,11 @@ import {
   InvoiceRecord,
 } from "./schemas.ts";
 
-export type InvoiceDeps = SyncDeps & {
-  executor: Executor;
-  clock: Clock;
-  tokens: TokenPort;
-  wake: () => void;
-  pdf_renderer: PdfRenderer;
-};
+export type InvoiceDeps = SyncDeps &
+  Pick<ModuleCore, "clock" | "executor" | "wake"> & {
+    tokens: TokenPort;
+    pdf_renderer: PdfRenderer;
+  };
 
 const TAG = "Invoices";
 const EXAMPLE = {

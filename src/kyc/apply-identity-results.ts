@@ -2,8 +2,7 @@ import { recordAudit } from "../accounts/audit.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { TaskLog } from "../platform/tasks/task-log.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { KycStatus, User } from "../users/model.ts";
 import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
 import { findBar } from "./check-identity.ts";
@@ -11,12 +10,11 @@ import { findChangedSince, findContradictions, PERSON_FIELDS, type Submitted } f
 import { KYC_MOVES } from "./model.ts";
 import { type KycMoveDeps, lockKycUser, recordJudgement } from "./move-kyc.ts";
 
-export type ResultDeps = KycMoveDeps & {
-  database: Database;
-  catalogue: Catalogue;
-  identity: IdentityPort;
-  log: TaskLog;
-};
+export type ResultDeps = KycMoveDeps &
+  Pick<ModuleCore, "database" | "log"> & {
+    catalogue: Catalogue;
+    identity: IdentityPort;
+  };
 
 const CURSOR = "identity";
 const RESULTS_MAX = 100;

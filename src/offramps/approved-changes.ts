@@ -4,10 +4,9 @@ import { type ApprovalRules, type Describe, withApproval } from "../approvals/wi
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { CurrentPrices } from "../prices/prices.ts";
@@ -21,14 +20,12 @@ import { refundOfframps } from "./refund-offramps.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { isCostlyReroute, type RerouteLimits, rerouteOfframps } from "./reroute-offramps.ts";
 
-type ChangeDeps = {
-  keyring: Keyring;
+type ChangeDeps = Pick<ModuleCore, "clock" | "keyring"> & {
   renderer: OfframpRenderer;
   catalogue: Catalogue;
   policy: GatePolicy;
   approvals: ApprovalRules;
   prices: CurrentPrices;
-  clock: Clock;
   limits: LimitDeps;
 } & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
 export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;

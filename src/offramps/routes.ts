@@ -1,12 +1,10 @@
 import { orProposal } from "../approvals/render.ts";
 import { readMetadata } from "../catalogue/metadata.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Mode } from "../platform/config/config.ts";
-import type { Database } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
 import type { PriceBook } from "../prices/prices.ts";
 import {
@@ -29,14 +27,11 @@ import {
 } from "./schemas.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
 
-type OfframpDeps = ApprovedChangeDeps & {
-  database: Database;
-  executor: Executor;
-  prices: PriceBook;
-  public_url: () => string;
-  mode: Mode;
-  documents: Pick<DocumentSource, "refuse">;
-};
+type OfframpDeps = ApprovedChangeDeps &
+  Pick<ModuleCore, "mode" | "database" | "executor" | "public_url"> & {
+    prices: PriceBook;
+    documents: Pick<DocumentSource, "refuse">;
+  };
 
 const TAG = "Offramps";
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { postEntries } from "../ledger/post.ts";
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import type { Database, Transaction } from "../platform/db/database.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
@@ -16,12 +16,9 @@ import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
 import { MOVE_DEPOSIT_TASK } from "./task-kinds.ts";
 
-export type OnrampDeliveryDeps = {
-  database: Database;
-  keyring: Keyring;
+export type OnrampDeliveryDeps = Pick<ModuleCore, "database" | "keyring" | "operator_id"> & {
   chain: ChainPort;
   kyc_enforcement: KycEnforcement;
-  operator_id: string;
   /** How long a gate may hold a paid onramp. */
   rate_hold_ms: number;
 };

@@ -1,7 +1,7 @@
 import { postEntries } from "../ledger/post.ts";
 import { onrampFunded } from "../ledger/postings.ts";
-import type { Database, Transaction } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/prices.ts";
@@ -13,9 +13,7 @@ import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
 
 export type Funding = { taken: bigint } | { refused: DepositReason };
 
-export type FundDeps = {
-  database: Database;
-  keyring: Keyring;
+export type FundDeps = Pick<ModuleCore, "database" | "keyring"> & {
   prices: CurrentPrices;
   /** How much worse for us the rate may be when a deposit pays by its code. */
   rate_slippage_basis_points: number;

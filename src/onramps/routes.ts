@@ -1,13 +1,10 @@
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/prices.ts";
 import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser } from "../users/store.ts";
@@ -17,11 +14,7 @@ import { renderOnramp, renderOnramps } from "./render.ts";
 import { CreateOnrampBody, OnrampAnswer, OnrampListAnswer, OnrampListQuery } from "./schemas.ts";
 import { findOnramp, listOnramps, openOnramps } from "./store.ts";
 
-type OnrampDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  clock: Clock;
+type OnrampDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"> & {
   prices: PriceBook;
   bank: BankPort;
   chain: ChainPort;

@@ -1,11 +1,9 @@
 import { type Catalogue, describeRequirements } from "../catalogue/catalogue.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Executor } from "../platform/commands/executor.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { createPaymentDetails } from "./create-payment-details.ts";
@@ -29,13 +27,11 @@ import {
 } from "./schemas.ts";
 import { findPaymentDetail, listPaymentDetails, toPaymentDetails } from "./store.ts";
 
-type PaymentDetailDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  index_key: Buffer;
+type PaymentDetailDeps = Pick<
+  ModuleCore,
+  "database" | "clock" | "keyring" | "index_key" | "executor"
+> & {
   catalogue: Catalogue;
-  clock: Clock;
   kyc_enforcement: KycEnforcement;
 };
 

@@ -4,8 +4,9 @@ import { type FeeSchedule, toFeeSchedule } from "../catalogue/fees.ts";
 import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateSource } from "../partners/rates/port.ts";
 import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";
-import type { Database, Session } from "../platform/db/database.ts";
+import type { Session } from "../platform/db/database.ts";
 import { LruMap } from "../platform/lru-map.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import {
   type Decimal,
   divideDecimals,
@@ -14,7 +15,6 @@ import {
   roundDown,
   roundUp,
 } from "../platform/money.ts";
-import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { RatesUnreadableError, refreshRates, sourceName } from "./refresh-rates.ts";
 import {
   findLastPriceVersionId,
@@ -74,14 +74,12 @@ export type PriceBook = PriceVersions &
     refresh_every_ms: number;
   };
 
-type PriceDeps = {
-  database: Database;
+type PriceDeps = Pick<ModuleCore, "database" | "log"> & {
   catalogue: Catalogue;
   source: RateSource;
   token_source: RateSource | null;
   fees: FeeSchedule;
   risk: MarketRisk;
-  log: TaskLog;
 };
 
 /** How long another process's new prices may go unnoticed. */

@@ -1,8 +1,8 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { Checked } from "../platform/problems.ts";
 import { findUser } from "../users/store.ts";
 import { checkConversion } from "./calculate-conversion.ts";
@@ -10,10 +10,8 @@ import { checkQuoteRate } from "./calculate-quote-rate.ts";
 import type { PriceBook, Prices } from "./prices.ts";
 import { ConversionAnswer, ConversionBody, QuoteRateAnswer, QuoteRateBody } from "./schemas.ts";
 
-type RateDeps = {
-  database: Database;
+type RateDeps = Pick<ModuleCore, "database" | "clock"> & {
   catalogue: Catalogue;
-  clock: Clock;
   prices: PriceBook;
 };
 

@@ -8,22 +8,19 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { sandboxSender } from "../partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { notFound } from "../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId, newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
-type CryptoDepositDeps = {
-  database: Database;
+type CryptoDepositDeps = Pick<ModuleCore, "database" | "clock" | "wake"> & {
   chain: ChainPort;
-  clock: Clock;
-  wake: () => void;
 };
 
 const writeDeposit = compileRender(CryptoDepositAnswer);

@@ -1,23 +1,16 @@
 import Type from "typebox";
 import { INVOICE_EVENTS, RAMP_EVENTS } from "../events/model.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
 import { closedObject, optional } from "../platform/schema-parts.ts";
 import { sendSample } from "../webhooks/send-sample.ts";
 import { sampleEvent, sampleStatuses } from "./sample-events.ts";
 
-type SandboxWebhookDeps = {
-  database: Database;
-  keyring: Keyring;
-  clock: Clock;
-  wake: () => void;
-};
+type SandboxWebhookDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "wake">;
 
 const NAMES = [...RAMP_EVENTS, ...INVOICE_EVENTS];
 

@@ -12,18 +12,16 @@ import { EVENT_LOG } from "../events/record-events.ts";
 import type { EventRow } from "../events/store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { sealChain } from "../platform/sealing/seal.ts";
 import { logHeads } from "../platform/sealing/tasks.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { isNotified } from "./audience.ts";
 import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
 
-type FanOutDeps = {
-  database: Database;
+type FanOutDeps = Pick<ModuleCore, "database" | "log"> & {
   signing_key: KeyObject;
-  log: TaskLog;
   /** Wakes the delivery worker. */
   wakeDeliveries: () => void;
 };

@@ -1,5 +1,4 @@
-import type { Database } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { findRequest } from "../change-store.ts";
 import { REQUEST_ID } from "../links.ts";
 import type { KeyedInvoice, PartyRole } from "../model.ts";
@@ -8,7 +7,7 @@ import { findView, type InvoiceView } from "./view-store.ts";
 
 type VisibleInvoice = { entry: KeyedInvoice; role: PartyRole };
 
-type Deps = { database: Database; keyring: Keyring };
+type Deps = Pick<ModuleCore, "database" | "keyring">;
 
 /** An account's view of an invoice, by id or any requestId it ever had; absent if not visible. */
 export async function findVisibleView(

@@ -4,11 +4,11 @@ import { pipeline } from "node:stream/promises";
 import type { DocumentFailure, DocumentSource } from "../../partners/documents/port.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
@@ -25,9 +25,7 @@ import { documentChange, type NewDocument, recordDocument } from "./attach-docum
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
 
-export type FetchDeps = {
-  database: Database;
-  keyring: Keyring;
+export type FetchDeps = Pick<ModuleCore, "database" | "keyring"> & {
   renderer: OfframpRenderer;
   documents: DocumentSource;
   files: FileStore;

@@ -1,17 +1,15 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { listPendingRecords } from "../../approvals/store.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { Page } from "../../platform/http/list.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { Offramp } from "../model.ts";
 import { findOfframps, openOfframps } from "../store.ts";
 import { listRejectedOfframps } from "./rejected-document-store.ts";
 import { reviewDocuments } from "./review-documents.ts";
 
-type Deps = { database: Database; keyring: Keyring; clock: Clock };
+type Deps = Pick<ModuleCore, "database" | "clock" | "keyring">;
 
 export type RejectedDocumentView = {
   offramp: Offramp;

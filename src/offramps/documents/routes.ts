@@ -4,15 +4,13 @@ import { isLongerThan, textOf } from "../../catalogue/text.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { keepFile } from "../../partners/files/keep-file.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Executor } from "../../platform/commands/executor.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { Problems } from "../../platform/problems.ts";
 import { closedObject, optional } from "../../platform/schema-parts.ts";
 import { type ApprovedChangeDeps, reviewWithApproval } from "../approved-changes.ts";
@@ -23,12 +21,10 @@ import { attachDocuments, SWEPT_AFTER_MS, sweepLater } from "./attach-documents.
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, openDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 
-type DocumentDeps = ApprovedChangeDeps & {
-  database: Database;
-  executor: Executor;
-  clock: Clock;
-  files: FileStore;
-};
+type DocumentDeps = ApprovedChangeDeps &
+  Pick<ModuleCore, "database" | "clock" | "executor"> & {
+    files: FileStore;
+  };
 
 const TAG = "Supporting documents";
 const PATH = "/offramps/:offramp_id/supporting-documents";

@@ -3,29 +3,24 @@ import Type from "typebox";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { keepFile } from "../../partners/files/keep-file.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Executor } from "../../platform/commands/executor.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { openStream, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { FIRST_ID, isId, newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { TIME, titledObject, UUID } from "../../platform/schema-parts.ts";
 import { findUser } from "../../users/store.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.ts";
 import { dropLater, uploadDocuments } from "./upload-documents.ts";
 import { findUploadedDocument } from "./uploaded-document-store.ts";
 
-type UploadedDocumentDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  clock: Clock;
+type UploadedDocumentDeps = Pick<
+  ModuleCore,
+  "database" | "clock" | "keyring" | "executor" | "public_url"
+> & {
   files: FileStore;
-  public_url: () => string;
 };
 
 const TAG = "Supporting documents";

@@ -3,8 +3,8 @@ import { postEntries } from "../../ledger/post.ts";
 import { payoutBooked, payoutReturned, suspenseReceived } from "../../ledger/postings.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/prices.ts";
 import {
@@ -30,10 +30,8 @@ import {
   updatePayouts,
 } from "./store.ts";
 
-export type BankDeps = {
-  database: Database;
+export type BankDeps = Pick<ModuleCore, "database" | "keyring"> & {
   bank: BankPort;
-  keyring: Keyring;
   renderer: OfframpRenderer;
   prices: CurrentPrices;
   reroute_ms: number;

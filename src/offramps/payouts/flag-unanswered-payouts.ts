@@ -1,19 +1,15 @@
 import { recordAudit } from "../../accounts/audit.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
-import type { TaskLog } from "../../platform/tasks/task-log.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { lockOfframps, openOfframps } from "../store.ts";
 import { listUnanswered, updateFlagged } from "./store.ts";
 
-export type FlagDeps = {
-  database: Database;
-  keyring: Keyring;
+export type FlagDeps = Pick<ModuleCore, "database" | "keyring" | "log"> & {
   renderer: OfframpRenderer;
-  log: TaskLog;
   bank_horizon_ms: number;
 };
 

@@ -1,13 +1,10 @@
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Executor } from "../../platform/commands/executor.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { PriceBook } from "../../prices/prices.ts";
 import { findUser } from "../../users/store.ts";
 import type { GatePolicy } from "../gates.ts";
@@ -29,11 +26,7 @@ import {
 import { findQuote, listQuotes } from "./store.ts";
 import { checkTransfer } from "./transfer.ts";
 
-type QuoteDeps = {
-  database: Database;
-  executor: Executor;
-  keyring: Keyring;
-  clock: Clock;
+type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"> & {
   prices: PriceBook;
   chain: ChainPort;
   renderer: OfframpRenderer;

@@ -5,21 +5,16 @@ import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { walletOn } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { fiatDepositReceived } from "../../ledger/postings.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
-import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
+import { createSubjectKeys } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { minOf, minorToText } from "../../platform/money.ts";
-import type { TaskLog } from "../../platform/tasks/task-log.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { insertFiatDeposits, type NewDeposit } from "./store.ts";
 
-export type ListTransferDeps = {
-  database: Database;
-  keyring: Keyring;
-  operator_id: string;
-  log: TaskLog;
-};
+export type ListTransferDeps = Pick<ModuleCore, "database" | "keyring" | "operator_id" | "log">;
 
 /** The largest amount of a row; the text of a larger transfer names it. */
 const AMOUNT_MAX = 2n ** 63n - 1n;

@@ -3,20 +3,19 @@ import { postEntries } from "../../ledger/post.ts";
 import { fiatDepositReceived } from "../../ledger/postings.ts";
 import type { BankCredit, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
-import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
+import { createSubjectKeys } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { findCodes } from "../store.ts";
 import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
 import { findDepositCodes, meantCodes } from "./deposit-code.ts";
 import { findLines, insertFiatDeposits, type NewDeposit } from "./store.ts";
 
-export type CreditDeps = {
-  database: Database;
+export type CreditDeps = Pick<ModuleCore, "database" | "keyring"> & {
   bank: BankPort;
-  keyring: Keyring;
   /** The account whose ledger and list record incoming deposits. */
   operator_id: string;
 };

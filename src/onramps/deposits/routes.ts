@@ -1,10 +1,9 @@
 import { orProposal } from "../../approvals/render.ts";
-import type { Executor } from "../../platform/commands/executor.ts";
-import type { Database } from "../../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { cutPage, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import { Problems } from "../../platform/problems.ts";
 import { renderDeposit, renderDeposits } from "../render.ts";
 import {
@@ -16,11 +15,8 @@ import {
 import { type ApprovedSettlementDeps, settlementsWithApproval } from "./approved-settlements.ts";
 import { findDeposit, listDeposits, openDeposits } from "./store.ts";
 
-type DepositDeps = ApprovedSettlementDeps & {
-  database: Database;
-  executor: Executor;
-  operator_id: string;
-};
+type DepositDeps = ApprovedSettlementDeps &
+  Pick<ModuleCore, "database" | "operator_id" | "executor">;
 
 const TAG = "Deposits";
 

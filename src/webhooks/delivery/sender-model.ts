@@ -1,20 +1,13 @@
 import type { EndpointHealth } from "../../apps/store.ts";
 import type { GuardedSender } from "../../partners/outbound-http/guarded-sender.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
-import type { TaskLog } from "../../platform/tasks/task-log.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { AttemptResult } from "../attempt-counter.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
 import type { DeliveryOutcome } from "./outcome-store.ts";
 
-export type DeliverDeps = {
-  database: Database;
-  clock: Clock;
-  keyring: Keyring;
+export type DeliverDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "log"> & {
   sender: Pick<GuardedSender, "send" | "hasCapacity">;
-  log: TaskLog;
   /** Called once for each recorded attempt. */
   countAttempt?: (result: AttemptResult) => void;
   /** From 0 to 1, for the jitter of retries. */
