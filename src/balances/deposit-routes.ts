@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Database } from "../platform/db/database.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { assertFound } from "../platform/errors.ts";
 import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -44,11 +44,9 @@ export function addCryptoDepositRoute(
     answer: CryptoDepositsAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
+      const { page, problems: found } = readPage(query, problems);
       const user = { account_id: caller.account_id, user_id: params.user_id };
-      if (!(await findUser(database, user))) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
+      assertFound(await findUser(database, user), "user_id", found);
       const { rows, has_more } = cutPage(await listUserDeposits(database, user, page), page);
       return writeDeposits({ crypto_deposits: rows.map(toRecord), has_more });
     },

@@ -3,7 +3,7 @@ import type { TokenPort } from "../accounts/authenticate.ts";
 import { findPaymentDetails } from "../payment-details/store.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { assertFound, notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { changeInvoices } from "./change-invoices.ts";
@@ -139,8 +139,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     id_form: REQUEST_ID,
     handle: async ({ caller, params, problems }) => {
       const found = await findVisible(deps, caller.account_id, params.invoice_id);
-      if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(found, "invoice_id", problems);
       return deps.renderer.invoice(found.entry, found.role, mayAct(caller));
     },
   });
@@ -159,8 +158,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     id_form: REQUEST_ID,
     handle: async ({ caller, params, problems, watchCaller }) => {
       const found = await findVisible(deps, caller.account_id, params.invoice_id);
-      if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(found, "invoice_id", problems);
       const { invoice } = found.entry;
       const printed = await loadPdf(deps, invoice);
       const bytes = await deps.pdf_renderer.print(printed, caller.account_id, watchCaller());

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import type { Database } from "../platform/db/database.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { assertFound } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
@@ -58,8 +58,7 @@ export function addLimitRoutes(
       const is_known =
         user_id === undefined ||
         (isId(user_id) && (await findUser(database, { account_id, user_id })) !== undefined);
-      if (!is_known) throw Refusal.of([...problems, notFound("user_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(is_known, "user_id", problems);
       return write({ limits: await listLimits(database, limits, account_id, user_id) });
     },
   });

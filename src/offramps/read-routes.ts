@@ -1,6 +1,6 @@
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { assertFound } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
@@ -37,15 +37,13 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
     answer: OfframpListAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
+      const { page, problems: found } = readPage(query, problems);
       if (query.quote_id !== undefined && !isId(query.quote_id)) {
         const message = "Send the id of a quote.";
         found.push({ field: "quote_id", code: "record_invalid", message });
       }
       const key = { account_id: caller.account_id, user_id: params.user_id };
-      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
+      assertFound(await findUser(database, key), "user_id", found);
       const filter = { user_id: key.user_id, status: query.status, quote_id: query.quote_id };
       const rows = await listOfframps(database, key.account_id, filter, page);
       const { rows: shown, has_more } = cutPage(rows, page);
@@ -72,8 +70,7 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
       const row = await findOfframp(database, { account_id, user_id }, params.offramp_id);
       const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
       const [entry] = toOfframps(row ? [row] : [], keys);
-      if (!entry) throw Refusal.of([...problems, notFound("offramp_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(entry, "offramp_id", problems);
       return renderer.offramp(entry.offramp);
     },
   });
@@ -94,8 +91,8 @@ function addAccountListRoute(
     answer: OfframpListAnswer,
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = new Problems([...problems, ...page_problems]);
+      const { page, problems: page_problems } = readPage(query, problems);
+      const found = new Problems(page_problems);
       const { status, quote_id, user_id } = query;
       for (const [name, id] of Object.entries({ quote_id, user_id })) {
         if (id !== undefined && !isId(id)) found.invalid(name, `Send the id of a ${NAMES[name]}.`);

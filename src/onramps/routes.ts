@@ -1,7 +1,7 @@
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { assertFound } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -82,11 +82,9 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     answer: OnrampListAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
+      const { page, problems: found } = readPage(query, problems);
       const key = { account_id: caller.account_id, user_id: params.user_id };
-      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
+      assertFound(await findUser(database, key), "user_id", found);
       const rows = await listOnramps(database, key, query.status, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       const opened = await openOnramps(database, keyring, shown);
@@ -113,8 +111,7 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
         findOnramp(database, key, params.onramp_id),
       ]);
       const [entry] = await openOnramps(database, keyring, user && row ? [row] : []);
-      if (!entry) throw Refusal.of([...problems, notFound("onramp_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(entry, "onramp_id", problems);
       return renderOnramp(entry.onramp);
     },
   });

@@ -1,6 +1,6 @@
 import { type Catalogue, describeRequirements } from "../catalogue/catalogue.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { assertFound, notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -115,8 +115,7 @@ function addList(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: PaymentDetailListAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
+      const { page, problems: found } = readPage(query, problems);
       const key = { account_id: caller.account_id, user_id: params.user_id };
       const keys = await assertUser(deps, key, found);
       if (found.length > 0) throw Refusal.of(found);
@@ -143,8 +142,7 @@ function addShow(addRoute: AddRoute, deps: PaymentDetailDeps): void {
       const keys = await assertUser(deps, key, problems);
       const row = await findPaymentDetail(database, key, params.payment_detail_id);
       const [detail] = toPaymentDetails(row ? [row] : [], keys);
-      if (!detail) throw Refusal.of([...problems, notFound("payment_detail_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(detail, "payment_detail_id", problems);
       return renderPaymentDetail(detail);
     },
   });

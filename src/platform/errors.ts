@@ -168,3 +168,13 @@ export function notFound(field: string): Problem {
   const message = "This record does not exist; check the id.";
   return { field, code: "record_not_found", message };
 }
+
+/** Refuses for the problems found so far, and for this field if there is no such record. */
+export function assertFound(
+  record: unknown,
+  field: string,
+  problems: readonly Problem[],
+): asserts record {
+  const found = record ? problems : [...problems, notFound(field)];
+  if (found.length > 0) throw Refusal.of(found);
+}

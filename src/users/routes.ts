@@ -1,5 +1,5 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { assertFound } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -99,8 +99,7 @@ function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void 
       const key = { account_id: caller.account_id, user_id: params.user_id };
       const row = await findUser(database, key);
       const [user] = await openUsers(database, keyring, row ? [row] : []);
-      if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(user, "user_id", problems);
       return renderUser(user);
     },
   });

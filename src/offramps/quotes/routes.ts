@@ -1,7 +1,7 @@
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
-import { notFound, Refusal } from "../../platform/errors.ts";
+import { assertFound, notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -90,12 +90,10 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteListAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
+      const { page, problems: found } = readPage(query, problems);
       const { account_id } = caller;
       const key = { account_id, user_id: params.user_id };
-      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
+      assertFound(await findUser(database, key), "user_id", found);
       const { rows, has_more } = cutPage(
         await listQuotes(database, key, query.status, page, clock.now()),
         page,

@@ -1,5 +1,5 @@
 import { orProposal } from "../../approvals/render.ts";
-import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { assertFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { cutPage, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
@@ -61,8 +61,7 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const row = await findDeposit(database, caller.account_id, params.deposit_id);
-      if (!row) throw Refusal.of([...problems, notFound("deposit_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(row, "deposit_id", problems);
       const [deposit] = await openDeposits(database, keyring, [row]);
       return renderDeposit(deposit!);
     },

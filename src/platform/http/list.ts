@@ -49,8 +49,12 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const LIMIT_DEFAULT = 25;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-export function readPage(query: ListQuery): { page: Page; problems: Problem[] } {
-  const problems: Problem[] = [];
+/** The page, and the problems of the query after those found before. */
+export function readPage(
+  query: ListQuery,
+  already: readonly Problem[] = [],
+): { page: Page; problems: Problem[] } {
+  const problems = [...already];
   const time = (field: "created_after" | "created_before"): Date | undefined => {
     const text = query[field];
     if (text === undefined) return undefined;
@@ -78,8 +82,8 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
 
 /** The same, or a refusal: for routes that have nothing else to check. */
 export function requirePage(query: ListQuery, already: readonly Problem[]): Page {
-  const { page, problems } = readPage(query);
-  if (already.length + problems.length > 0) throw Refusal.of([...already, ...problems]);
+  const { page, problems } = readPage(query, already);
+  if (problems.length > 0) throw Refusal.of(problems);
   return page;
 }
 
