@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { deleteRow, insertRows } from "../platform/db/rows.ts";
 
 type UnapprovedAmount = {
   account_id: string;
@@ -36,23 +37,11 @@ export async function findCounted(
 }
 
 export function insertUnapproved(tx: Transaction, amounts: readonly UnapprovedAmount[]): void {
-  if (amounts.length === 0) return;
-  tx.write(
-    `insert into unapproved_amounts (account_id, record_id, amount_usd, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[])`,
-    [
-      amounts.map((amount) => amount.account_id),
-      amounts.map((amount) => amount.record_id),
-      amounts.map((amount) => amount.amount_usd),
-      amounts.map((amount) => amount.created_at),
-    ],
-  );
+  const columns = "account_id uuid, record_id uuid, amount_usd bigint, created_at timestamptz";
+  insertRows(tx, "unapproved_amounts", columns, amounts);
 }
 
 /** A record that moved nothing after all no longer counts. */
 export function deleteUnapproved(tx: Transaction, account_id: string, record_id: string): void {
-  tx.write("delete from unapproved_amounts where account_id = $1 and record_id = $2", [
-    account_id,
-    record_id,
-  ]);
+  deleteRow(tx, "unapproved_amounts", { account_id, record_id });
 }

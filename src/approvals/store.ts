@@ -1,5 +1,6 @@
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { insertRows } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -31,9 +32,6 @@ type Row = Omit<SealedProposal, "amount_usd" | "votes" | "confirmations"> & {
   amount_usd: string | null;
 };
 
-const COLUMNS = `account_id, id, kind, record_id, input, subject_id, amount_usd, summary,
-  proposed_by, proposed_by_person, voters, status, outcome, created_at, updated_at`;
-
 const SELECT = `select proposals.*, accounts.name as account_name, accounts.kyc_review_by_account
   from proposals join accounts on accounts.id = proposals.account_id`;
 
@@ -55,31 +53,19 @@ export type NewProposal = {
 };
 
 export function insertProposals(tx: Transaction, added: readonly NewProposal[]): void {
-  const proposals = added.map((entry) => entry.proposal);
-  tx.write(
-    `insert into proposals (${COLUMNS})
-     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bytea[],
-       $6::uuid[], $7::numeric[], $8::text[], $9::text[], $10::uuid[], $11::text[], $12::text[],
-       $13::text[], $14::timestamptz[]) as t (account_id, id, kind, record_id, input, subject_id,
-       amount_usd, summary, proposed_by, proposed_by_person, voters, status, outcome, created_at)`,
-    [
-      proposals.map((proposal) => proposal.account_id),
-      proposals.map((proposal) => proposal.id),
-      proposals.map((proposal) => proposal.kind),
-      proposals.map((proposal) => proposal.record_id),
-      added.map(sealContent),
-      added.map((entry) => entry.subject_id),
-      proposals.map(({ amount_usd }) =>
-        amount_usd === null ? null : minorToText(amount_usd, USD_DIGITS),
-      ),
-      proposals.map((proposal) => proposal.summary),
-      proposals.map((proposal) => proposal.proposed_by),
-      proposals.map((proposal) => proposal.proposed_by_person),
-      proposals.map((proposal) => proposal.voters),
-      proposals.map((proposal) => proposal.status),
-      proposals.map((proposal) => proposal.outcome),
-      proposals.map((proposal) => proposal.created_at),
-    ],
+  insertRows(
+    tx,
+    "proposals",
+    `account_id uuid, id uuid, kind text, record_id uuid, input bytea, subject_id uuid,
+     amount_usd numeric, summary text, proposed_by text, proposed_by_person uuid, voters text,
+     status text, outcome text, created_at timestamptz, updated_at timestamptz`,
+    added.map((entry) => {
+      const { proposal, subject_id } = entry;
+      const { amount_usd: cents, created_at } = proposal;
+      const amount_usd = cents === null ? null : minorToText(cents, USD_DIGITS);
+      const input = sealContent(entry);
+      return { ...proposal, amount_usd, input, subject_id, updated_at: created_at };
+    }),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Role } from "../accounts/model.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf, insertRows, type RecordKey } from "../platform/db/rows.ts";
 import type { Vote, VoteChoice } from "./model.ts";
 
 type NewVote = {
@@ -12,21 +13,9 @@ type NewVote = {
 };
 
 export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
-  if (votes.length === 0) return;
-  tx.write(
-    `insert into proposal_votes
-       (account_id, proposal_id, voter_account_id, person_id, verdict, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
-       $6::timestamptz[])`,
-    [
-      votes.map((vote) => vote.account_id),
-      votes.map((vote) => vote.proposal_id),
-      votes.map((vote) => vote.voter_account_id),
-      votes.map((vote) => vote.person_id),
-      votes.map((vote) => vote.verdict),
-      votes.map((vote) => vote.created_at),
-    ],
-  );
+  const columns = `account_id uuid, proposal_id uuid, voter_account_id uuid, person_id uuid,
+    verdict text, created_at timestamptz`;
+  insertRows(tx, "proposal_votes", columns, votes);
 }
 
 type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
@@ -34,7 +23,7 @@ type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
 /** By proposal, in the order given, each with the voter's current role. */
 export async function listVotes(
   session: Session,
-  proposals: readonly { account_id: string; id: string }[],
+  proposals: readonly RecordKey[],
 ): Promise<Map<string, Vote[]>> {
   if (proposals.length === 0) return new Map();
   const rows = await session.query<VoteRow>(
@@ -46,7 +35,7 @@ export async function listVotes(
      left join members on members.account_id = votes.voter_account_id
        and members.person_id = votes.person_id
      order by votes.created_at, votes.person_id`,
-    [proposals.map((row) => row.account_id), proposals.map((row) => row.id)],
+    columnsOf(proposals, "account_id", "id"),
   );
   const by_proposal = Map.groupBy(rows, (row) => row.proposal_id);
   return new Map([...by_proposal].map(([id, votes]) => [id, votes.map(toVote)]));

@@ -11,7 +11,6 @@ export async function openOwner(
 ): Promise<Buffer> {
   const user = await findUser(database, key);
   assertFound(user, "user_id", problems);
-  const subject = { account_id: key.account_id, subject_id: key.user_id };
-  const keys = await keyring.openSubjects(database, [subject]);
+  const keys = await keyring.openUserKeys(database, [key]);
   return keys.get(key.account_id, key.user_id)!;
 }

@@ -22,7 +22,7 @@ import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
-import { findKycs, lockUsers, type UserRow } from "../users/store.ts";
+import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
   type AddressMoney,
@@ -98,8 +98,7 @@ async function load(
   tx: Transaction,
   commands: readonly Command<RefundRequest>[],
 ): Promise<LoadedRefunds> {
-  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const users = usersOf(commands);
   const addresses = commands.flatMap((command) => addressOf(index_key, command) ?? []);
   // Every operation that lowers `owed` locks the account, where amounts count, then the user, and
   // then reads the balance.
@@ -116,7 +115,7 @@ async function load(
       ),
   });
   const [keys, balances, registered, from_addresses, reservations] = await Promise.all([
-    keyring.openSubjects(tx, subjects),
+    keyring.openUserKeys(tx, users),
     findBalances(tx, commands.flatMap(owedKeys)),
     findRegistered(tx, addresses),
     listFromAddresses(tx, addresses),

@@ -39,7 +39,7 @@ export function sendRefundTask(deps: {
           const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
           // A refund that may have left already is sent again under its key, to learn its outcome.
           if (kyc?.is_frozen && row.status === "pending") return "frozen";
-          const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+          const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
           updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
           return { ...row, address };

@@ -6,7 +6,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { type Checked, problemsOf } from "../platform/problems.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs } from "../users/store.ts";
+import { findKycs, usersOf } from "../users/store.ts";
 import {
   findRegistered,
   hashAddress,
@@ -43,16 +43,10 @@ export function registerRefundAddresses(
     name: "register-refund-addresses",
     rows: () => 1,
     load: async (tx, commands) => {
-      const users = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
-      }));
+      const users = usersOf(commands);
       const [found, keys, registered] = await Promise.all([
         findKycs(tx, users),
-        keyring.openSubjects(
-          tx,
-          users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
-        ),
+        keyring.openUserKeys(tx, users),
         findRegistered(
           tx,
           commands.flatMap(({ account_id, input: { user_id, wanted } }) =>

@@ -1,6 +1,6 @@
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { findRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { findRow, insertRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../users/store.ts";
 import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
@@ -85,11 +85,7 @@ export function insertApplication(
 ): void {
   const { account_id, id, user_id, submitted_at, submitted } = application;
   const content = SUBMITTED.seal(subject_key, application, submitted);
-  tx.write(
-    `insert into kyc_applications (account_id, id, user_id, content, submitted_at)
-     values ($1, $2, $3, $4, $5)`,
-    [account_id, id, user_id, content, submitted_at],
-  );
+  insertRow(tx, "kyc_applications", { account_id, id, user_id, content, submitted_at });
 }
 
 /** The latest application of a user. */

@@ -7,7 +7,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { KycStatus } from "../users/model.ts";
-import { lockUsers, toUsers, type UserKey, type UserRow } from "../users/store.ts";
+import { lockUsers, toUsers, type UserKey, type UserRow, usersOf } from "../users/store.ts";
 import {
   findLastApplication,
   insertKycFiles,
@@ -86,12 +86,8 @@ async function load(
   keyring: Keyring,
   commands: readonly Command<NewKycSession>[],
 ): Promise<Loaded> {
-  const wanted = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  const subjects = wanted.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  const [rows, keys] = await Promise.all([
-    lockUsers(tx, wanted),
-    keyring.openSubjects(tx, subjects),
-  ]);
+  const wanted = usersOf(commands);
+  const [rows, keys] = await Promise.all([lockUsers(tx, wanted), keyring.openUserKeys(tx, wanted)]);
   const open = new AccountMap<KycSession[]>();
   for (const session of await listOpenSessions(tx, wanted)) {
     const before = open.get(session.account_id, session.user_id) ?? [];

@@ -54,7 +54,7 @@ async function openUser(
   { account_id, user_id }: UserKey,
   rows: readonly UserRow[],
 ): Promise<OpenUser | undefined> {
-  const keys = await keyring.openSubjects(session, [{ account_id, subject_id: user_id }]);
+  const keys = await keyring.openUserKeys(session, [{ account_id, user_id }]);
   const subject_key = keys.get(account_id, user_id);
   const [user] = toUsers(rows, keys);
   return user && subject_key ? { user, subject_key } : undefined;

@@ -12,6 +12,7 @@ import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Prices, PriceVersions } from "../prices/prices.ts";
+import { usersOf } from "../users/store.ts";
 import { checkItemTerms, type PricedTerms } from "./check-item-terms.ts";
 import type { CheckedItem } from "./check-items.ts";
 import { auditDocument } from "./documents/attach-documents.ts";
@@ -122,10 +123,7 @@ async function load(
     loadPayables(tx, keysOf("invoice_id")),
     listNamedAccounts(tx, keyring, keysOf("invoice_id")),
     findPaymentDetails(tx, keysOf("payment_detail_id")),
-    keyring.openSubjects(
-      tx,
-      commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
-    ),
+    keyring.openUserKeys(tx, usersOf(commands)),
     document_keys.length > 0 ? lockUploadedDocuments(tx, document_keys) : [],
   ]);
   const version_ids = [...new Set(quotes.map((quote) => quote.price_version_id))];

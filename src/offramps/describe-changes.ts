@@ -127,7 +127,7 @@ async function findPayee(
   id: string,
 ): Promise<string> {
   const rows = await findPaymentDetails(session, [{ account_id, id }]);
-  const keys = await keyring.openSubjects(session, [{ account_id, subject_id: user_id }]);
+  const keys = await keyring.openUserKeys(session, [{ account_id, user_id }]);
   const [detail] = toPaymentDetails(rows, keys);
   return detail ? payeeOf(detail.fields) : "Unknown";
 }

@@ -29,7 +29,7 @@ export async function fundOfframps(
   const is_funded = quote.funded_at !== null;
   const status_message = is_funded ? null : await describeShortage(tx, deps, quote);
   const rows = await claimUnfunded(tx, quote, status_message, CHUNK);
-  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const offramps = toOfframps(rows, keys);
   const changes = offramps.flatMap((entry) =>
     is_funded ? [fundOne(entry, now)] : holdShort(entry, status_message, now),

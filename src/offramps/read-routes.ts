@@ -47,9 +47,7 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
       const filter = { user_id: key.user_id, status: query.status, quote_id: query.quote_id };
       const rows = await listOfframps(database, key.account_id, filter, page);
       const { rows: shown, has_more } = cutPage(rows, page);
-      const keys = await keyring.openSubjects(database, [
-        { account_id: key.account_id, subject_id: key.user_id },
-      ]);
+      const keys = await keyring.openUserKeys(database, [key]);
       const offramps = toOfframps(shown, keys).map(({ offramp }) => offramp);
       return renderer.list(offramps, has_more);
     },
@@ -68,7 +66,7 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
       const { account_id } = caller;
       const user_id = params.user_id;
       const row = await findOfframp(database, { account_id, user_id }, params.offramp_id);
-      const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+      const keys = await keyring.openUserKeys(database, [{ account_id, user_id }]);
       const [entry] = toOfframps(row ? [row] : [], keys);
       assertFound(entry, "offramp_id", problems);
       return renderer.offramp(entry.offramp);

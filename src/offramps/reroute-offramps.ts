@@ -162,10 +162,6 @@ async function lockRoutes(
     commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
   );
   const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
-  const subjects = users.map(({ account_id, user_id }) => ({
-    account_id,
-    subject_id: user_id,
-  }));
   const wanted = commands.flatMap(({ account_id, input }) =>
     input.requested.payment_detail_id
       ? [{ account_id, id: input.requested.payment_detail_id }]
@@ -176,7 +172,7 @@ async function lockRoutes(
     lockLimits(tx, account_ids),
     lockKycs(tx, users),
     lockPaymentDetails(tx, wanted),
-    keyring.openSubjects(tx, subjects),
+    keyring.openUserKeys(tx, users),
   ]);
   const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
   const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };

@@ -117,8 +117,7 @@ export async function openOfframps(
   keyring: Keyring,
   rows: readonly OfframpRow[],
 ): Promise<KeyedOfframp[]> {
-  const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-  return toOfframps(rows, await keyring.openSubjects(session, subjects));
+  return toOfframps(rows, await keyring.openUserKeys(session, rows));
 }
 
 /** The same with keys that are already loaded. */

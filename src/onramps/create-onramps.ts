@@ -12,7 +12,7 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OnrampPrice } from "../prices/pricing.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs, lockUsers } from "../users/store.ts";
+import { findKycs, lockUsers, usersOf } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
 import { onrampEvents } from "./record-changes.ts";
@@ -58,8 +58,7 @@ export function createOnramps(
     name: "create-onramps",
     rows: () => 4,
     load: async (tx, commands) => {
-      const of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-      const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const of = usersOf(commands);
       // Locked, so that no user is erased before the rows below are written, and of two
       // transactions that count at once the second sees what the first created.
       const account_ids = commands.map(({ account_id }) => account_id);
@@ -74,7 +73,7 @@ export function createOnramps(
       });
       const [users, keys, unpaid] = await Promise.all([
         findKycs(tx, of),
-        keyring.openSubjects(tx, subjects),
+        keyring.openUserKeys(tx, of),
         countInitiated(tx, of),
       ]);
       return { users, keys, unpaid, limits };

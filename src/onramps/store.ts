@@ -146,8 +146,7 @@ export async function openOnramps(
   keyring: Keyring,
   rows: readonly OnrampRow[],
 ): Promise<KeyedOnramp[]> {
-  const subjects = rows.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  return toOnramps(rows, await keyring.openSubjects(session, subjects));
+  return toOnramps(rows, await keyring.openUserKeys(session, rows));
 }
 
 /** Onramps of erased users are left out: their addresses can no longer be decrypted. */

@@ -5,7 +5,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { lockKycs } from "../users/store.ts";
+import { lockKycs, usersOf } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 import { hashPayee } from "./payee.ts";
 import { renderPaymentDetail } from "./render.ts";
@@ -28,13 +28,10 @@ export function createPaymentDetails(
     name: "create-payment-details",
     rows: () => 1,
     load: async (tx, commands) => {
-      const users = commands.map(({ account_id, input: { user_id } }) => ({
-        ...{ account_id, user_id },
-        subject_id: user_id,
-      }));
+      const users = usersOf(commands);
       const [kycs, keys] = await Promise.all([
         lockKycs(tx, users),
-        keyring.openSubjects(tx, users),
+        keyring.openUserKeys(tx, users),
       ]);
       return { kycs, keys };
     },

@@ -23,15 +23,14 @@ export function deactivatePaymentDetails(
     name: "deactivate-payment-details",
     rows: () => 1,
     load: async (tx, commands) => {
-      const wanted = commands.map(({ account_id, input: { id, user_id } }) => ({
-        ...{ account_id, id, user_id },
-        subject_id: user_id,
-      }));
+      const wanted = commands.map(({ account_id, input: { id, user_id } }) => {
+        return { account_id, id, user_id };
+      });
       const [users, rows, keys] = await Promise.all([
         // A cached key may belong to a person erased in the meantime.
         lockKycs(tx, wanted),
         lockPaymentDetails(tx, wanted),
-        keyring.openSubjects(tx, wanted),
+        keyring.openUserKeys(tx, wanted),
       ]);
       const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
       return { users, details, keys };

@@ -205,5 +205,5 @@ async function assertUser(
 ): Promise<SubjectKeys> {
   const user = await findUser(database, key);
   if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-  return keyring.openSubjects(database, [{ account_id: key.account_id, subject_id: key.user_id }]);
+  return keyring.openUserKeys(database, [key]);
 }

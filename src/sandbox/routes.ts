@@ -114,7 +114,7 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const now = clock.now();
       const moved = await database.transaction(async (tx) => {
         const rows = await lockPaymentDetails(tx, [{ account_id, id: params.payment_detail_id }]);
-        const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+        const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
         const own = rows.filter((row) => row.user_id === user_id);
         let [detail] = toPaymentDetails(own, keys);
         if (!detail) throw Refusal.of([...found.list, notFound("payment_detail_id")]);

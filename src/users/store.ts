@@ -40,6 +40,13 @@ const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_com
 /** A user's id within an account. */
 export type UserKey = { account_id: string; user_id: string };
 
+/** The users that these commands are about. */
+export function usersOf(
+  commands: readonly { account_id: string; input: { user_id: string } }[],
+): UserKey[] {
+  return commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+}
+
 export async function findUser(session: Session, key: UserKey): Promise<UserRow | undefined> {
   const [row] = await session.query<UserRow>(
     `select ${COLUMNS} from users where account_id = $1 and id = $2 and erased_at is null`,

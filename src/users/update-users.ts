@@ -15,6 +15,7 @@ import {
   lockUsers,
   toUsers,
   updateIdentities,
+  usersOf,
 } from "./store.ts";
 import { USER_CHANGED_TASK, userTask } from "./task-kinds.ts";
 
@@ -54,17 +55,10 @@ export function updateUsers(
     name: "update-users",
     rows: () => 1,
     load: async (tx, commands) => {
-      const keys_of = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
-      }));
-      const subjects = keys_of.map(({ account_id, user_id }) => ({
-        account_id,
-        subject_id: user_id,
-      }));
+      const keys_of = usersOf(commands);
       const [rows, keys, taken] = await Promise.all([
         lockUsers(tx, keys_of),
-        keyring.openSubjects(tx, subjects),
+        keyring.openUserKeys(tx, keys_of),
         findTakenEmails(tx, emailsOf(index_key, commands)),
       ]);
       return { users: AccountMap.of(toUsers(rows, keys), (user) => user), keys, taken };

@@ -37,8 +37,7 @@ export async function verifyDetails(
       },
     );
   const openDetails: Open<PaymentDetailRow> = async (rows) => {
-    const subjects = rows.map((row) => ({ account_id, subject_id: row.user_id }));
-    return toPaymentDetails(rows, await keyring.openSubjects(session, subjects));
+    return toPaymentDetails(rows, await keyring.openUserKeys(session, rows));
   };
   const open =
     <Row>(openRows: (session: Session, keyring: Keyring, rows: Row[]) => Promise<unknown>) =>

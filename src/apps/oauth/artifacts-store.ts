@@ -1,5 +1,6 @@
 import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { insertRow } from "../../platform/db/rows.ts";
 
 /** A code, token, consent or session of the OAuth server. */
 export type ArtifactRow = {
@@ -228,9 +229,5 @@ export function listSigningKeys(session: Session): Promise<SigningKeyRow[]> {
 }
 
 export function insertSigningKey(tx: Transaction, row: SigningKeyRow): void {
-  tx.write("insert into oauth_signing_keys (id, jwk, created_at) values ($1, $2, $3)", [
-    row.id,
-    row.jwk,
-    row.created_at,
-  ]);
+  insertRow(tx, "oauth_signing_keys", row);
 }

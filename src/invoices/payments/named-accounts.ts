@@ -69,8 +69,7 @@ async function findOwnDetails(
   const found = new AccountMap<PaymentDetailFields>();
   if (keys.length === 0) return found;
   const rows = await findPaymentDetails(session, keys);
-  const subjects = rows.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  const details = toPaymentDetails(rows, await keyring.openSubjects(session, subjects));
+  const details = toPaymentDetails(rows, await keyring.openUserKeys(session, rows));
   for (const { account_id, id, fields } of details) found.set(account_id, id, fields);
   return found;
 }

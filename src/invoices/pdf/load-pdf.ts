@@ -26,8 +26,7 @@ export async function loadPdf(
           database,
           ids.map((id) => ({ account_id, id })),
         );
-  const subjects = rows.map((row) => ({ account_id, subject_id: row.user_id }));
-  const keys = await keyring.openSubjects(database, subjects);
+  const keys = await keyring.openUserKeys(database, rows);
   // Details of erased users cannot be decrypted, and closed accounts must not be paid into.
   const details = toPaymentDetails(rows, keys).filter(({ status }) => status === "approved");
   const by_id = new Map(details.map((detail) => [detail.id, detail]));

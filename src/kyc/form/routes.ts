@@ -162,10 +162,8 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     const { visit, key } = visitor;
     // Visible only in the browser that uploaded it.
     const may_see = found?.visit_id === visit.id;
-    const { account_id, user_id } = key;
-    const subject = { account_id, subject_id: user_id };
-    const keys = await deps.keyring.openSubjects(deps.database, [subject]);
-    const subject_key = keys.get(account_id, user_id);
+    const keys = await deps.keyring.openUserKeys(deps.database, [key]);
+    const subject_key = keys.get(key.account_id, key.user_id);
     if (!found || !may_see || !subject_key) throw new Refusal("record_not_found");
     return reply
       .type(MEDIA_TYPES[found.type])

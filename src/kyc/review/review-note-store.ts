@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { open, type Place, seal } from "../../platform/encryption/cipher.ts";
+import { deleteRow, insertRow } from "../../platform/db/rows.ts";
+import { sealedText } from "../../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../../users/store.ts";
 
 /** A reviewer's comment on a decision. */
@@ -14,7 +15,7 @@ export type ReviewNote = {
   created_at: Date;
 };
 
-const KEY_VERSION = 1;
+const COMMENT = sealedText("kyc_review_notes", "comment");
 const NOTES_SHOWN_MAX = 50;
 
 /** Newest first. */
@@ -28,30 +29,14 @@ export async function listReviewNotes(
      order by id desc limit $3`,
     [key.account_id, key.user_id, NOTES_SHOWN_MAX],
   );
-  return rows.map((row) => ({
-    ...row,
-    comment: open(subject_key, commentPlace(row), row.comment).toString(),
-  }));
+  return rows.map((row) => ({ ...row, comment: COMMENT.open(subject_key, row, row.comment) }));
 }
 
 export function insertReviewNote(tx: Transaction, note: ReviewNote, subject_key: Buffer): void {
-  const { account_id, id, user_id, person_id, action, created_at } = note;
-  const comment = seal(subject_key, KEY_VERSION, commentPlace(note), Buffer.from(note.comment));
-  tx.write(
-    `insert into kyc_review_notes
-       (account_id, id, user_id, person_id, action, comment, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [account_id, id, user_id, person_id, action, comment, created_at],
-  );
+  const comment = COMMENT.seal(subject_key, note, note.comment);
+  insertRow(tx, "kyc_review_notes", { ...note, comment });
 }
 
 export function deleteNotesOf(tx: Transaction, { account_id, user_id }: UserKey): void {
-  tx.write("delete from kyc_review_notes where account_id = $1 and user_id = $2", [
-    account_id,
-    user_id,
-  ]);
-}
-
-function commentPlace({ account_id, id }: { account_id: string; id: string }): Place {
-  return { account_id, table: "kyc_review_notes", column: "comment", record_id: id };
+  deleteRow(tx, "kyc_review_notes", { account_id, user_id });
 }

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { deleteRow } from "../../platform/db/rows.ts";
 import { BEFORE_PAYOUT } from "../model.ts";
 import type { OfframpRow } from "../store.ts";
 
@@ -54,8 +55,5 @@ export function deleteRejectedDocument(
   tx: Transaction,
   { account_id, offramp_id, hash }: RejectedDocument,
 ): void {
-  tx.write(
-    "delete from rejected_documents where account_id = $1 and offramp_id = $2 and hash = $3",
-    [account_id, offramp_id, hash],
-  );
+  deleteRow(tx, "rejected_documents", { account_id, offramp_id, hash });
 }

@@ -139,8 +139,7 @@ async function open(
   problems: readonly Problem[] = [],
 ) {
   const [row] = await findOfframps(database, [{ account_id, id }]);
-  const subjects = row ? [{ account_id, subject_id: row.user_id }] : [];
-  const keys = await keyring.openSubjects(database, subjects);
+  const keys = await keyring.openUserKeys(database, row ? [row] : []);
   const key = row && keys.get(account_id, row.user_id);
   if (!row || !key) throw Refusal.of([...problems, notFound("offramp_id")]);
   return { row, key };

@@ -8,6 +8,7 @@ import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { usersOf } from "../../users/store.ts";
 import { DROP_DOCUMENT_TASK } from "../task-kinds.ts";
 import { documentKey } from "./document-file.ts";
 import {
@@ -36,11 +37,7 @@ export function uploadDocuments(
   return {
     name: "upload-documents",
     rows: () => 1,
-    load: (tx, commands) =>
-      keyring.openSubjects(
-        tx,
-        commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
-      ),
+    load: (tx, commands) => keyring.openUserKeys(tx, usersOf(commands)),
     decide: decideOne,
     record: (tx, _keys, accepted) =>
       insertUploadedDocuments(

@@ -57,7 +57,7 @@ export function addUploadedDocumentRoutes(
   );
   const openUser = async (account_id: string, user_id: string): Promise<Buffer> => {
     const user = await findUser(database, { account_id, user_id });
-    const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+    const keys = await keyring.openUserKeys(database, [{ account_id, user_id }]);
     const key = keys.get(account_id, user_id);
     if (!user || !key) throw Refusal.of([notFound("user_id")]);
     return key;

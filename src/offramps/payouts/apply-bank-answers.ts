@@ -77,7 +77,6 @@ export async function applyAnswers(
   const offramp_ids = [...new Set(ids.map(offrampIdOf))].filter((id) => id !== null);
   const keys = offramp_ids.map((id) => ({ account_id, id }));
   const seen = await findOfframps(tx, keys);
-  const subjects = seen.map((row) => ({ account_id, subject_id: row.user_id }));
   const rejected = answers
     .filter(({ kind }) => kind === "rejected")
     .flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? [])
@@ -91,7 +90,7 @@ export async function applyAnswers(
       account_id,
       answers.map((answer) => answer.bank_reference),
     ),
-    deps.keyring.openSubjects(tx, subjects),
+    deps.keyring.openUserKeys(tx, seen),
   ]);
   const progress: Progress = {
     offramps: new Map(toOfframps(rows, subject_keys).map((entry) => [entry.offramp.id, entry])),

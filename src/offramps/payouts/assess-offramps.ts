@@ -154,7 +154,6 @@ export async function lockForGates(
   // Read without a lock first, only to learn which users and payment details to lock.
   const seen = await findOfframps(tx, keys);
   const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
-  const subjects = seen.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
   const details = seen.map(({ account_id, payment_detail_id }) => ({
     account_id,
     id: payment_detail_id,
@@ -165,7 +164,7 @@ export async function lockForGates(
     lockPaymentDetails(tx, details),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
-    deps.keyring.openSubjects(tx, subjects),
+    deps.keyring.openUserKeys(tx, seen),
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);

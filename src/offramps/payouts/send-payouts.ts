@@ -109,13 +109,10 @@ async function toInstructions(
     account_id: offramp.account_id,
     id: offramp.payment_detail_id,
   }));
-  const subjects = submitting.map(({ offramp }) => ({
-    account_id: offramp.account_id,
-    subject_id: offramp.user_id,
-  }));
+  const users = submitting.map(({ offramp }) => offramp);
   const [rows, keys] = await Promise.all([
     findPaymentDetails(tx, details),
-    keyring.openSubjects(tx, subjects),
+    keyring.openUserKeys(tx, users),
   ]);
   const beneficiaries = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
   return submitting.map(({ offramp, payout }) => {

@@ -102,7 +102,7 @@ async function refuse(
   if (!quote.funded_at) return (await endQuote(tx, deps, refused, now, message)) !== null;
   const { account_id, user_id } = quote;
   const rows = await claimBeforePayout(tx, quote, CHUNK);
-  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
   // No money has left yet, so neither rates nor attempts matter.
   const facts: GiveUpFacts = {
     quotes: AccountMap.of([refused], (one) => one),

@@ -46,7 +46,7 @@ export async function endQuote(
   // It moved nothing, so it no longer counts among what went without approval.
   deleteUnapproved(tx, account_id, quote.id);
   const rows = await claimUnfunded(tx, quote, null, CHUNK);
-  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const changes = toOfframps(rows, keys).map((entry) =>
     advanceOfframp(entry, { status: "failed", status_message }, now),
   );

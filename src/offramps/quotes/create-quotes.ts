@@ -8,7 +8,7 @@ import { newId } from "../../platform/ids.ts";
 import { type Checked, problemsOf } from "../../platform/problems.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs, lockUsers } from "../../users/store.ts";
+import { findKycs, lockUsers, usersOf } from "../../users/store.ts";
 import { CLOSE_QUOTE_TASK } from "../task-kinds.ts";
 import type { WantedQuote } from "./check-new-quote.ts";
 import { type Quote, restUntil } from "./model.ts";
@@ -46,10 +46,7 @@ export function createQuotes(
     name: "create-quotes",
     rows: () => 2,
     load: async (tx, commands) => {
-      const keys = commands.map(({ account_id, input }) => ({
-        account_id,
-        user_id: input.user_id,
-      }));
+      const keys = usersOf(commands);
       // Locked: of two transactions that count at once, the second sees what the first created.
       const account_ids = commands.map(({ account_id }) => account_id);
       const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, keys)]);

@@ -4,11 +4,10 @@ import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { quoteFunded } from "../../ledger/postings.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
-import type { Command } from "../../platform/commands/use-case.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import { lockUsers, type UserKey } from "../../users/store.ts";
+import { lockUsers, usersOf } from "../../users/store.ts";
 import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { owedKey } from "./fund-quote.ts";
 import { fundingProblems, type Quote } from "./model.ts";
@@ -100,10 +99,6 @@ const BALANCE_FUNDING: PaymentRule<QuotePayment, Funds> = {
     );
   },
 };
-
-function usersOf(commands: readonly Command<QuotePayment>[]): UserKey[] {
-  return commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-}
 
 function balanceProblems({ quote, content }: Payable, funds: Funds): Problem[] {
   const part = takePart(funds, quote, content.due);

@@ -5,7 +5,7 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import type { Problem } from "../../platform/errors.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs } from "../../users/store.ts";
+import { findKycs, usersOf } from "../../users/store.ts";
 import type { QuotePayment } from "../gates.ts";
 import { invoiceKeys, quoteInvoiceProblems } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
@@ -48,14 +48,13 @@ export async function loadQuotes(
   keyring: Keyring,
   commands: readonly Command<{ user_id: string; quote_id: string }>[],
 ): Promise<LoadedQuotes> {
-  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const users = usersOf(commands);
   const quote_keys = commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id }));
   // Lock first: the reads below then see everything that concurrent additions committed.
   const [locked, kycs, keys] = await Promise.all([
     lockQuotes(tx, quote_keys),
     findKycs(tx, users),
-    keyring.openSubjects(tx, subjects),
+    keyring.openUserKeys(tx, users),
   ]);
   const contents = await Promise.all(
     locked.map(async (quote) => [quote.id, await loadContent(tx, keys, quote)] as const),

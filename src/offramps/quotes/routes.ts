@@ -122,7 +122,7 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
       const quote_id = params.quote_id;
       const [quote, keys] = await Promise.all([
         findQuote(database, { account_id, user_id }, quote_id),
-        keyring.openSubjects(database, [{ account_id, subject_id: user_id }]),
+        keyring.openUserKeys(database, [{ account_id, user_id }]),
       ]);
       if (!quote || !keys.has(account_id, user_id)) {
         throw Refusal.of([...problems, notFound("quote_id")]);

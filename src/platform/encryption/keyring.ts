@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
 import type { Session, Transaction } from "../db/database.ts";
-import { columnsOf } from "../db/rows.ts";
+import { insertRow, insertRows } from "../db/rows.ts";
 import { LruMap } from "../lru-map.ts";
 import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
@@ -14,6 +14,8 @@ export type Subject = { account_id: string; subject_id: string };
 export type Keyring = {
   /** The data keys of these subjects; erased subjects are missing. */
   openSubjects(session: Session, subjects: readonly Subject[]): Promise<SubjectKeys>;
+  /** The same for users: most subjects are. */
+  openUserKeys(session: Session, users: readonly UserKey[]): Promise<SubjectKeys>;
   openAccounts(session: Session, account_ids: readonly string[]): Promise<AccountKeys>;
   createAccount(tx: Transaction, account_id: string, now: Date): Promise<void>;
   /** Deletes the subject's key: data encrypted with it can never be read again. */
@@ -21,6 +23,8 @@ export type Keyring = {
   /** Drops people's keys from memory: another process may have erased a person. */
   forgetSubjects(): void;
 };
+
+type UserKey = { account_id: string; user_id: string };
 
 export type SubjectKeys = AccountMap<Buffer>;
 export type AccountKeys = ReadonlyMap<string, Buffer>;
@@ -34,35 +38,42 @@ export function createKeyring(masters: MasterKeys): Keyring {
   const openAccounts = createOpenAccounts(masters);
   let forgotten = 0;
 
+  const openSubjects: Keyring["openSubjects"] = async (session, subjects) => {
+    const found = new AccountMap<Buffer>();
+    const missing: Subject[] = [];
+    for (const subject of subjects) {
+      const cached = subject_keys.get(cacheName(subject));
+      if (cached) found.set(subject.account_id, subject.subject_id, cached);
+      else missing.push(subject);
+    }
+    if (missing.length === 0) return found;
+    const account_ids = missing.map((subject) => subject.account_id);
+    const forgotten_before = forgotten;
+    const [rows, wrapping_keys] = await Promise.all([
+      session.query<Subject & { wrapped: Buffer }>(
+        `select account_id, subject_id, wrapped from subject_keys
+         where account_id = any($1::uuid[]) and subject_id = any($2::uuid[])`,
+        [account_ids, missing.map((subject) => subject.subject_id)],
+      ),
+      openAccounts(session, account_ids),
+    ]);
+    for (const row of rows) {
+      const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
+      // A key read before its person was erased must not be cached afterwards.
+      if (forgotten === forgotten_before) subject_keys.set(cacheName(row), key);
+      found.set(row.account_id, row.subject_id, key);
+    }
+    return found;
+  };
+
   return {
     openAccounts,
-    openSubjects: async (session, subjects) => {
-      const found = new AccountMap<Buffer>();
-      const missing: Subject[] = [];
-      for (const subject of subjects) {
-        const cached = subject_keys.get(cacheName(subject));
-        if (cached) found.set(subject.account_id, subject.subject_id, cached);
-        else missing.push(subject);
-      }
-      if (missing.length === 0) return found;
-      const account_ids = missing.map((subject) => subject.account_id);
-      const forgotten_before = forgotten;
-      const [rows, wrapping_keys] = await Promise.all([
-        session.query<Subject & { wrapped: Buffer }>(
-          `select account_id, subject_id, wrapped from subject_keys
-           where account_id = any($1::uuid[]) and subject_id = any($2::uuid[])`,
-          [account_ids, missing.map((subject) => subject.subject_id)],
-        ),
-        openAccounts(session, account_ids),
-      ]);
-      for (const row of rows) {
-        const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
-        // A key read before its person was erased must not be cached afterwards.
-        if (forgotten === forgotten_before) subject_keys.set(cacheName(row), key);
-        found.set(row.account_id, row.subject_id, key);
-      }
-      return found;
-    },
+    openUserKeys: (session, users) =>
+      openSubjects(
+        session,
+        users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
+      ),
+    openSubjects,
     eraseSubject: (tx, { account_id, subject_id }) => {
       subject_keys.delete(cacheName({ account_id, subject_id }));
       tx.write("delete from subject_keys where account_id = $1 and subject_id = $2", [
@@ -85,11 +96,8 @@ export function createKeyring(masters: MasterKeys): Keyring {
       const { master_key_id } = row!;
       const place = accountPlace(account_id);
       const wrapped = await masters.wrap(master_key_id, place, randomBytes(KEY_BYTES));
-      tx.write(
-        `insert into account_keys (account_id, version, master_key_id, wrapped, created_at)
-         values ($1, $2, $3, $4, $5)`,
-        [account_id, ACCOUNT_KEY_VERSION, master_key_id, wrapped, now],
-      );
+      const key = { account_id, version: ACCOUNT_KEY_VERSION, master_key_id, wrapped };
+      insertRow(tx, "account_keys", { ...key, created_at: now });
     },
   };
 }
@@ -132,20 +140,20 @@ export function createSubjectKeys(
   subjects: readonly (Subject & { key: Buffer })[],
   now: Date,
 ): void {
-  tx.write(
-    `insert into subject_keys (account_id, subject_id, account_key_version, wrapped, created_at)
-     select account_id, subject_id, $3, wrapped, $5
-     from unnest($1::uuid[], $2::uuid[], $4::bytea[]) as t (account_id, subject_id, wrapped)`,
-    [
-      ...columnsOf(subjects, "account_id", "subject_id"),
-      ACCOUNT_KEY_VERSION,
-      subjects.map((subject) => {
-        const wrapping_key = account_keys.get(subject.account_id)!;
-        return seal(wrapping_key, ACCOUNT_KEY_VERSION, subjectPlace(subject), subject.key);
-      }),
-      now,
-    ],
-  );
+  const rows = subjects.map(({ account_id, subject_id, key }) => {
+    const place = subjectPlace({ account_id, subject_id });
+    const wrapped = seal(account_keys.get(account_id)!, ACCOUNT_KEY_VERSION, place, key);
+    return {
+      account_id,
+      subject_id,
+      account_key_version: ACCOUNT_KEY_VERSION,
+      wrapped,
+      created_at: now,
+    };
+  });
+  const columns = `account_id uuid, subject_id uuid, account_key_version int, wrapped bytea,
+    created_at timestamptz`;
+  insertRows(tx, "subject_keys", columns, rows);
 }
 
 /** Wraps an account's key again, for a rotation of the master key. */

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import type { Database, Transaction } from "../db/database.ts";
-import { columnsOf } from "../db/rows.ts";
+import { columnsOf, insertRow } from "../db/rows.ts";
 
 /**
  * Append-only logs are sealed in blocks: each block lists its entries with their digests and is
@@ -127,7 +127,7 @@ function sealBlock(
     };
     const hash = hashBlock(content);
     const block = { ...content, hash, signature: sign(null, hash, key) };
-    insertBlock(tx, block);
+    insertRow(tx, "seal_blocks", block);
     return block;
   });
 }
@@ -141,23 +141,4 @@ export function hashBlock(block: Omit<Block, "hash" | "signature">): Buffer {
     hash.update(id).update(block.digests[at]!);
   });
   return hash.digest();
-}
-
-function insertBlock(tx: Transaction, block: Block): void {
-  tx.write(
-    `insert into seal_blocks (account_id, log, number, entry_ids, digests, previous_hash, hash,
-       signature, sealed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      block.account_id,
-      block.log,
-      block.number,
-      block.entry_ids,
-      block.digests,
-      block.previous_hash,
-      block.hash,
-      block.signature,
-      block.sealed_at,
-    ],
-  );
 }
