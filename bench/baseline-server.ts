@@ -2,7 +2,7 @@ import pg from "pg";
 import { createAuthenticate } from "../src/accounts/authenticate.ts";
 import { openCore, openSender } from "../src/app/open-app.ts";
 import { openTokens } from "../src/apps/oauth/token-callers.ts";
-import { loadFees } from "../src/catalogue/fees.ts";
+import { loadFees } from "../src/catalogue/fee-table.ts";
 import { loadMarketRisk } from "../src/catalogue/market-risk.ts";
 import { checkItems } from "../src/offramps/check-items.ts";
 import { createOfframps, type NewOfframps } from "../src/offramps/create-offramps.ts";
@@ -21,7 +21,7 @@ import { Refusal } from "../src/platform/errors.ts";
 import { addRoute } from "../src/platform/http/route.ts";
 import { createServer } from "../src/platform/http/server.ts";
 import { newId } from "../src/platform/ids.ts";
-import { openPriceBook } from "../src/prices/prices.ts";
+import { openPriceBook } from "../src/prices/price-book.ts";
 import { BATCH_BYTES_MAX, INT8_AS_BIGINT, recordCreated } from "./baseline-rows.ts";
 
 /**

@@ -4,7 +4,7 @@ import {
   describeOnrampFees,
   type OfframpFeeRow,
 } from "../src/catalogue/describe-fees.ts";
-import type { FeeSchedule } from "../src/catalogue/fees.ts";
+import type { FeeSchedule } from "../src/catalogue/fee-table.ts";
 
 type Table = (head: string[], rows: string[][]) => string;
 

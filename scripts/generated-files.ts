@@ -6,7 +6,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
-import { loadFees } from "../src/catalogue/fees.ts";
+import { loadFees } from "../src/catalogue/fee-table.ts";
 import { describePostings } from "../src/ledger/posting-table.ts";
 import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
 import type { Setting } from "../src/platform/config/setting-kinds.ts";

@@ -1,5 +1,5 @@
 import { formatDecimal } from "../platform/money.ts";
-import type { Fee, FeeSchedule } from "./fees.ts";
+import type { Fee, FeeSchedule } from "./fee-table.ts";
 import { type Catalogue, minimumOf, payoutCurrencies, railsOf } from "./lookups.ts";
 import { type DepositRail, ONRAMP_RAILS, type Rail } from "./rails.ts";
 

@@ -5,7 +5,7 @@ import { loadMarketRisk } from "../catalogue/market-risk.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readExposures } from "../prices/exposure.ts";
-import { STORED_PRICES } from "../prices/prices.ts";
+import { STORED_PRICES } from "../prices/price-book.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 

@@ -1,12 +1,13 @@
 import { lockControls } from "../accounts/controls-store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
-import type { PriceVersions } from "../prices/prices.ts";
+import type { PriceVersions } from "../prices/price-book.ts";
 import {
   EVERY,
   fits,
   type LimitRule,
   type LimitUse,
+  openQuotesProblem,
   rulesFor,
   type Spend,
   type SumShare,
@@ -16,7 +17,6 @@ import {
   type Total,
   totalOf,
   type UseKey,
-  usdText,
   WINDOW_MS,
 } from "./model.ts";
 import {
@@ -147,13 +147,8 @@ function openLimits(
     },
     openQuoteProblems: (account_id, field) => {
       const own = rulesFor(rules, { account_id, user_id: EVERY });
-      const max = own.find(({ scope }) => scope === "open_quotes")?.amount_max ?? null;
-      const sum = open_usd.get(account_id) ?? 0n;
-      if (max === null || sum <= max) return [];
-      const message =
-        `The account's open quotes are worth ${usdText(sum)}, the limit is ${usdText(max)}: ` +
-        "pay for open quotes, or wait until they expire.";
-      return [{ field, code: "limit_exceeded", message }];
+      const message = openQuotesProblem(own, open_usd.get(account_id) ?? 0n);
+      return message === null ? [] : [{ field, code: "limit_exceeded", message }];
     },
     take: (spend) => {
       for (const limited of limitedShares(rules, spend)) {

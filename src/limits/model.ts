@@ -159,6 +159,16 @@ function nameOf({ scope, time_window }: LimitRule): string {
   return `The limit of ${NAMES[scope]}${WINDOW_NAMES[time_window]}`;
 }
 
+/** Why no quote can be executed: what the account's open quotes are worth together. */
+export function openQuotesProblem(rules: readonly LimitRule[], sum_usd: bigint): string | null {
+  const max = rules.find(({ scope }) => scope === "open_quotes")?.amount_max ?? null;
+  if (max === null || sum_usd <= max) return null;
+  return (
+    `The account's open quotes are worth ${usdText(sum_usd)}, the limit is ${usdText(max)}: ` +
+    "pay for open quotes, or wait until they expire."
+  );
+}
+
 export function usdText(cents: bigint): string {
   return `${minorToText(cents, 2)} usd`;
 }

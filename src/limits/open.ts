@@ -1,5 +1,5 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { PriceVersions } from "../prices/prices.ts";
+import type { PriceVersions } from "../prices/price-book.ts";
 import { type LimitDeps, openLimitDeps } from "./load-limits.ts";
 import { addLimitRoutes } from "./routes.ts";
 

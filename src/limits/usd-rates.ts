@@ -2,7 +2,7 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Session } from "../platform/db/database.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import { type Decimal, powerOfTen, roundUp } from "../platform/money.ts";
-import type { PriceVersions } from "../prices/prices.ts";
+import type { PriceVersions } from "../prices/price-book.ts";
 import { findLastPriceVersionId } from "../prices/store.ts";
 
 /** Tokens in cents of usd at a version of the rates, rounded up; the last version for null. */

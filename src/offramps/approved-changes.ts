@@ -9,7 +9,7 @@ import type { Database } from "../platform/db/database.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import type { CurrentPrices } from "../prices/prices.ts";
+import type { CurrentPrices } from "../prices/price-book.ts";
 import { changeOfframps, type LoadedOfframps, type OfframpChange } from "./change-offramps.ts";
 import { describeRefund, describeReroute, describeReview } from "./describe-changes.ts";
 import { reviewDocuments } from "./documents/review-documents.ts";

@@ -5,8 +5,13 @@ import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { notFound } from "../platform/errors.ts";
 import { minorToText } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
-import type { Prices } from "../prices/prices.ts";
-import { documentRequired, isQuoted, minimumMinor, priceOfframp } from "../prices/pricing.ts";
+import {
+  documentRequired,
+  isQuoted,
+  minimumMinor,
+  priceOfframp,
+} from "../prices/fees-and-minimums.ts";
+import type { Prices } from "../prices/price-book.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Quote } from "./quotes/model.ts";
 

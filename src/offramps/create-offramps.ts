@@ -11,7 +11,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { Prices, PriceVersions } from "../prices/prices.ts";
+import type { Prices, PriceVersions } from "../prices/price-book.ts";
 import { usersOf } from "../users/store.ts";
 import { checkItemTerms, type PricedTerms } from "./check-item-terms.ts";
 import type { CheckedItem } from "./check-items.ts";

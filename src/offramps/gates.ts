@@ -1,6 +1,6 @@
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
-import { documentRequired } from "../prices/pricing.ts";
+import { documentRequired } from "../prices/fees-and-minimums.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import type { Offramp } from "./model.ts";

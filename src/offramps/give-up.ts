@@ -20,7 +20,7 @@ import {
   roundDown,
 } from "../platform/money.ts";
 import type { Checked } from "../platform/problems.ts";
-import type { CurrentPrices, Prices } from "../prices/prices.ts";
+import type { CurrentPrices, Prices } from "../prices/price-book.ts";
 import type { Offramp } from "./model.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts } from "./payouts/store.ts";

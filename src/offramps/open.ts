@@ -10,7 +10,7 @@ import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
 import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
 import { type AddUploadRoute, addUploadRoute } from "../platform/http/upload-route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { PriceBook } from "../prices/prices.ts";
+import type { PriceBook } from "../prices/price-book.ts";
 import { changeProposalTasks } from "./approved-changes.ts";
 import { addDocumentPages } from "./documents/page-routes.ts";
 import { documentFilePath } from "./documents/pages.ts";

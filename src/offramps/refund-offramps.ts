@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { CurrentPrices } from "../prices/prices.ts";
+import type { CurrentPrices } from "../prices/price-book.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import {
   type GivenUp,

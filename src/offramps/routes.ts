@@ -6,7 +6,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
-import type { PriceBook } from "../prices/prices.ts";
+import type { PriceBook } from "../prices/price-book.ts";
 import {
   type ApprovedChangeDeps,
   refundWithApproval,

@@ -4,7 +4,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
-import type { CurrentPrices } from "../prices/prices.ts";
+import type { CurrentPrices } from "../prices/price-book.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";

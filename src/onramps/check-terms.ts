@@ -14,8 +14,8 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import type { Problem } from "../platform/errors.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
-import type { Prices } from "../prices/prices.ts";
-import { isQuoted, priceOnramp } from "../prices/pricing.ts";
+import { isQuoted, priceOnramp } from "../prices/fees-and-minimums.ts";
+import type { Prices } from "../prices/price-book.ts";
 import { readCode } from "../prices/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 

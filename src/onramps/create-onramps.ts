@@ -9,7 +9,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import type { OnrampPrice } from "../prices/pricing.ts";
+import type { OnrampPrice } from "../prices/fees-and-minimums.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers, usersOf } from "../users/store.ts";

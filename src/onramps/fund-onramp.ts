@@ -4,7 +4,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { CurrentPrices } from "../prices/prices.ts";
+import type { CurrentPrices } from "../prices/price-book.ts";
 import type { DepositFacts } from "./deposits/store.ts";
 import { type DepositReason, fundingProblem, type Onramp, openAmount } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";

@@ -4,7 +4,7 @@ import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { PriceBook } from "../prices/prices.ts";
+import type { PriceBook } from "../prices/price-book.ts";
 import { addDepositRoutes } from "./deposits/routes.ts";
 import { depositMetrics } from "./metrics.ts";
 import { addOnrampRoutes } from "./routes.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { PriceVersions } from "./prices.ts";
+import type { PriceVersions } from "./price-book.ts";
 import { usdValue } from "./usd-value.ts";
 
 /** What needs two-person approval, by its value at the stored rates. */

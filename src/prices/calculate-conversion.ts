@@ -13,9 +13,9 @@ import type { Problem } from "../platform/errors.ts";
 import type { Sound } from "../platform/http/sound.ts";
 import { minorToNumber, minorToText } from "../platform/money.ts";
 import { type Checked, type ObjectProblems, Problems } from "../platform/problems.ts";
-import { calculatePayout, checkPayoutCurrency, chooseRail } from "./calculate-payout.ts";
-import type { Prices } from "./prices.ts";
-import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
+import { affordableOnramp, hasRate, priceOnramp } from "./fees-and-minimums.ts";
+import { checkPayoutCurrency, chooseRail, previewPayout } from "./preview-payout.ts";
+import type { Prices } from "./price-book.ts";
 import { readAmount, readCode } from "./read-values.ts";
 import type { ConversionAnswer, ConversionBody } from "./schemas.ts";
 
@@ -104,7 +104,7 @@ function calculateOfframp(
 ): Amounts | undefined {
   const rail = chooseRail(problems, deps.catalogue, output, null)!;
   const route = { token: input as Token, currency: output, rail, currency_name: "output_currency" };
-  return calculatePayout(
+  return previewPayout(
     problems,
     deps,
     route,

@@ -16,13 +16,8 @@ import type { Problem } from "../platform/errors.ts";
 import type { Sound } from "../platform/http/sound.ts";
 import { minorToNumber } from "../platform/money.ts";
 import { type Checked, type ObjectProblems, Problems } from "../platform/problems.ts";
-import {
-  calculatePayout,
-  checkPayoutCurrency,
-  chooseRail,
-  type Given,
-} from "./calculate-payout.ts";
-import type { Prices } from "./prices.ts";
+import { checkPayoutCurrency, chooseRail, type Given, previewPayout } from "./preview-payout.ts";
+import type { Prices } from "./price-book.ts";
 import { readAmount, readCode } from "./read-values.ts";
 import type { QuoteRateAnswer, QuoteRateBody } from "./schemas.ts";
 
@@ -97,7 +92,7 @@ function calculate(
   { token, chain, currency, rail, given }: Asked,
 ): Result {
   const route = { token, currency, rail, currency_name: "fiat_currency" };
-  const payout = calculatePayout(problems, deps, route, given);
+  const payout = previewPayout(problems, deps, route, given);
   if (!payout) return { problems: problems.list };
   return {
     value: {

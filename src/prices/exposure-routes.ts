@@ -7,7 +7,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber } from "../platform/money.ts";
 import { nullable, titledObject } from "../platform/schema-parts.ts";
 import { readExposures, stoppedBy } from "./exposure.ts";
-import type { PriceVersions } from "./prices.ts";
+import type { PriceVersions } from "./price-book.ts";
 
 const usd = (description: string) => nullable(Type.Number(), description);
 

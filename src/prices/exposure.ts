@@ -1,7 +1,7 @@
 import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { Session } from "../platform/db/database.ts";
 import { type Exposure, listExposures } from "./exposure-store.ts";
-import type { PriceVersions } from "./prices.ts";
+import type { PriceVersions } from "./price-book.ts";
 import type { Stopped } from "./store.ts";
 import { usdValue } from "./usd-value.ts";
 

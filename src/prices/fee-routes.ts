@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { describeFees, describeOnrampFees } from "../catalogue/describe-fees.ts";
-import type { FeeSchedule } from "../catalogue/fees.ts";
+import type { FeeSchedule } from "../catalogue/fee-table.ts";
 import { DEPOSIT_RAILS, RAILS } from "../catalogue/rails.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { loadFees } from "../catalogue/fees.ts";
+import { loadFees } from "../catalogue/fee-table.ts";
 import { loadMarketRisk } from "../catalogue/market-risk.ts";
 import { openRateSource, openTokenRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
@@ -10,7 +10,7 @@ import { approvalRules } from "./approval-rules.ts";
 import { addExposureRoutes } from "./exposure-routes.ts";
 import { addFeeRoutes } from "./fee-routes.ts";
 import { rateMetrics } from "./metrics.ts";
-import { openPriceBook, type PriceBook } from "./prices.ts";
+import { openPriceBook, type PriceBook } from "./price-book.ts";
 import { addRateRoutes } from "./rate-routes.ts";
 import {
   CHECK_EXPOSURE_TASK,

@@ -7,7 +7,7 @@ import type { Checked } from "../platform/problems.ts";
 import { findUser } from "../users/store.ts";
 import { checkConversion } from "./calculate-conversion.ts";
 import { checkQuoteRate } from "./calculate-quote-rate.ts";
-import type { PriceBook, Prices } from "./prices.ts";
+import type { PriceBook, Prices } from "./price-book.ts";
 import { ConversionAnswer, ConversionBody, QuoteRateAnswer, QuoteRateBody } from "./schemas.ts";
 
 type RateDeps = Pick<ModuleCore, "database" | "clock"> & {

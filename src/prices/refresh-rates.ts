@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { TOKENS } from "../catalogue/chains.ts";
-import { type FeeSchedule, toFeeTable } from "../catalogue/fees.ts";
+import { type FeeSchedule, toFeeTable } from "../catalogue/fee-table.ts";
 import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateReading, RateSource } from "../partners/rates/port.ts";
 import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";

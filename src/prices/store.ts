@@ -1,4 +1,4 @@
-import type { FeeTable } from "../catalogue/fees.ts";
+import type { FeeTable } from "../catalogue/fee-table.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRow, insertRows } from "../platform/db/rows.ts";
 import type { RateCheck, RateTable } from "./rate-checks.ts";

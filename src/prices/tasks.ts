@@ -5,7 +5,7 @@ import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { type ExposureDeps, readExposures, stoppedBy } from "./exposure.ts";
 import { updateCheckpoints } from "./exposure-store.ts";
-import type { PriceBook } from "./prices.ts";
+import type { PriceBook } from "./price-book.ts";
 import { recordPriceVersion } from "./refresh-rates.ts";
 import { findLastPriceVersion, lockPriceVersions } from "./store.ts";
 

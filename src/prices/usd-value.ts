@@ -3,7 +3,7 @@ import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Session } from "../platform/db/database.ts";
 import { powerOfTen, roundUp } from "../platform/money.ts";
-import type { Prices, PriceVersions } from "./prices.ts";
+import type { Prices, PriceVersions } from "./price-book.ts";
 import { findLastPriceVersionId } from "./store.ts";
 
 const USD_DIGITS = 2;

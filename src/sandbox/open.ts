@@ -5,7 +5,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock, SandboxClock } from "../platform/clock.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { CurrentPrices } from "../prices/prices.ts";
+import type { CurrentPrices } from "../prices/price-book.ts";
 import { addCryptoTransferRoute } from "./crypto-transfer-route.ts";
 import { addSandboxInvoiceRoute } from "./invoice-routes.ts";
 import { addSandboxRoutes } from "./routes.ts";

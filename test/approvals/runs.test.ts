@@ -17,7 +17,7 @@ import { newId } from "../../src/platform/ids.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
 import { enqueueTasks, taskNow } from "../../src/platform/tasks/tasks.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
-import { STORED_PRICES } from "../../src/prices/prices.ts";
+import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { usdValue } from "../../src/prices/usd-value.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { SILENT } from "../harness/task-fixture.ts";

@@ -20,7 +20,7 @@ import {
   updateLeases,
 } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
-import { STORED_PRICES } from "../../src/prices/prices.ts";
+import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { findLastPriceVersionId } from "../../src/prices/store.ts";
 import { SILENT } from "./task-fixture.ts";
 

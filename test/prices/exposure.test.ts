@@ -10,7 +10,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
-import { STORED_PRICES } from "../../src/prices/prices.ts";
+import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { CHECK_EXPOSURE_TASK, checkExposureTask } from "../../src/prices/tasks.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { atEveryCommit } from "../harness/mortal.ts";

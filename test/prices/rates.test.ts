@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadCatalogue } from "../../src/catalogue/catalogue.ts";
-import { loadFees } from "../../src/catalogue/fees.ts";
+import { loadFees } from "../../src/catalogue/fee-table.ts";
 import { loadMarketRisk } from "../../src/catalogue/market-risk.ts";
 import type { RateReading, RateSource } from "../../src/partners/rates/port.ts";
 import { createShippedTable } from "../../src/partners/rates/table-file.ts";
@@ -9,7 +9,7 @@ import { HOUR_MS } from "../../src/platform/durations.ts";
 import { formatDecimal } from "../../src/platform/money.ts";
 import { ensureRecurring } from "../../src/platform/tasks/tasks.ts";
 import { confirmHeldRate } from "../../src/prices/confirm-held-rate.ts";
-import { openPriceBook, type PriceBook, type Prices } from "../../src/prices/prices.ts";
+import { openPriceBook, type PriceBook, type Prices } from "../../src/prices/price-book.ts";
 import { checkRates, type RateCheck } from "../../src/prices/rate-checks.ts";
 import { listRateChecks } from "../../src/prices/store.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "../../src/prices/tasks.ts";

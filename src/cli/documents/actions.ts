@@ -8,7 +8,7 @@ import { createOfframpRenderer } from "../../offramps/render.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { approvalRules } from "../../prices/approval-rules.ts";
-import { STORED_PRICES } from "../../prices/prices.ts";
+import { STORED_PRICES } from "../../prices/price-book.ts";
 import { findPublicUrl } from "../public-url.ts";
 
 /** Approves an offramp's document as the operator. Undefined when there is no such offramp. */

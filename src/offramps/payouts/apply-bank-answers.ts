@@ -6,7 +6,7 @@ import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import type { CurrentPrices } from "../../prices/prices.ts";
+import type { CurrentPrices } from "../../prices/price-book.ts";
 import {
   type GivenUp,
   type GiveUpFacts,

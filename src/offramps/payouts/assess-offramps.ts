@@ -10,7 +10,7 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS, SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import type { CurrentPrices } from "../../prices/prices.ts";
+import type { CurrentPrices } from "../../prices/price-book.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
 import { closedGate, type Gate, type GatePolicy } from "../gates.ts";

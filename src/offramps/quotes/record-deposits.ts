@@ -25,7 +25,10 @@ import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
 
 const TRANSFERS_PER_READ_MAX = 500;
 
-/** Reads these chains, by default all, from their cursors and credits transfers to us. */
+/**
+ * Reads these chains, by default all, from their cursors and credits transfers to us. Whether a
+ * deposit came in time for its quote is decided in `fund-quote.ts`.
+ */
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,

@@ -5,7 +5,7 @@ import { assertFound, notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import type { PriceBook } from "../../prices/prices.ts";
+import type { PriceBook } from "../../prices/price-book.ts";
 import { findUser } from "../../users/store.ts";
 import type { GatePolicy } from "../gates.ts";
 import type { OfframpRenderer } from "../render.ts";

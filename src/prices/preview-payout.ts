@@ -5,8 +5,8 @@ import type { Rail } from "../catalogue/rails.ts";
 import { isBlank } from "../catalogue/text.ts";
 import { minorToText } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
-import type { Prices } from "./prices.ts";
-import { affordableOfframp, isQuoted, minimumMinor, priceOfframp } from "./pricing.ts";
+import { affordableOfframp, isQuoted, minimumMinor, priceOfframp } from "./fees-and-minimums.ts";
+import type { Prices } from "./price-book.ts";
 
 /** Which of the two amounts was given, and its field name. */
 export type Given = { name: string; fiat_minor: bigint } | { name: string; token_amount: bigint };
@@ -52,7 +52,7 @@ export function chooseRail(
 }
 
 /** Prices one payout from either amount; reports what prevents it. */
-export function calculatePayout(
+export function previewPayout(
   problems: ObjectProblems,
   deps: { catalogue: Catalogue; prices: Prices },
   route: { token: Token; currency: string; rail: Rail; currency_name: string },
@@ -69,7 +69,7 @@ export function calculatePayout(
     "fiat_minor" in given ? given.fiat_minor : affordableOfframp(route, given.token_amount, prices);
   const minimum = minimumMinor(catalogue, prices, token, currency, rail);
   if (fiat_minor < minimum) {
-    const minimum_text = minimumOf(given, { token, currency, rail, minimum }, prices);
+    const minimum_text = minimumText(given, { token, currency, rail, minimum }, prices);
     problems.report(
       given.name,
       "below_currency_limit",
@@ -90,7 +90,7 @@ export function calculatePayout(
 }
 
 /** The minimum, in the unit of the amount that was given. */
-function minimumOf(
+function minimumText(
   given: Given,
   route: { token: Token; currency: string; rail: Rail; minimum: bigint },
   prices: Prices,

@@ -2,7 +2,7 @@ import { type Catalogue, minimumOf } from "../catalogue/catalogue.ts";
 import { TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../catalogue/document-rules.ts";
-import type { Fee } from "../catalogue/fees.ts";
+import type { Fee } from "../catalogue/fee-table.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import {
   type Decimal,
@@ -14,7 +14,7 @@ import {
   roundDown,
   roundUp,
 } from "../platform/money.ts";
-import type { Prices } from "./prices.ts";
+import type { Prices } from "./price-book.ts";
 
 /** Amounts in minor units of the destination currency; token amounts in millionths. */
 type OfframpPrice = {

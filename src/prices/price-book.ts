@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { type Catalogue, payoutCurrencies } from "../catalogue/catalogue.ts";
-import { type FeeSchedule, toFeeSchedule } from "../catalogue/fees.ts";
+import { type FeeSchedule, toFeeSchedule } from "../catalogue/fee-table.ts";
 import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateSource } from "../partners/rates/port.ts";
 import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";

@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadCatalogue, payoutCurrencies, railsOf } from "../../src/catalogue/catalogue.ts";
 import { minorDigits } from "../../src/catalogue/currencies.ts";
-import { loadFees } from "../../src/catalogue/fees.ts";
+import { loadFees } from "../../src/catalogue/fee-table.ts";
 import type { Rail } from "../../src/catalogue/rails.ts";
 import { RATES_TABLE } from "../../src/catalogue/rates-table.ts";
 import { type Decimal, parseDecimal } from "../../src/platform/money.ts";
-import type { Prices } from "../../src/prices/prices.ts";
 import {
   affordableOfframp,
   affordableOnramp,
@@ -15,7 +14,8 @@ import {
   minimumMinor,
   priceOfframp,
   priceOnramp,
-} from "../../src/prices/pricing.ts";
+} from "../../src/prices/fees-and-minimums.ts";
+import type { Prices } from "../../src/prices/price-book.ts";
 
 const catalogue = loadCatalogue();
 const ROUTES = payoutCurrencies(catalogue).flatMap((currency) =>
