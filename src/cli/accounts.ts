@@ -122,7 +122,6 @@ function addFreezeCommands(accounts: Command): void {
       .description(description)
       .requiredOption("--account <name or id>", "the account")
       .requiredOption("--reason <reason>", "the reason, for the audit log")
-      .option("--json", "print one JSON document")
       .action(async (options: JsonOption & { account: string; reason: string }) => {
         const account = await withCore((core) => freeze(core, options, name === "freeze"));
         const { id } = account;

@@ -24,7 +24,6 @@ export function addExposureCommands(program: Command): void {
   exposure
     .command("list")
     .description("list the open positions; an amount above zero has to be bought")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const exposures = await withCore(({ database }) =>
         readExposures(database, { prices: STORED_PRICES, risk: loadMarketRisk() }),
@@ -50,7 +49,6 @@ export function addExposureCommands(program: Command): void {
     .addOption(
       new Option("--reason <reason>", "the reason, for the audit log").makeOptionMandatory(),
     )
-    .option("--json", "print one JSON document")
     .action(async (options: ConvertOptions) => {
       const [bought, sold] = [
         readMoney("--bought", options.bought),

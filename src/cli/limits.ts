@@ -36,7 +36,6 @@ export function addLimitCommands(program: Command): void {
   limits
     .command("list")
     .description("list all limits")
-    .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const rules = await withCore(({ database }) => listAllRules(database));
       print(options, { limits: rules.map(toJson) }, rules.length > 0 ? rules.map(line) : ["None."]);
@@ -51,7 +50,6 @@ export function addLimitCommands(program: Command): void {
     .option("--account <name or id>", "for this account only (default: all accounts)")
     .option("--user <id>", "for this user only; needs --account")
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
-    .option("--json", "print one JSON document")
     .action(async (options: SetOptions) => {
       const rule = await withCore((core) => set(core, options));
       print(options, { limit: toJson(rule) }, [line(rule)]);

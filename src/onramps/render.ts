@@ -49,23 +49,15 @@ function withInstructions(onramp: Onramp): string {
   return writeOnramp({ ...toRecord(onramp), deposit_instructions });
 }
 
+/** The schema chooses the fields that are written. */
 function toRecord(onramp: Onramp): Static<typeof OnrampRecord> {
   const digits = minorDigits(onramp.fiat_currency)!;
   return {
-    id: onramp.id,
-    user_id: onramp.user_id,
-    status: onramp.status,
-    status_message: onramp.status_message,
-    crypto_currency: onramp.crypto_currency,
-    crypto_rails: onramp.crypto_rails,
+    ...onramp,
     destination_amount: minorToNumber(onramp.destination_amount, TOKEN_DIGITS),
-    destination_address: onramp.destination_address,
-    fiat_currency: onramp.fiat_currency,
-    fiat_rails: onramp.fiat_rails,
     deposit_amount: minorToNumber(onramp.deposit_amount, digits),
     fee: minorToNumber(onramp.fee, digits),
     rate: Number(onramp.rate),
-    tx_id: onramp.tx_id,
     created_at: onramp.created_at.toISOString(),
     updated_at: onramp.updated_at.toISOString(),
   };
@@ -76,19 +68,13 @@ function toDepositRecord(deposit: FiatDeposit): Static<typeof FiatDepositRecord>
   // A bank may report a currency that we do not support; most currencies have two digits.
   const digits = minorDigits(deposit.currency) ?? 2;
   return {
-    id: deposit.id,
-    status: deposit.status,
-    reason: deposit.reason,
+    ...deposit,
+    ...deposit.details,
     message: deposit.reason && DEPOSIT_REASONS[deposit.reason],
     // Tokens set aside may have more digits than a number; `text` names the exact amount.
     amount: Number(minorToText(deposit.amount, digits)),
-    currency: deposit.currency,
-    bank_account: deposit.bank_account,
-    bank_reference: deposit.bank_reference,
     booked_at: deposit.booked_at.toISOString(),
-    ...deposit.details,
     account_id: deposit.onramp_account_id,
-    onramp_id: deposit.onramp_id,
     matched_amount: matched_amount === null ? null : minorToNumber(matched_amount, digits),
     created_at: deposit.created_at.toISOString(),
     updated_at: deposit.updated_at.toISOString(),

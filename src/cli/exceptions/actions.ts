@@ -12,7 +12,7 @@ import { cutPage, readPage } from "../../platform/http/list.ts";
 import { FIRST_ID, newId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { approvalRules } from "../../prices/approval-rules.ts";
-import { STORED_PRICES } from "../../prices/prices.ts";
+import { STORED_PRICES } from "../../prices/price-book.ts";
 import { findPublicUrl } from "../public-url.ts";
 
 type ShownException = {

@@ -22,18 +22,11 @@ export type Delivery = {
   updated_at: Date;
 };
 
-export type NewDelivery = Pick<
-  Delivery,
-  | "account_id"
-  | "id"
-  | "app_id"
-  | "event_account_id"
-  | "event_id"
-  | "name"
-  | "record_id"
-  | "sequence"
-  | "reason"
-> & { status: "pending" | "skipped"; body: Buffer | null };
+type Times = "next_attempt_at" | "delivered_at" | "created_at" | "updated_at";
+export type NewDelivery = Omit<Delivery, "status" | "attempts" | "attempts_before" | Times> & {
+  status: "pending" | "skipped";
+  body: Buffer | null;
+};
 
 export const DELIVERY_COLUMNS = `d.account_id, d.id, d.app_id, d.event_account_id, d.event_id,
   d.name, d.record_id,
@@ -88,18 +81,7 @@ export function insertDeliveries(
 }
 
 /** What is needed to send a delivery, with the sealed body of its event. */
-export type DueDelivery = Pick<
-  Delivery,
-  | "account_id"
-  | "id"
-  | "app_id"
-  | "event_account_id"
-  | "event_id"
-  | "record_id"
-  | "sequence"
-  | "attempts"
-  | "attempts_before"
-> & {
+export type DueDelivery = Omit<Delivery, "name" | "status" | "reason" | Times> & {
   /** The trace of the request that caused the event, if any. */
   trace_id: string | null;
   /** As PostgreSQL formats it: only passed back to queries. */
