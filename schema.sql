@@ -763,9 +763,10 @@ CREATE INDEX offramps_document ON public.offramps USING btree (document_id, acco
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
 CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));
-CREATE INDEX offramps_payment_detail ON public.offramps USING btree (payment_detail_id, account_id);
+CREATE INDEX offramps_payment_detail ON public.offramps USING btree (payment_detail_id, account_id, id);
 CREATE INDEX offramps_quote ON public.offramps USING btree (quote_id, account_id, id);
 CREATE INDEX offramps_rejected_document ON public.offramps USING btree (account_id, id) WHERE (document_status = 'rejected'::text);
+CREATE INDEX offramps_rerouted ON public.offramps USING btree (payment_detail_id, account_id) WHERE (attempt > 1);
 
 create table onramps (
   account_id uuid not null,

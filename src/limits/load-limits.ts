@@ -24,6 +24,7 @@ import {
   findUseSums,
   listOldestUses,
   listRules,
+  listUseHours,
   type TokenSum,
   USES_PER_PAGE,
 } from "./store.ts";
@@ -222,17 +223,17 @@ async function loadOldest(
   const oldest = new Map<string, LimitUse[]>();
   for (const [name, limited] of byName(checked)) {
     const { rule, share } = limited[0]!;
-    let left = totalOf([sums.get(name)!, ...limited.map(({ share: { wanted } }) => wanted)]);
-    const uses: LimitUse[] = [];
-    for (let since = sinceOf(rule, now); !fits(rule, left); ) {
-      const page = await valueAll(tx, deps, await listOldestUses(tx, share, since));
-      uses.push(...page);
-      const gone = totalOf(page);
-      left = { usd: left.usd - gone.usd, count: left.count - gone.count };
-      if (page.length < USES_PER_PAGE) break;
-      since = page.at(-1)!.at;
-    }
-    if (uses.length > 0) oldest.set(name, uses);
+    const total = totalOf([sums.get(name)!, ...limited.map(({ share: { wanted } }) => wanted)]);
+    if (fits(rule, total)) continue;
+    const uses = await valueAll(tx, deps, await listOldestUses(tx, share, sinceOf(rule, now)));
+    const gone = totalOf(uses);
+    const left = { usd: total.usd - gone.usd, count: total.count - gone.count };
+    // Far above the limit the hour is enough.
+    const hours =
+      fits(rule, left) || uses.length < USES_PER_PAGE
+        ? []
+        : await valueAll(tx, deps, await listUseHours(tx, share, uses.at(-1)!.at));
+    oldest.set(name, [...uses, ...hours]);
   }
   return oldest;
 }

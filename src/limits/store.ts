@@ -54,69 +54,92 @@ type SumRow = Omit<TokenSum, "tokens"> & { tokens: string };
 const QUOTE_LIFE_MAX_MS = DAY_MS;
 
 // Reads the tables of later modules, so that all of it is summed under one lock. In all statements
-// $1 is the account, $2 the time, $3 and $4 the first ids of refunds and onramps, and of offramps;
-// $5 is whose uses are counted.
+// $1 is the account, $2 the time, $4 the first id of quotes and offramps; $3 is the bank account or
+// the first id of refunds and onramps, and $5 the user.
 
 const SENT_TOKENS = "o.token_amount - o.token_fee";
 
-/** Payouts that went to these bank accounts; a re-route counts from its own time. */
-const PAYEE_USES = `select q.price_version_id, q.deposit_token as token, ${SENT_TOKENS} as tokens,
-    case when o.attempt > 1 then coalesce(p.created_at, q.executed_at) else q.executed_at end as at
-  from payment_details d
-  join offramps o on o.account_id = d.account_id and o.payment_detail_id = d.id
+const PAYEE_USE = `q.price_version_id, q.deposit_token as token, ${SENT_TOKENS} as tokens`;
+const TO_PAYEE = `payment_details d
+  join offramps o on o.payment_detail_id = d.id and o.account_id = d.account_id
     and o.status not in ('failed', 'bounced')
-  join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at is not null
-  left join payouts p on p.account_id = o.account_id and p.offramp_id = o.id
-    and p.attempt = o.attempt
-  where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = decode($3, 'hex')`;
+  join quotes q on q.account_id = o.account_id and q.id = o.quote_id`;
+const IS_PAYEE = `d.account_id = $1
+  and coalesce(d.payee_index, uuid_send(d.id)) = decode($3, 'hex')`;
+
+/** Payouts to a bank account; a re-route counts from its own time, however old the payout is. */
+const PAYEE_USES = `select ${PAYEE_USE}, q.executed_at as at from ${TO_PAYEE}
+  where ${IS_PAYEE} and o.attempt <= 1 and o.id >= $4 and q.executed_at > $2
+  union all
+  select ${PAYEE_USE}, p.created_at as at from ${TO_PAYEE}
+  join payouts p on p.account_id = o.account_id and p.offramp_id = o.id and p.attempt = o.attempt
+  where ${IS_PAYEE} and o.attempt > 1 and p.created_at > $2`;
 
 type OfUser = (column: string) => string;
 const OF_ANY_USER: OfUser = () => "";
 const OF_ONE_USER: OfUser = (column) => `and ${column} = $5`;
 
+type Bucket = (column: string) => string;
+const ALL_TIMES: Bucket = () => "null::timestamptz";
+/** The end of the hour. */
+const BY_HOUR: Bucket = (column) =>
+  `date_bin('1 hour', ${column}, timestamptz 'epoch') + interval '1 hour'`;
+
 /** Sums what a quote is for, less what failed of it: the quotes alone are read in most cases. */
-function sumStatement(ofUser: OfUser): string {
+function sumStatement(ofUser: OfUser, at: Bucket): string {
   const of_user = ofUser("user_id");
-  return `select price_version_id, token, sum(tokens)::text as tokens, sum(count)::int as count
+  return `select price_version_id, token, at, sum(tokens)::text as tokens, sum(count)::int as count
     from (
-      select price_version_id, deposit_token as token, sum(token_amount - token_fees) as tokens,
-        sum(offramp_count) as count
+      select price_version_id, deposit_token as token, ${at("executed_at")} as at,
+        sum(token_amount - token_fees) as tokens, sum(offramp_count) as count
       from quotes where account_id = $1 and executed_at > $2 and id >= $4 ${of_user}
-      group by price_version_id, deposit_token
+      group by 1, 2, 3
       union all
-      select q.price_version_id, q.deposit_token, -sum(${SENT_TOKENS}), -count(*)
+      select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, -sum(${SENT_TOKENS}),
+        -count(*)
       from offramps o
       join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at > $2
-      where o.account_id = $1 and o.status = 'failed' and o.id >= $4
-        ${ofUser("o.user_id")}
-      group by q.price_version_id, q.deposit_token
+      where o.account_id = $1 and o.status = 'failed' and o.id >= $4 ${ofUser("o.user_id")}
+      group by 1, 2, 3
       union all
-      select null, token, sum(amount), count(*) from refunds
+      select null::uuid, token, ${at("created_at")}, sum(amount), count(*) from refunds
       where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
-      group by token
+      group by 1, 2, 3
       union all
-      select price_version_id, crypto_currency, sum(destination_amount), count(*) from onramps
+      select price_version_id, crypto_currency, ${at("created_at")}, sum(destination_amount),
+        count(*)
+      from onramps
       where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
-      group by price_version_id, crypto_currency
-    ) as parts group by price_version_id, token`;
+      group by 1, 2, 3
+    ) as parts group by price_version_id, token, at order by at`;
+}
+
+async function sumUses<At extends Date | null>(
+  session: Session,
+  key: UseKey,
+  since: Date,
+  at: Bucket,
+): Promise<(TokenSum & { at: At })[]> {
+  const of_payee = `select price_version_id, token, ${at("at")} as at, sum(tokens)::text as tokens,
+      count(*)::int as count
+    from (${PAYEE_USES}) as uses group by 1, 2, 3 order by 3`;
+  const of_user = key.scope === "user" ? OF_ONE_USER : OF_ANY_USER;
+  const statement = key.scope === "payee" ? of_payee : sumStatement(of_user, at);
+  const rows = await session.query<SumRow & { at: At }>(statement, valuesOf(key, since));
+  return rows.map((row) => ({ ...row, tokens: BigInt(row.tokens) }));
 }
 
 /**
  * What was committed since then: payouts of executed quotes, refunds and onramps. What failed is
  * left out.
  */
-export async function findUseSums(session: Session, key: UseKey, since: Date): Promise<TokenSum[]> {
-  const rows = await (key.scope === "payee"
-    ? session.query<SumRow>(
-        `select price_version_id, token, sum(tokens)::text as tokens, count(*)::int as count
-         from (${PAYEE_USES}) as uses where at > $2 group by price_version_id, token`,
-        [key.account_id, since, key.of],
-      )
-    : session.query<SumRow>(
-        sumStatement(key.scope === "user" ? OF_ONE_USER : OF_ANY_USER),
-        valuesOf(key, since),
-      ));
-  return rows.map((row) => ({ ...row, tokens: BigInt(row.tokens) }));
+export function findUseSums(session: Session, key: UseKey, since: Date): Promise<TokenSum[]> {
+  return sumUses<null>(session, key, since, ALL_TIMES);
+}
+
+/** The same by hour, oldest first; `at` is the end of the hour. */
+export function listUseHours(session: Session, key: UseKey, since: Date): Promise<TokenUse[]> {
+  return sumUses<Date>(session, key, since, BY_HOUR);
 }
 
 export const USES_PER_PAGE = 500;
@@ -148,9 +171,9 @@ function pageStatement(ofUser: OfUser): string {
 export function listOldestUses(session: Session, key: UseKey, since: Date): Promise<TokenUse[]> {
   return key.scope === "payee"
     ? session.query<TokenUse>(
-        `select *, 1 as count from (${PAYEE_USES}) as uses where at > $2
+        `select *, 1 as count from (${PAYEE_USES}) as uses
          order by at fetch first ${USES_PER_PAGE} rows with ties`,
-        [key.account_id, since, key.of],
+        valuesOf(key, since),
       )
     : session.query<TokenUse>(
         pageStatement(key.scope === "user" ? OF_ONE_USER : OF_ANY_USER),
@@ -160,6 +183,7 @@ export function listOldestUses(session: Session, key: UseKey, since: Date): Prom
 
 function valuesOf({ account_id, scope, of }: UseKey, since: Date): unknown[] {
   const first_quote = firstIdAt(new Date(since.getTime() - QUOTE_LIFE_MAX_MS));
+  if (scope === "payee") return [account_id, since, of, first_quote];
   const values = [account_id, since, firstIdAt(since), first_quote];
   return scope === "user" ? [...values, of] : values;
 }

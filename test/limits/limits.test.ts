@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EVERY, type LimitRule } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
-import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
+import { firstIdAt } from "../../src/platform/ids.ts";
 import { addOwedUser } from "../approvals/proposal-fixture.ts";
 import { startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
@@ -226,6 +227,38 @@ it("a sum beyond 64 bits is a sum like any other", async () => {
     await setAmounts(50_000_000n);
     expect((await first.refund(6)).status).toBe(200);
   });
+});
+
+it("far above a limit the refusal names the hour from which a request fits", async () => {
+  const user = await addOwedUser(server, 100);
+  const { id } = (await user.refund(1)).body.refund;
+  await settle(server);
+  // 600 more like it, a minute apart.
+  const first_ms = server.core.clock.now().getTime() - 20 * HOUR_MS;
+  const times = Array.from({ length: 600 }, (_, at) => new Date(first_ms + at * MINUTE_MS));
+  const columns = await server.db.database.query<{ name: string }>(
+    "select column_name as name from information_schema.columns where table_name = 'refunds'",
+  );
+  const names = columns.map(({ name }) => name);
+  const values = names.map((name) =>
+    ["id", "created_at"].includes(name) ? `t.${name}` : `r.${name}`,
+  );
+  await server.db.database.query(
+    `insert into refunds (${names}) select ${values} from refunds r,
+       unnest($2::uuid[], $3::timestamptz[]) as t (id, created_at) where r.id = $1`,
+    [id, times.map(firstIdAt), times],
+  );
+  await withLimit({ scope: "user", time_window: "day", count_max: 50 }, async () => {
+    const [limit] = await listLimits(`?user_id=${user.user_id}`);
+    expect(limit).toMatchObject({ used_count: 601, left_count: 0 });
+    const message = problemIn(await user.refund(1));
+    const [frees_at = ""] = /\d{4}-\S+Z/.exec(message) ?? [];
+    // 552 of the 601 have to leave; the last of them leaves a day after it was made.
+    const leaves_ms = times[551]!.getTime() + DAY_MS;
+    expect(Date.parse(frees_at)).toBeGreaterThanOrEqual(leaves_ms);
+    expect(Date.parse(frees_at)).toBeLessThanOrEqual(leaves_ms + HOUR_MS);
+  });
+  await server.db.database.query("delete from refunds where id = any($1)", [times.map(firstIdAt)]);
 });
 
 it("an execution whose commit is lost counts once, like one whose answer is lost", async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
     environment: {
       ...rates.environment,
       SLIPROAD_TOKEN_RATES_FILE: token_rates,
-      SLIPROAD_APPROVAL_ABOVE_USD: "3000",
+      SLIPROAD_APPROVAL_ABOVE_USD: "6000",
     },
     partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
   });
@@ -184,9 +184,22 @@ it("no user ever holds more than came in, and fees are what the table says", asy
     checkReturnCosts(context, offramps);
     await checkFees(context, offramps, fees);
   };
-  const often = ["quote", "pay", "pay", "pay", "upload", "upload", "bank", "bank"] as const;
+  const report = (step: number) =>
+    process.env.ECONOMICS_STEPS &&
+    process.stdout.write(`seed ${SEED}, step ${step}: ${JSON.stringify(world.counts)}\n`);
+  const often = [
+    "quote",
+    "quote",
+    "pay",
+    "pay",
+    "pay",
+    "upload",
+    "upload",
+    "bank",
+    "bank",
+  ] as const;
   const names = [
-    ...[...often, "return", "return", "reroute", "vote"],
+    ...[...often, "return", "reroute", "reroute", "vote"],
     ...Object.keys(actions),
   ] as (keyof typeof actions)[];
   for (let step = 0; step < STEPS; step += 1) {
@@ -194,6 +207,7 @@ it("no user ever holds more than came in, and fees are what the table says", asy
     await actions[name]();
     await settle(server);
     await check(`seed ${SEED}, step ${step}, ${name}`);
+    if (step % 100 === 99) report(step);
   }
   await world.finish();
   // Nothing waits any more: every payout was made or has failed.
@@ -203,5 +217,5 @@ it("no user ever holds more than came in, and fees are what the table says", asy
   expect(waiting, `seed ${SEED}`).toEqual([]);
   await check(`seed ${SEED}, at the end`);
   expect(await findFault(server)).toBeNull();
-  if (process.env.ECONOMICS_STEPS) process.stdout.write(`${JSON.stringify(world.counts)}\n`);
+  report(STEPS);
 }, 3_600_000);
