@@ -27,6 +27,7 @@ create table accounts (
   kyc_review_by_account boolean not null default false,
   webhooks_enabled_at timestamp with time zone,
   frozen_at timestamp with time zone,
+  document_review_by_account boolean not null default false,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);

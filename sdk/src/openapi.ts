@@ -567,7 +567,7 @@ export interface paths {
         head?: never;
         /**
          * Review a supporting document
-         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or have a member approve it with a reason on `/dashboard/documents`. A document whose URL has not been fetched yet can be rejected, but not approved.
+         * @description For the operator's keys, and for those of an account whose reviews the operator has delegated to it. Until the payout has begun. A file that was rejected stays rejected: upload another one, or have a member approve it with a reason on `/dashboard/documents`. A document whose URL has not been fetched yet can be rejected, but not approved.
          */
         patch: operations["reviewSupportingDocument"];
         trace?: never;
@@ -1836,7 +1836,7 @@ export interface components {
         Proposal: {
             /** Format: uuid */
             id: string;
-            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. */
+            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. `change-members`: Add or remove a member, or change a member's role. `change-accounts`: Change who reviews for the account, or its approval amount. `set-limits`: Set or remove a limit. */
             kind: string;
             /**
              * Format: uuid

@@ -1,8 +1,8 @@
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
-import { deleteMember, lockMembers, updateMemberRole } from "./store.ts";
+import { deleteMember, lockMembers, type MemberRow, updateMemberRole } from "./store.ts";
 
 export type MemberKey = { account_id: string; person_id: string };
 type By = { actor: Actor; reason: string };
@@ -36,12 +36,16 @@ export async function removeMember(
 }
 
 /** Locks all members: when two admins leave at the same time, one must stay. */
-async function checkMember(tx: Transaction, member: MemberKey, role: Role | null): Promise<void> {
+export async function checkMember(
+  tx: Session,
+  member: MemberKey,
+  role: Role | null,
+): Promise<MemberRow> {
   const members = await lockMembers(tx, member.account_id);
   const known = members.find(({ person_id }) => person_id === member.person_id);
   if (!known) throw Refusal.of([notFound("person_id")]);
   const admins = members.filter((one) => one.role === "admin");
-  if (known.role !== "admin" || role === "admin" || admins.length > 1) return;
+  if (known.role !== "admin" || role === "admin" || admins.length > 1) return known;
   const message = "This is the account's last admin; give another member the admin role first.";
   throw Refusal.of([{ field: "role", code: "invalid_transition", message }]);
 }

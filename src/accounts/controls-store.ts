@@ -1,4 +1,5 @@
-import type { Session } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { findRow, updateRow } from "../platform/db/rows.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 
 /** What limits an account's requests beyond the settings. */
@@ -7,6 +8,16 @@ export type AccountControls = {
   /** Cents; null: the setting decides. */
   approval_above_usd: bigint | null;
 };
+
+export async function findControls(session: Session, account_id: string): Promise<AccountControls> {
+  const row = await findRow<AccountControls>(session, "account_controls", { account_id });
+  return row ?? { account_id, approval_above_usd: null };
+}
+
+export function updateControls(tx: Transaction, controls: AccountControls): void {
+  const { account_id, approval_above_usd } = controls;
+  updateRow(tx, "account_controls", { account_id }, { approval_above_usd });
+}
 
 /**
  * Locks the accounts in which amounts are counted, in key order; the others have nothing to count

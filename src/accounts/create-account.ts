@@ -28,6 +28,7 @@ export async function createAccount(
     is_operator,
     kyc_two_person_approval: false,
     kyc_review_by_account: false,
+    document_review_by_account: false,
     webhooks_enabled_at: webhooks_enabled ? now : null,
     created_at: now,
   };

@@ -1,10 +1,17 @@
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
-import { findMember, findPerson, insertMember, insertPerson, type MemberRow } from "./store.ts";
+import {
+  findMember,
+  findPerson,
+  insertMember,
+  insertPerson,
+  type MemberRow,
+  type PersonRow,
+} from "./store.ts";
 
 export type NewMember = {
   account_id: string;
@@ -26,10 +33,8 @@ export async function createMember(
   now: Date,
 ): Promise<MemberRow> {
   const { account_id, role, vote_wait_ms = 0, actor, reason } = input;
-  if (!isEmail(input.email)) throw notEmail();
   const email_index = hashEmail(index_key, input.email);
-  const known = await findPerson(tx, email_index);
-  if (known && (await findMember(tx, account_id, known.id))) throw alreadyMember();
+  const known = await checkNewMember(tx, index_key, input);
   const person_id = known?.id ?? newId(now);
   if (!known) {
     insertPerson(tx, {
@@ -50,6 +55,18 @@ export async function createMember(
     now,
   );
   return member;
+}
+
+/** The person, if known; refuses an address that is none, and a member of the account. */
+export async function checkNewMember(
+  session: Session,
+  index_key: Buffer,
+  { account_id, email }: Pick<NewMember, "account_id" | "email">,
+): Promise<PersonRow | undefined> {
+  if (!isEmail(email)) throw notEmail();
+  const known = await findPerson(session, hashEmail(index_key, email));
+  if (known && (await findMember(session, account_id, known.id))) throw alreadyMember();
+  return known;
 }
 
 function alreadyMember(): Refusal {

@@ -51,6 +51,8 @@ export type Account = {
   kyc_two_person_approval: boolean;
   /** The account's own members review identities, in addition to the operator's. */
   kyc_review_by_account: boolean;
+  /** The account's own keys and members review documents, in addition to the operator's. */
+  document_review_by_account: boolean;
   /** Null until the operator enables webhooks; nothing is sent for the account before that. */
   webhooks_enabled_at: Date | null;
   created_at: Date;

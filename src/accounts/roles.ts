@@ -31,7 +31,9 @@ export const PERMISSIONS = {
   },
   review_documents: {
     roles: ["admin", "finance_manager", "approver"],
-    meaning: "See rejected supporting documents, and approve them with a reason.",
+    meaning:
+      "See rejected supporting documents and approve them with a reason: in the operator's " +
+      "account those of all accounts, elsewhere your account's once the operator has delegated it.",
   },
   see_records: {
     roles: ["admin", "finance_manager", "accountant", "approver"],

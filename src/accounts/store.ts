@@ -36,11 +36,11 @@ export function findAccountById(session: Session, id: string): Promise<Account |
   return findRow(session, "accounts", { id });
 }
 
-export function updateAccountReview(
-  tx: Transaction,
-  { id, kyc_two_person_approval, kyc_review_by_account }: Account,
-): void {
-  updateRow(tx, "accounts", { id }, { kyc_two_person_approval, kyc_review_by_account });
+export function updateAccountReview(tx: Transaction, account: Account): void {
+  const { id, kyc_two_person_approval, kyc_review_by_account, document_review_by_account } =
+    account;
+  const review = { kyc_two_person_approval, kyc_review_by_account, document_review_by_account };
+  updateRow(tx, "accounts", { id }, review);
 }
 
 export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date | null): void {

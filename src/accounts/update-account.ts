@@ -1,13 +1,17 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { recordAudit } from "./audit.ts";
+import { updateControls } from "./controls-store.ts";
 import type { Account, Actor } from "./model.ts";
 import { updateAccountReview } from "./store.ts";
 
 export type AccountChange = Partial<
-  Pick<Account, "kyc_two_person_approval" | "kyc_review_by_account">
->;
+  Pick<Account, "kyc_two_person_approval" | "kyc_review_by_account" | "document_review_by_account">
+> & {
+  /** Cents; null: the installation's setting decides. */
+  approval_above_usd?: bigint | null;
+};
 
-/** Sets who reviews the identities of an account's users, and whether two must agree. */
+/** Sets who reviews for an account, whether two must agree, and the approval amount. */
 export function updateAccount(
   tx: Transaction,
   found: Account,
@@ -15,8 +19,11 @@ export function updateAccount(
   by: { actor: Actor; reason: string },
   now: Date,
 ): Account {
-  const account = { ...found, ...change };
+  const { approval_above_usd, ...review } = change;
+  const account = { ...found, ...review };
   updateAccountReview(tx, account);
+  const is_amount_changed = approval_above_usd !== undefined;
+  if (is_amount_changed) updateControls(tx, { account_id: account.id, approval_above_usd });
   recordAudit(
     tx,
     {
@@ -24,7 +31,12 @@ export function updateAccount(
       ...by,
       action: "account.update",
       record: `account:${account.id}`,
-      detail: { ...change },
+      detail: {
+        ...review,
+        ...(is_amount_changed
+          ? { approval_above_usd: approval_above_usd === null ? null : `${approval_above_usd}` }
+          : {}),
+      },
     },
     now,
   );

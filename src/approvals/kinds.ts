@@ -54,6 +54,18 @@ export const PROPOSAL_KINDS = {
     meaning: "A decision on a user's identity.",
     shows: ["User", "Decision", "Status"],
   },
+  "change-members": {
+    meaning: "Add or remove a member, or change a member's role.",
+    shows: ["Member", "Old role", "New role", "Reason"],
+  },
+  "change-accounts": {
+    meaning: "Change who reviews for the account, or its approval amount.",
+    shows: ["Account", "Reason"],
+  },
+  "set-limits": {
+    meaning: "Set or remove a limit.",
+    shows: ["Applies to", "Limit", "Old limit", "New limit", "Reason"],
+  },
 } as const satisfies Record<string, Kind>;
 
 /** Names what a description lacks. */

@@ -1,4 +1,7 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { accountChange } from "./change-accounts.ts";
+import { memberChange } from "./change-members.ts";
+import { controlledChangeTask } from "./controlled-change.ts";
 import type { RecordPages } from "./page.ts";
 import { addProposalPages, addProposalRoutes } from "./routes.ts";
 import { lapseProposalTask } from "./tasks.ts";
@@ -10,7 +13,11 @@ export function openApprovalsModule(
 ): Module {
   return {
     routes: (addRoute) => addProposalRoutes(addRoute, core),
-    tasks: [lapseProposalTask(core)],
+    tasks: [
+      lapseProposalTask(core),
+      controlledChangeTask(core, memberChange(core)),
+      controlledChangeTask(core, accountChange),
+    ],
     pages: (server) => addProposalPages(server, { ...core, ...later }),
   };
 }

@@ -16,9 +16,7 @@ export function propose(
   key_creators: ReadonlyMap<string, string>,
   now: Date,
 ): NewProposal {
-  const labels = sealed.content.details.map(([label]) => label);
-  const missing = findMissing(proposed.kind, labels);
-  if (missing.length > 0) throw new Error(`${proposed.kind} does not show ${missing.join(", ")}`);
+  checkDescription(proposed.kind, sealed.content);
   const { account_id, credential_id } = command;
   const proposer = proposerOf(command);
   const proposal = newProposal({ account_id, ...proposed }, actorOf(command), proposer, now);
@@ -27,9 +25,17 @@ export function propose(
 }
 
 /** The member who sent the command, if any: proposing counts as a confirmation. */
-function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
+function proposerOf({ account_id, actor, actor_account_id }: Command<unknown>): Proposer | null {
   if (!actor?.startsWith("member:")) return null;
-  return { account_id, person_id: actor.slice("member:".length) };
+  const person_id = actor.slice("member:".length);
+  return { account_id: actor_account_id ?? account_id, person_id };
+}
+
+/** Refuses a description that lacks what members have to see. */
+export function checkDescription(kind: string, { details }: Content): void {
+  const labels = details.map(([label]) => label);
+  const missing = findMissing(kind, labels);
+  if (missing.length > 0) throw new Error(`${kind} does not show ${missing.join(", ")}`);
 }
 
 /** What is stored of a description. */

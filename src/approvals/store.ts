@@ -149,14 +149,15 @@ export async function findAccountOfPending(
 /** Filters records to those with a pending proposal of this kind. */
 export async function listPendingRecords(
   session: Session,
-  account_id: string,
   kind: string,
-  record_ids: readonly string[],
+  records: readonly { account_id: string; id: string }[],
 ): Promise<Set<string>> {
   const rows = await session.query<{ record_id: string }>(
-    `select record_id from proposals
-     where account_id = $1 and status = 'pending' and kind = $2 and record_id = any($3::uuid[])`,
-    [account_id, kind, record_ids],
+    `select record_id from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join proposals on proposals.account_id = wanted.account_id
+       and proposals.record_id = wanted.id
+     where proposals.status = 'pending' and proposals.kind = $3`,
+    [records.map((row) => row.account_id), records.map((row) => row.id), kind],
   );
   return new Set(rows.map((row) => row.record_id));
 }

@@ -160,7 +160,7 @@ async function loadWithApproval<Input, Loaded, Output>(
       worst.take(request);
       continue;
     }
-    const { why, voters } = needed ?? { why: null, voters: "members" as const };
+    const { why, voters } = needed ?? { why: null, voters: votersOf(command) };
     const loaded = await use_case.load(tx, [command]);
     const description = await options.describe(tx, loaded, command);
     alone.set(command.id, { loaded, description, why, voters });
@@ -189,6 +189,11 @@ function countedOf<Input, Loaded>(
   return { account_id, amount: amountOf(loaded, command), counts_as };
 }
 
+/** What the operator does in another account needs one of the operator's members. */
+function votersOf({ account_id, actor_account_id = account_id }: Command<unknown>): Voters {
+  return actor_account_id === account_id ? "members" : "with_operator";
+}
+
 /** Why it needs approval whatever its amount. */
 function neededFor<Input, Loaded>(
   { alwaysNeeds, needsOperator, now }: ApprovalOptions<Input, Loaded>,
@@ -198,7 +203,7 @@ function neededFor<Input, Loaded>(
   const operator = needsOperator?.(loaded, command) ?? null;
   if (operator !== null) return { why: operator, voters: "with_operator" };
   const always = alwaysNeeds?.(loaded, command, now()) ?? null;
-  return always === null ? null : { why: always, voters: "members" };
+  return always === null ? null : { why: always, voters: votersOf(command) };
 }
 
 function decideOne<Input, Loaded, Output>(

@@ -6,13 +6,14 @@ import type { Account } from "../accounts/model.ts";
 import { isEmail } from "../accounts/person-email.ts";
 import { setBillingEmail } from "../accounts/set-billing-email.ts";
 import { findAccount, listAccounts } from "../accounts/store.ts";
-import { updateAccount } from "../accounts/update-account.ts";
+import type { AccountChange } from "../accounts/update-account.ts";
 import type { Core } from "../app/open-core.ts";
+import { accountChange } from "../approvals/change-accounts.ts";
 import { updateAccountEnabled } from "../apps/store.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
-import { byOperator, findAccountOf } from "./operator.ts";
+import { byOperator, changeByApproval, findAccountOf, proposedText, readUsd } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
@@ -73,7 +74,7 @@ function addSettingCommands(accounts: Command): void {
 
   accounts
     .command("set")
-    .description("change who reviews the users of an account")
+    .description("change who reviews for an account, and above which amount two members approve")
     .requiredOption("--account <name or id>", "the account")
     .addOption(
       new Option(
@@ -87,9 +88,23 @@ function addSettingCommands(accounts: Command): void {
         "who reviews: the account and the operator, or the operator only",
       ).choices(["account", "operator"]),
     )
+    .addOption(
+      new Option(
+        "--document-review <who>",
+        "who reviews documents: the account and the operator, or the operator only",
+      ).choices(["account", "operator"]),
+    )
+    .option(
+      "--approval-above <usd>",
+      "the amount in usd above which two members approve; default: the installation's",
+    )
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .action(async (options: SetOptions) => {
-      const account = await withCore((core) => change(core, options));
+      const { account, proposal_id } = await withCore((core) => change(core, options));
+      if (proposal_id !== null) {
+        print(options, { account, proposal: { id: proposal_id } }, [proposedText(proposal_id)]);
+        return;
+      }
       const members = account.kyc_two_person_approval ? "two members" : "one member";
       const who = account.kyc_review_by_account ? "the account and the operator" : "the operator";
       print(options, { account }, [
@@ -152,24 +167,37 @@ type SetOptions = JsonOption & {
   account: string;
   kycTwoPersonApproval?: "on" | "off";
   kycReview?: "account" | "operator";
+  documentReview?: "account" | "operator";
+  approvalAbove?: string;
   reason: string;
 };
 
-async function change(core: Core, options: SetOptions): Promise<Account> {
+async function change(
+  core: Core,
+  options: SetOptions,
+): Promise<{ account: Account; proposal_id: string | null }> {
   const { kycTwoPersonApproval: two_person, kycReview: review, reason } = options;
-  if (two_person === undefined && review === undefined) {
-    throw new StartupError(
-      "Set at least one of --kyc-two-person-approval on|off, --kyc-review account|operator.",
-    );
-  }
-  const found = await findAccountOf(core, options.account);
-  const changes = {
+  const { documentReview: documents, approvalAbove: above } = options;
+  const input: AccountChange = {
     ...(two_person === undefined ? {} : { kyc_two_person_approval: two_person === "on" }),
     ...(review === undefined ? {} : { kyc_review_by_account: review === "account" }),
+    ...(documents === undefined ? {} : { document_review_by_account: documents === "account" }),
+    ...(above === undefined ? {} : { approval_above_usd: readAbove(above) }),
   };
-  return core.database.transaction(async (tx) =>
-    updateAccount(tx, found, changes, byOperator(reason), core.clock.now()),
-  );
+  if (Object.keys(input).length === 0) {
+    throw new StartupError(
+      "Set at least one of --kyc-two-person-approval on|off, --kyc-review account|operator, " +
+        "--document-review account|operator, --approval-above <usd>.",
+    );
+  }
+  const { id: account_id } = await findAccountOf(core, options.account);
+  const asked = { account_id, input, is_operators: true, reason };
+  const proposal_id = await changeByApproval(core, accountChange, asked);
+  return { account: await findAccountOf(core, account_id), proposal_id };
+}
+
+function readAbove(text: string): bigint | null {
+  return text === "default" ? null : readUsd("--approval-above", text);
 }
 
 async function enableWebhooks(core: Core, name: string, reason: string): Promise<Account> {

@@ -1,14 +1,21 @@
 import { type Command, Option } from "commander";
 import { findOperator } from "../accounts/store.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
-import { loadMarketRisk } from "../catalogue/market-risk.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readExposures } from "../prices/exposure.ts";
+import { readMarketRisk } from "../prices/operator-files.ts";
 import { STORED_PRICES } from "../prices/price-book.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 
+type ExposureLine = {
+  currency: string;
+  amount: string;
+  amount_usd: string | null;
+  /** From the operator's file; null without a maximum. */
+  amount_max_usd: string | null;
+};
 type ConvertOptions = JsonOption & {
   bought: string;
   sold: string;
@@ -25,19 +32,16 @@ export function addExposureCommands(program: Command): void {
     .command("list")
     .description("list the open positions; an amount above zero has to be bought")
     .action(async (options: JsonOption) => {
-      const exposures = await withCore(({ database }) =>
-        readExposures(database, { prices: STORED_PRICES, risk: loadMarketRisk() }),
+      const exposures = await withCore(({ database, config }) =>
+        readExposures(database, { prices: STORED_PRICES, risk: readMarketRisk(config) }),
       );
-      const rows = exposures.map(({ currency, amount, usd }) => ({
+      const rows = exposures.map(({ currency, amount, usd, usd_max }) => ({
         currency,
         amount: minorToText(amount, minorDigits(currency)!),
         amount_usd: usd === null ? null : minorToText(usd, 2),
+        amount_max_usd: usd_max === null ? null : minorToText(usd_max, 2),
       }));
-      const lines = rows.map(
-        ({ currency, amount, amount_usd }) =>
-          `${currency}  ${amount}${amount_usd === null ? "" : `  (${amount_usd} usd)`}`,
-      );
-      print(options, { exposures: rows }, lines.length > 0 ? lines : ["None."]);
+      print(options, { exposures: rows }, rows.length > 0 ? rows.map(line) : ["None."]);
     });
 
   exposure
@@ -73,6 +77,12 @@ export function addExposureCommands(program: Command): void {
         `Recorded ${reference}: bought ${options.bought}, sold ${options.sold}.`,
       ]);
     });
+}
+
+function line({ currency, amount, amount_usd, amount_max_usd }: ExposureLine): string {
+  const worth = amount_usd === null ? "no rate" : `${amount_usd} usd`;
+  const maximum = amount_max_usd === null ? "" : ` of at most ${amount_max_usd} usd`;
+  return `${currency}  ${amount}  (${worth}${maximum})`;
 }
 
 /** `1000:eur` */

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { findAccount, findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
+import { limitChange } from "../limits/change-limits.ts";
 import {
   EVERY,
   LIMIT_SCOPES,
@@ -11,12 +12,11 @@ import {
   usdText,
   WINDOWS_OF,
 } from "../limits/model.ts";
-import { setLimit } from "../limits/set-limit.ts";
 import { listAllRules } from "../limits/store.ts";
-import { minorUnits } from "../platform/config/setting-kinds.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
+import { changeByApproval, proposedText, readUsd } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type SetOptions = JsonOption & {
@@ -51,8 +51,12 @@ export function addLimitCommands(program: Command): void {
     .option("--user <id>", "for this user only; needs --account")
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .action(async (options: SetOptions) => {
-      const rule = await withCore((core) => set(core, options));
-      print(options, { limit: toJson(rule) }, [line(rule)]);
+      const { rule, proposal_id } = await withCore((core) => set(core, options));
+      const proposal = proposal_id === null ? null : { id: proposal_id };
+      print(options, { limit: toJson(rule), proposal }, [
+        ...(proposal_id === null ? [] : [proposedText(proposal_id)]),
+        line(rule),
+      ]);
     });
 }
 
@@ -68,7 +72,10 @@ function windowOption(): Option {
   return new Option("--window <window>", meaning).choices(LIMIT_WINDOWS).makeOptionMandatory();
 }
 
-async function set(core: Core, options: SetOptions): Promise<LimitRule> {
+async function set(
+  core: Core,
+  options: SetOptions,
+): Promise<{ rule: LimitRule; proposal_id: string | null }> {
   const { scope, window, amount, count, reason } = options;
   if (!WINDOWS_OF[scope].includes(window)) {
     throw new StartupError(`--window must be ${WINDOWS_OF[scope].join(" or ")} for ${scope}.`);
@@ -76,27 +83,17 @@ async function set(core: Core, options: SetOptions): Promise<LimitRule> {
   if (count !== undefined && (!COUNT.test(count) || window === "single")) {
     throw new StartupError("--count must be a number of payments, and needs a window of time.");
   }
-  const { database, clock } = core;
   const rule: LimitRule = {
     ...(await whom(core, options)),
     scope,
     time_window: window,
-    amount_max: amount === undefined ? null : readUsd(amount),
+    amount_max: amount === undefined ? null : readUsd("--amount", amount),
     count_max: count === undefined ? null : Number(count),
   };
-  const operator = await findOperator(database);
-  const by = { operator_id: operator!.id, actor: "command line", reason } as const;
-  await database.transaction(async (tx) => setLimit(tx, rule, by, clock.now()));
-  return rule;
-}
-
-function readUsd(amount: string): bigint {
-  const reason = "must be an amount in usd such as 50000 or 2500.50";
-  try {
-    return minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, reason)(amount);
-  } catch {
-    throw new StartupError(`--amount ${reason}.`);
-  }
+  const operator = await findOperator(core.database);
+  const account_id = rule.account_id === EVERY ? operator!.id : rule.account_id;
+  const asked = { account_id, input: rule, is_operators: true, reason };
+  return { rule, proposal_id: await changeByApproval(core, limitChange, asked) };
 }
 
 async function whom(

@@ -1,18 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type MemberKey, removeMember, setMemberRole } from "../accounts/change-members.ts";
-import { createMember } from "../accounts/create-member.ts";
+import type { MemberKey } from "../accounts/change-members.ts";
 import { ROLES, type Role } from "../accounts/model.ts";
-import { hashEmail, openEmail } from "../accounts/person-email.ts";
+import { hashEmail, isEmail, openEmail } from "../accounts/person-email.ts";
 import { hashPassword } from "../accounts/sign-in/passwords.ts";
 import { findMember, findPerson, listMembers } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
-import { NEW_MEMBER_WAIT_MS } from "../approvals/model.ts";
-import type { Transaction } from "../platform/db/database.ts";
-import { Refusal } from "../platform/errors.ts";
+import { type MemberChange, memberChange } from "../approvals/change-members.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
-import { byOperator, findAccountOf } from "./operator.ts";
+import { changeByApproval, findAccountOf, proposedText } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type ChangeOptions = JsonOption & { email: string; account?: string; reason: string };
@@ -39,9 +36,11 @@ function addCreate(members: Command): void {
     .option(...ACCOUNT)
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .action(async (options: RoleOptions) => {
-      const { member, password } = await withCore((core) => create(core, options));
-      print(options, { member: { ...member, email: options.email, password } }, [
-        `Created member ${options.email} (${member.role}).`,
+      const { member, password, proposal_id } = await withCore((core) => create(core, options));
+      const { email, role } = options;
+      const proposal = proposal_id === null ? null : { id: proposal_id };
+      print(options, { member: { ...member, email, role, password }, proposal }, [
+        proposal_id === null ? `Created member ${email} (${role}).` : proposedText(proposal_id),
         password === null
           ? "The person already exists and keeps their password."
           : `Password: ${password}\nStore it now: it cannot be shown again.`,
@@ -86,21 +85,25 @@ function addChanges(members: Command): void {
     .addOption(roleOption())
     .action(async (options: RoleOptions) => {
       const { role, email } = options;
-      const member = await withCore((core) =>
-        changeMember(core, options, (tx, member, by) => setMemberRole(tx, member, role, ...by)),
+      const { member, proposal_id } = await withCore((core) =>
+        changeMember(core, options, { action: "set_role", role }),
       );
-      print(options, { member: { ...member, email, role } }, [
-        `${email} now has the role ${role}.`,
+      const proposal = proposal_id === null ? null : { id: proposal_id };
+      print(options, { member: { ...member, email, role }, proposal }, [
+        proposal_id === null ? `${email} now has the role ${role}.` : proposedText(proposal_id),
       ]);
     });
 
   change("remove", "remove a member; their sessions and consents end immediately").action(
     async (options: ChangeOptions) => {
       const { email } = options;
-      const member = await withCore((core) =>
-        changeMember(core, options, (tx, member, by) => removeMember(tx, member, ...by)),
+      const { member, proposal_id } = await withCore((core) =>
+        changeMember(core, options, { action: "remove" }),
       );
-      print(options, { member: { ...member, email } }, [`${email} is no longer a member.`]);
+      const proposal = proposal_id === null ? null : { id: proposal_id };
+      print(options, { member: { ...member, email }, proposal }, [
+        proposal_id === null ? `${email} is no longer a member.` : proposedText(proposal_id),
+      ]);
     },
   );
 }
@@ -108,13 +111,9 @@ function addChanges(members: Command): void {
 async function changeMember(
   core: Core,
   { email, account: wanted, reason }: ChangeOptions,
-  change: (
-    tx: Transaction,
-    member: MemberKey,
-    by: readonly [ReturnType<typeof byOperator>, Date],
-  ) => Promise<void>,
-): Promise<MemberKey> {
-  const { database, index_key, clock } = core;
+  change: { action: "set_role"; role: Role } | { action: "remove" },
+): Promise<{ member: MemberKey; proposal_id: string | null }> {
+  const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = person && { account_id: account.id, person_id: person.id };
@@ -123,34 +122,24 @@ async function changeMember(
       `${email} is not a member of ${account.name}; see sliproad members list.`,
     );
   }
-  const by = [byOperator(reason), clock.now()] as const;
-  await inWords(database.transaction((tx) => change(tx, member, by)));
-  return member;
-}
-
-/** A refusal in the words of the command line. */
-async function inWords<Result>(result: Promise<Result>): Promise<Result> {
-  try {
-    return await result;
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw new StartupError(`${error.problems[0]?.message ?? error.message}`);
-  }
+  const input: MemberChange = { ...change, email, person_id: member.person_id };
+  return { member, proposal_id: await propose(core, account.id, input, reason) };
 }
 
 async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
-  const { database, index_key, clock } = core;
+  const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
   const password = randomBytes(PASSWORD_BYTES).toString("base64url");
   const password_hash = await hashPassword(password);
-  const vote_wait_ms = core.config.mode === "live" ? NEW_MEMBER_WAIT_MS : 0;
-  const by = byOperator(reason);
-  const input = { account_id: account.id, email, password_hash, role, vote_wait_ms, ...by };
-  return inWords(
-    database.transaction(async (tx) => {
-      const known = await findPerson(tx, hashEmail(index_key, email));
-      const member = await createMember(tx, index_key, input, clock.now());
-      return { member, password: known ? null : password };
-    }),
-  );
+  const known = isEmail(email) && (await findPerson(database, hashEmail(index_key, email)));
+  const input: MemberChange = { action: "add", email, role, password_hash };
+  const proposal_id = await propose(core, account.id, input, reason);
+  const person = await findPerson(database, hashEmail(index_key, email));
+  const member = { account_id: account.id, person_id: person?.id ?? null };
+  return { member, password: known ? null : password, proposal_id };
+}
+
+function propose(core: Core, account_id: string, input: MemberChange, reason: string) {
+  const change = memberChange({ index_key: core.index_key, mode: core.config.mode });
+  return changeByApproval(core, change, { account_id, input, is_operators: false, reason });
 }

@@ -1,5 +1,7 @@
+import { controlledChangeTask } from "../approvals/controlled-change.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceVersions } from "../prices/price-book.ts";
+import { limitChange } from "./change-limits.ts";
 import { type LimitDeps, openLimitDeps } from "./load-limits.ts";
 import { addLimitRoutes } from "./routes.ts";
 
@@ -12,5 +14,6 @@ export function openLimitsModule(
   return {
     limits,
     routes: (addRoute) => addLimitRoutes(addRoute, { ...core, limits }),
+    tasks: [controlledChangeTask(core, limitChange)],
   };
 }

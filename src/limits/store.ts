@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, deleteRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { columnsOf, deleteRow, findRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import { EVERY, type LimitRule, type UseKey } from "./model.ts";
@@ -16,6 +16,13 @@ export function listAllRules(session: Session): Promise<LimitRule[]> {
   return session.query<LimitRule>(
     "select * from limit_rules order by account_id, user_id, scope, time_window",
   );
+}
+
+export function findRule(
+  session: Session,
+  { account_id, user_id, scope, time_window }: LimitRule,
+): Promise<LimitRule | undefined> {
+  return findRow(session, "limit_rules", { account_id, user_id, scope, time_window });
 }
 
 export function upsertRule(tx: Transaction, rule: LimitRule, now: Date): void {

@@ -12,6 +12,7 @@ import {
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
+import { isId } from "../platform/ids.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
@@ -67,6 +68,20 @@ export function listQuoteRates(
      where account_id = $1 and quote_id = any($2::uuid[])`,
     [account_id, quote_ids],
   );
+}
+
+/** The account of an offramp, for the operator. */
+export async function findAccountOfOfframp(
+  session: Session,
+  id: string,
+): Promise<string | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await session.query<{ account_id: string }>(
+    `select offramps.account_id from accounts
+     join offramps on offramps.account_id = accounts.id and offramps.id = $1`,
+    [id],
+  );
+  return row?.account_id;
 }
 
 /** Offramps by id, without a lock; absent ones are left out. */

@@ -1,15 +1,13 @@
-import { readFileSync } from "node:fs";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { loadFees } from "../catalogue/fee-table.ts";
-import { loadMarketRisk } from "../catalogue/market-risk.ts";
 import { openRateSource, openTokenRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import { StartupError } from "../platform/startup-error.ts";
 import { approvalRules } from "./approval-rules.ts";
 import { addExposureRoutes } from "./exposure-routes.ts";
 import { addFeeRoutes } from "./fee-routes.ts";
 import { rateMetrics } from "./metrics.ts";
+import { readFile, readMarketRisk } from "./operator-files.ts";
 import { openPriceBook, type PriceBook } from "./price-book.ts";
 import { addRateRoutes } from "./rate-routes.ts";
 import {
@@ -29,7 +27,7 @@ export async function openPricesModule(
   const source = openRateSource(config);
   const token_source = openTokenRateSource(config);
   const fees = readFile("SLIPROAD_FEES_FILE", config.fees_file, loadFees);
-  const risk = readFile("SLIPROAD_MARKET_RISK_FILE", config.market_risk_file, loadMarketRisk);
+  const risk = readMarketRisk(config);
   const book_deps = { database, catalogue, source, token_source, fees, risk, log };
   const prices = await openPriceBook(book_deps, clock.now());
   return {
@@ -44,16 +42,4 @@ export async function openPricesModule(
     recurring: [REFRESH_RATES_TASK, CHECK_EXPOSURE_TASK],
     metrics: [rateMetrics],
   };
-}
-
-function readFile<Value>(
-  setting: string,
-  path: string | undefined,
-  load: (json_text?: string) => Value,
-): Value {
-  try {
-    return load(path === undefined ? undefined : readFileSync(path, "utf8"));
-  } catch (error) {
-    throw new StartupError(`${setting}: ${(error as Error).message}`);
-  }
 }

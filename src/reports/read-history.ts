@@ -35,7 +35,7 @@ const ITEMS_MAX = 500;
 /** How the audit log names records that have a history. */
 const RECORD_KINDS = [
   ...["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"],
-  "bank_exception",
+  ...["bank_exception", "account"],
 ];
 /** The keys of postings that are on no ledger account of the record itself. */
 const KEY_KINDS = [

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setMemberRole } from "../../src/accounts/change-members.ts";
+import { accountChange } from "../../src/approvals/change-accounts.ts";
+import { memberChange } from "../../src/approvals/change-members.ts";
+import { type ControlledChange, changeOrPropose } from "../../src/approvals/controlled-change.ts";
 import { PROPOSAL_KINDS } from "../../src/approvals/kinds.ts";
+import { limitChange } from "../../src/limits/change-limits.ts";
+import { EVERY } from "../../src/limits/model.ts";
+import { setLimit } from "../../src/limits/set-limit.ts";
+import type { Transaction } from "../../src/platform/db/database.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
 import { createException } from "../harness/records.ts";
@@ -219,7 +227,58 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
       change: () => server.call("PATCH", `/users/${user_id}`, { user: { city: "Porto" } }),
     };
   },
+  "change-members": async () => {
+    const { person_id, email } = await addMember(server, "approver");
+    const input = { action: "set_role", email, person_id, role: "admin" } as const;
+    return {
+      id: await propose(memberChange({ ...server.core, mode: "sandbox" }), input),
+      record_id: server.account_id,
+      shows: [email, "Approver", "Admin", "Agreed in the meeting"],
+      change: () =>
+        apply((tx, now) =>
+          setMemberRole(tx, { account_id: server.account_id, person_id }, "accountant", BY, now),
+        ),
+    };
+  },
+  "change-accounts": async () => ({
+    id: await propose(accountChange, { approval_above_usd: 5_000_00n }),
+    record_id: server.account_id,
+    shows: ["the installation's → 5000 usd", "Agreed in the meeting"],
+    change: () => setAccount(server, server.account_id, { approval_above_usd: 100_00n }),
+  }),
+  "set-limits": async () => {
+    const { account_id } = server;
+    const of = { account_id, user_id: EVERY, scope: "account", time_window: "day" } as const;
+    const rule = { ...of, amount_max: 2_000_000_00n, count_max: null };
+    return {
+      id: await propose(limitChange, rule),
+      record_id: account_id,
+      shows: ["account, day", "None", "2000000 usd", "Agreed in the meeting"],
+      change: () =>
+        apply(async (tx, now) =>
+          setLimit(
+            tx,
+            { ...rule, amount_max: 1_000_000_00n },
+            { ...BY, operator_id: account_id },
+            now,
+          ),
+        ),
+    };
+  },
 };
+
+const BY = { actor: "command line", reason: "Agreed in the meeting" } as const;
+
+function apply<Result>(work: (tx: Transaction, now: Date) => Promise<Result>): Promise<Result> {
+  const { database, clock } = server.core;
+  return database.transaction((tx) => work(tx, clock.now()));
+}
+
+async function propose<Input>(change: ControlledChange<Input>, input: Input): Promise<string> {
+  const asked = { account_id: server.account_id, input, is_operators: true, by: BY };
+  const proposal = await apply((tx, now) => changeOrPropose(tx, server.core, change, asked, now));
+  return proposal!.id;
+}
 
 describe.each(Object.keys(ASK) as (keyof typeof ASK)[])("a proposal to %s", (kind) => {
   let asked: Asked;
@@ -228,7 +287,7 @@ describe.each(Object.keys(ASK) as (keyof typeof ASK)[])("a proposal to %s", (kin
     asked = await ASK[kind]();
     const proposal = await showProposal(server, asked.id);
     expect(proposal).toMatchObject({ kind, record_id: asked.record_id, status: "pending" });
-    expect(proposal.proposed_by).toMatch(/^(api_key|member):[0-9a-f-]{36}$/);
+    expect(proposal.proposed_by).toMatch(/^(api_key|member):[0-9a-f-]{36}$|^command line$/);
     expect(proposal.why).toMatch(/\.$/);
     expect(proposal.record_url).toBe(`${server.url}/dashboard/records/${asked.record_id}`);
     const labels = proposal.details.map(({ label }: { label: string }) => label);
@@ -240,7 +299,7 @@ describe.each(Object.keys(ASK) as (keyof typeof ASK)[])("a proposal to %s", (kin
     const values = proposal.details.map(({ value }: { value: string }) => value).join("\n");
     for (const text of asked.shows) {
       expect(values).toContain(text);
-      expect(section).toContain(text);
+      expect(section).toContain(text.replaceAll("'", "&#39;"));
     }
     expect(values).not.toContain("DE89370400440532013000");
     expect(section).toContain(proposal.why.replaceAll("'", "&#39;"));

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { findFault, good, openStory, settle } from "../offramps/story.ts";
+import { setAccount } from "../kyc/review/review-fixture.ts";
+import { expectRefusal, findFault, good, openStory, settle } from "../offramps/story.ts";
 import {
   addMember,
   proposalIn,
@@ -93,8 +94,12 @@ describe("an offramp above the limit", () => {
 
 describe("a document above the limit", () => {
   const path = (id: string) => `/offramps/${id}/supporting-documents`;
-  const upload = (id: string, raw = UPLOAD) =>
-    server.call("POST", path(id), undefined, { raw, headers: { "content-type": UPLOAD_TYPE } });
+  const upload = (id: string, raw = UPLOAD, key = server.key) =>
+    server.call("POST", path(id), undefined, {
+      raw,
+      key,
+      headers: { "content-type": UPLOAD_TYPE },
+    });
   const review = (id: string) =>
     server.call("PATCH", path(id), { supporting_document: { status: "approved" } });
 
@@ -110,6 +115,41 @@ describe("a document above the limit", () => {
       [`offramp:${offramp_id}`],
     );
     expect(entries).toEqual([{ actor: `proposal:${id}` }]);
+  });
+
+  it("of another account is reviewed by the operator's key, and by the account's once delegated", async () => {
+    const { account_id, key } = await server.addAccount("Tenant");
+    const theirs: typeof server = {
+      ...server,
+      key,
+      call: (method, to, body, options) => server.call(method, to, body, { key, ...options }),
+    };
+    const story = await openStory(theirs, [{ amount: 100 }]);
+    const large = await openStory(theirs, LARGE);
+    for (const { offramp_id } of [story, large]) good(await upload(offramp_id, UPLOAD, key));
+    const judge = (id: string, by: string) =>
+      server.call("PATCH", path(id), { supporting_document: { status: "approved" } }, { key: by });
+    expectRefusal(await judge(story.offramp_id, key), "insufficient_scope");
+    expect(good(await judge(story.offramp_id, server.key)).offramp.id).toBe(story.offramp_id);
+    expectRefusal(await judge(crypto.randomUUID(), server.key), "record_not_found");
+
+    const { id } = proposalIn(await judge(large.offramp_id, server.key));
+    const theirs_too = await addMember(server, "approver", account_id);
+    await theirs_too.confirm(id);
+    expect(await showProposal(server, id, key)).toMatchObject({ status: "pending" });
+    await ada.confirm(id);
+    expect((await waitForEnd(server, id, key)).status).toBe("done");
+
+    await setAccount(server, account_id, { document_review_by_account: true });
+    const own = await openStory(theirs, [{ amount: 100 }]);
+    good(await upload(own.offramp_id, UPLOAD, key));
+    expect(good(await judge(own.offramp_id, key)).offramp.id).toBe(own.offramp_id);
+    // Only the single amount counts: many small ones need no approval.
+    for (let at = 0; at < 3; at += 1) {
+      const next = await openStory(theirs, [{ amount: 700 }]);
+      good(await upload(next.offramp_id, UPLOAD, key));
+      expect(good(await judge(next.offramp_id, key)).proposal).toBeUndefined();
+    }
   });
 
   it("replaced after the proposal is not approved by it", async () => {

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { listMembers } from "../../src/accounts/store.ts";
+import { addMember } from "../approvals/proposal-fixture.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { settle } from "../offramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -41,7 +44,8 @@ it("a new member signs in with the password that was shown once; the audit log r
 it("an existing person keeps their password in a second account", async () => {
   const { account_id } = await server.addAccount("Second");
   const args = ["--email", "known@example.test", "--role", "admin", "--json"];
-  const first = memberIn(await create(...args));
+  const other = await server.addAccount("First of two");
+  const first = memberIn(await create(...args, "--account", other.account_id));
   const second = memberIn(await create(...args, "--account", account_id));
   expect(second).toMatchObject({ account_id, person_id: first.person_id, password: null });
 });
@@ -68,10 +72,8 @@ it("commands change roles and end memberships, but an account keeps an admin", a
       SLIPROAD_DATA_DIR: server.data_dir,
     });
   const [first, second] = ["one@example.test", "two@example.test"];
-  memberIn(await create("--email", first, "--role", "admin", "--account", account_id, "--json"));
-  memberIn(
-    await create("--email", second, "--role", "accountant", "--account", account_id, "--json"),
-  );
+  const former = await addMember(server, "admin", account_id, first);
+  await addMember(server, "accountant", account_id, second);
   for (const refused of [
     await run("remove", "--email", first),
     await run("set-role", "--email", first, "--role", "approver"),
@@ -81,6 +83,9 @@ it("commands change roles and end memberships, but an account keeps an admin", a
   }
   const admin = memberIn(await run("set-role", "--email", second, "--role", "admin", "--json"));
   expect(admin).toMatchObject({ account_id, role: "admin" });
+  await server.db.database.query("update members set role = 'accountant' where person_id = $1", [
+    ...[former.person_id],
+  ]);
   memberIn(await run("remove", "--email", first, "--reason", "left", "--json"));
   const listed = JSON.parse((await run("list", "--json")).stdout).members;
   expect(listed).toMatchObject([{ email: second, role: "admin" }]);
@@ -94,6 +99,37 @@ it("commands change roles and end memberships, but an account keeps an admin", a
     { action: "member.set_role", reason: "on the command line" },
     { action: "member.remove", reason: "left" },
   ]);
+});
+
+it("once two members can vote, every change is a proposal that both must confirm", async () => {
+  const { account_id } = await server.addAccount("Two voters");
+  const [ada, ben] = [
+    await addMember(server, "admin", account_id),
+    await addMember(server, "admin", account_id),
+  ];
+  const run = (verb: string, ...args: string[]) =>
+    runCommand(["members", verb, ...args, "--account", account_id], {
+      DATABASE_URL: server.db.url,
+      SLIPROAD_DATA_DIR: server.data_dir,
+    });
+  const [added, removed, demoted] = await Promise.all([
+    run("create", "--email", "three@example.test", "--role", "admin", "--json"),
+    run("remove", "--email", ada.email, "--json"),
+    run("set-role", "--email", ben.email, "--role", "developer"),
+  ]);
+  expect(demoted.stdout).toMatch(/^Proposed\. Two members must confirm proposal /);
+  const ids = [added, removed].map(({ stdout }) => JSON.parse(stdout).proposal.id);
+  for (const id of ids) await ben.confirm(id);
+  await settle(server);
+  const members = async () =>
+    (await listMembers(server.db.database, account_id)).map(({ person_id }) => person_id);
+  expect(await members()).toEqual([ada.person_id, ben.person_id]);
+  for (const id of ids) await ada.confirm(id);
+  await settle(server);
+  expect(await members()).toEqual([ben.person_id, expect.any(String)]);
+  const visitor = new HttpVisitor(server.app.server, "203.0.113.250");
+  const { password } = JSON.parse(added.stdout).member;
+  expect((await visitor.signIn("three@example.test", { password })).statusCode).toBe(303);
 });
 
 it("the help says when a new role applies: tokens are looked up once a second", async () => {

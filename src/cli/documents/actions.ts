@@ -1,3 +1,4 @@
+import { findOperator } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { openLimitDeps } from "../../limits/load-limits.ts";
 import {
@@ -27,7 +28,10 @@ export async function approveOnCommandLine(
     limits: openLimitDeps(STORED_PRICES, () => clock.now()),
   };
   try {
-    return await approveDocument(deps, key, { reason, document_hash, actor: "command line" });
+    return await approveDocument(deps, key, {
+      ...{ reason, document_hash, actor: "command line" as const },
+      reviewer_account_id: (await findOperator(core.database))!.id,
+    });
   } catch (error) {
     throw error instanceof Refusal ? new StartupError(error.sentence) : error;
   }

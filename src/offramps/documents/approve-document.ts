@@ -27,6 +27,8 @@ export async function approveDocument(
     /** Hash of the reviewed file; undefined means the current file. */
     document_hash: string | undefined;
     actor: `member:${string}` | "command line";
+    /** The account that reviews: the offramp's, or the operator's. */
+    reviewer_account_id: string;
   },
 ): Promise<DocumentApproval | undefined> {
   const { database, clock } = deps;
@@ -49,6 +51,7 @@ export async function approveDocument(
     input: { user_id: null, quote_id: null, offramp_id: key.id, requested, problems: [] },
     idempotency: null,
     actor: given.actor,
+    actor_account_id: given.reviewer_account_id,
   };
   const review = reviewWithApproval(deps);
   const verdict = await database.transaction((tx) => runOnce(tx, review, command, now));

@@ -5,7 +5,7 @@ import { Refusal } from "../../platform/errors.ts";
 import type { Page } from "../../platform/http/list.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { Offramp } from "../model.ts";
-import { findOfframps, openOfframps } from "../store.ts";
+import { findAccountOfOfframp, findOfframps, openOfframps } from "../store.ts";
 import { listRejectedOfframps } from "./rejected-document-store.ts";
 import { reviewDocuments } from "./review-documents.ts";
 
@@ -27,15 +27,15 @@ export type RejectedDocumentsView = {
 
 export async function loadRejectedDocuments(
   { database, keyring }: Deps,
-  account_id: string,
+  reviewer: Pick<MemberSession, "account_id" | "is_operator">,
   { below_id, limit }: Page,
 ): Promise<RejectedDocumentsView> {
-  const found = await listRejectedOfframps(database, account_id, below_id, limit + 1);
+  const found = await listRejectedOfframps(database, reviewer, below_id, limit + 1);
   const rows = found.slice(0, limit);
   const ids = rows.map((row) => row.id);
   const [opened, proposed] = await Promise.all([
     openOfframps(database, keyring, rows),
-    listPendingRecords(database, account_id, reviewDocuments.name, ids),
+    listPendingRecords(database, reviewDocuments.name, rows),
   ]);
   const rejected_at = new Map(rows.map((row) => [row.id, row.rejected_at]));
   return {
@@ -48,13 +48,15 @@ export async function loadRejectedDocuments(
   };
 }
 
-/** An offramp's document with the key that decrypts it; the audit log records the access. */
+/** Own documents, and all for the operator's members; the audit log records the access. */
 export function loadDocument(
   { database, keyring, clock }: Deps,
-  { account_id, person_id }: MemberSession,
+  { account_id: own_id, person_id, is_operator }: MemberSession,
   offramp_id: string,
 ): Promise<{ offramp: Offramp; file: string; key: Buffer }> {
   return database.transaction(async (tx) => {
+    const owner_id = is_operator ? await findAccountOfOfframp(tx, offramp_id) : own_id;
+    const account_id = owner_id ?? own_id;
     const rows = await findOfframps(tx, [{ account_id, id: offramp_id }]);
     const [opened] = await openOfframps(tx, keyring, rows);
     const file = opened?.offramp.document_file;

@@ -22,6 +22,7 @@ import {
   type Notice,
   rejectedDocumentsPage,
 } from "./pages.ts";
+import { findReviewedAccount } from "./reviewed-account.ts";
 
 type DocumentPageDeps = PageDeps &
   ApproveDocumentDeps & {
@@ -62,14 +63,17 @@ async function approve(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { account_id, person_id } = request.member!;
+  const { person_id } = request.member!;
   const id = readOfframpId(request);
   const reason = readField(request, "reason").trim();
   try {
     checkReason(reason);
     const document_hash = readField(request, "hash");
     if (!HASH.test(document_hash)) throw new Refusal("record_not_found");
-    const given = { reason, document_hash, actor: `member:${person_id}` as const };
+    const actor = `member:${person_id}` as const;
+    const reviewer_account_id = request.member!.account_id;
+    const given = { reason, document_hash, actor, reviewer_account_id };
+    const account_id = await findReviewedAccount(deps.database, request.member!, id);
     const approval = await approveDocument(deps, { account_id, id }, given);
     if (!approval) throw new Refusal("record_not_found");
     deps.wake();
@@ -105,7 +109,7 @@ async function show(
   const { after } = request.query as Record<string, unknown>;
   const starting_after = typeof after === "string" && isId(after) ? { starting_after: after } : {};
   const { page } = readPage({ limit: SHOWN_MAX, ...starting_after });
-  const view = await loadRejectedDocuments(deps, session.account_id, page);
+  const view = await loadRejectedDocuments(deps, session, page);
   const shown = rejectedDocumentsPage({ mode: deps.mode, session, view, notice });
   return sendPage(reply, shown, status);
 }

@@ -21,21 +21,24 @@ export function listRejectedDocuments(
 /** An offramp whose document is rejected; `rejected_at` is null when no file was received. */
 type RejectedOfframpRow = OfframpRow & { rejected_at: Date | null };
 
-/** Those whose payout has not begun, newest first. */
+/** Those that this account's members review and whose payout has not begun, newest first. */
 export function listRejectedOfframps(
   session: Session,
-  account_id: string,
+  { account_id, is_operator }: { account_id: string; is_operator: boolean },
   below_id: string,
   limit: number,
 ): Promise<RejectedOfframpRow[]> {
   return session.query<RejectedOfframpRow>(
-    `select offramps.*, rejected.created_at as rejected_at from offramps
+    `select offramps.*, rejected.created_at as rejected_at
+     from accounts
+     join offramps on offramps.account_id = accounts.id
      left join rejected_documents rejected on rejected.account_id = offramps.account_id
        and rejected.offramp_id = offramps.id and rejected.hash = offramps.document_hash
-     where offramps.account_id = $1 and offramps.id < $2 and offramps.document_status = 'rejected'
+     where ($5 or (accounts.id = $1 and accounts.document_review_by_account))
+       and offramps.id < $2 and offramps.document_status = 'rejected'
        and offramps.status = any($3::text[])
      order by offramps.id desc limit $4`,
-    [account_id, below_id, BEFORE_PAYOUT, limit],
+    [account_id, below_id, BEFORE_PAYOUT, limit, is_operator],
   );
 }
 

@@ -20,9 +20,10 @@ import { findOfframps } from "../store.ts";
 import { attachDocuments, SWEPT_AFTER_MS, sweepLater } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, openDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
+import { findReviewedAccount } from "./reviewed-account.ts";
 
 type DocumentDeps = ApprovedChangeDeps &
-  Pick<ModuleCore, "database" | "clock" | "executor"> & {
+  Pick<ModuleCore, "database" | "clock" | "executor" | "operator_id"> & {
     files: FileStore;
   };
 
@@ -116,7 +117,9 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     operation: "reviewSupportingDocument",
     summary: "Review a supporting document",
     description:
-      "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
+      "For the operator's keys, and for those of an account whose reviews the operator has " +
+      "delegated to it. Until the payout has begun. A file that was rejected stays rejected: " +
+      "upload another one, " +
       "or have a member approve it with a reason on `/dashboard/documents`. A document whose URL " +
       "has not been fetched yet can be rejected, but not approved.",
     tag: TAG,
@@ -124,9 +127,14 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     body_example: { supporting_document: { status: "approved" } },
     answer: orProposal(OfframpAnswer),
     errors: ["value_too_long", "invalid_transition"],
-    handle: ({ params, body, problems, command }) => {
-      const named = { user_id: null, quote_id: null, offramp_id: params.offramp_id };
-      return submit(command({ ...named, ...checkReview(body.supporting_document, problems) }));
+    handle: async ({ caller, params, body, problems, command }) => {
+      const { offramp_id } = params;
+      const is_operator = caller.account_id === deps.operator_id;
+      const reviewer = { account_id: caller.account_id, is_operator };
+      const account_id = await findReviewedAccount(deps.database, reviewer, offramp_id);
+      const named = { user_id: null, quote_id: null, offramp_id };
+      const review = command({ ...named, ...checkReview(body.supporting_document, problems) });
+      return submit({ ...review, account_id, actor_account_id: caller.account_id });
     },
   });
 }

@@ -13,6 +13,8 @@ export type CommandRequest<Input> = {
   bytes: number;
   idempotency: Idempotency | null;
   trace_id?: string | undefined;
+  /** Whose key it is, if not the account's own: the operator's. */
+  actor_account_id?: string;
 };
 
 /** The body of the answer, and whether it replays the answer to an earlier request. */

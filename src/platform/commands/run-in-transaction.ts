@@ -18,9 +18,10 @@ export async function runInTransaction(
   const { outcomes, written } = attempt;
   const commands = [...attempt.commands.values()];
   const account_ids = [...new Set(commands.map((command) => command.account_id))];
+  const actor_ids = [...new Set(commands.map((one) => one.actor_account_id ?? one.account_id))];
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
   const [active, stored, account_keys, loaded] = await Promise.all([
-    deps.findActiveCredentials(tx, credential_ids, account_ids, realTime(deps.clock)),
+    deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock)),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, account_ids),
     use_case.load(tx, commands),

@@ -16,6 +16,8 @@ export type Command<Input> = {
   trace_id?: string | undefined;
   /** Who acts, if not the API key. */
   actor?: `member:${string}` | `proposal:${string}` | "command line";
+  /** Whose key or member acts, if not the account's own: the operator's. */
+  actor_account_id?: string;
   /** Two-person approval was requested or granted: permits what only an approval may permit. */
   approval?: "asked" | "given";
   /** One of the two was, or has to be, a member of the operator's account. */

@@ -1,0 +1,114 @@
+import type { By } from "../accounts/model.ts";
+import { findOperator, listMembers } from "../accounts/store.ts";
+import type { Database, Session, Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { Refusal } from "../platform/errors.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import {
+  CONFIRMATIONS_NEEDED,
+  type Description,
+  mayVote,
+  type Proposal,
+  type Voters,
+} from "./model.ts";
+import { checkDescription, describedContent } from "./propose.ts";
+import { newProposal, recordProposals } from "./record-proposals.ts";
+import { compareContent, type End, runProposalTask } from "./tasks.ts";
+
+/**
+ * A change of an account's members, limits or settings. Once two people can vote on it, it becomes
+ * a proposal; until then it applies at once.
+ */
+export type ControlledChange<Input> = {
+  /** The kind of its proposals. */
+  kind: string;
+  /** Without personal data. */
+  summaryOf: (input: Input) => string;
+  /** Refuses a change that is not possible. */
+  describe: (session: Session, account_id: string, input: Input) => Promise<Description>;
+  /** Checks everything again, and writes nothing if it refuses. */
+  apply: (tx: Transaction, account_id: string, input: Input, by: By, now: Date) => Promise<unknown>;
+};
+
+type Stored<Input> = { change: Input; reason: string };
+type ControlledDeps = { database: Database; keyring: Keyring };
+
+type Asked<Input> = {
+  account_id: string;
+  input: Input;
+  /** The operator's own decisions about an account need one of the operator's members. */
+  is_operators: boolean;
+  by: By;
+};
+
+/** The proposal; null when the change was applied at once. */
+export async function changeOrPropose<Input>(
+  tx: Transaction,
+  { keyring }: Pick<ControlledDeps, "keyring">,
+  change: ControlledChange<Input>,
+  { account_id, input, is_operators, by }: Asked<Input>,
+  now: Date,
+): Promise<Proposal | null> {
+  const description = await change.describe(tx, account_id, input);
+  const operator = await findOperator(tx);
+  const is_foreign = is_operators && operator?.id !== account_id;
+  const voters: Voters = is_foreign ? "with_operator" : "members";
+  if (!(await canVote(tx, account_id, voters))) {
+    await change.apply(tx, account_id, input, by, now);
+    return null;
+  }
+  const { kind } = change;
+  const stored: Stored<Input> = { change: input, reason: by.reason };
+  const content = { input: stored, ...describedContent(withReason(description, by.reason), WHY) };
+  checkDescription(kind, content);
+  const proposed = {
+    ...{ account_id, kind, record_id: account_id, amount_usd: null, voters },
+    summary: change.summaryOf(input),
+  };
+  const proposal = newProposal(proposed, by.actor, null, now);
+  const key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
+  recordProposals(tx, [{ proposal, proposer: null, content, subject_id: null, key }], now);
+  return proposal;
+}
+
+const WHY = "Members, roles, limits and approval amounts change only with two members.";
+
+/** Runs the confirmed changes of one kind. */
+export function controlledChangeTask<Input>(
+  deps: ControlledDeps,
+  change: ControlledChange<Input>,
+): TaskHandler {
+  return runProposalTask(deps, change.kind, async (tx, { account_id, id }, content, now) => {
+    const { change: input, reason } = content.input as Stored<Input>;
+    const by: By = { actor: `proposal:${id}`, reason };
+    try {
+      const description = await change.describe(tx, account_id, input);
+      const changed = compareContent(withReason(description, reason), content);
+      if (changed) return changed;
+      await change.apply(tx, account_id, input, by, now);
+      return { status: "done", outcome: null } satisfies End;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: "failed", outcome: error.sentence };
+    }
+  });
+}
+
+function withReason(description: Description, reason: string): Description {
+  return { ...description, details: [...description.details, ["Reason", reason]] };
+}
+
+/** Whether enough people may vote. */
+async function canVote(session: Session, account_id: string, voters: Voters): Promise<boolean> {
+  const account = { id: account_id, kyc_review_by_account: false };
+  const operator = (await findOperator(session))!;
+  const account_ids = voters === "members" ? [account_id] : [account_id, operator.id];
+  const lists = await Promise.all(account_ids.map((id) => listMembers(session, id)));
+  const possible = lists.flat().filter(({ account_id: member_of, person_id, role }) => {
+    const is_operator = member_of === operator.id;
+    return mayVote(voters, account, { account_id: member_of, person_id, role, is_operator });
+  });
+  const has_operator = possible.some((member) => member.account_id === operator.id);
+  const people = new Set(possible.map(({ person_id }) => person_id));
+  return people.size >= CONFIRMATIONS_NEEDED && (voters === "members" || has_operator);
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { loadMarketRisk, type MarketRisk } from "../catalogue/market-risk.ts";
+import type { Config } from "../platform/config/config.ts";
+import { StartupError } from "../platform/startup-error.ts";
+
+export function readMarketRisk(config: Pick<Config, "market_risk_file">): MarketRisk {
+  return readFile("SLIPROAD_MARKET_RISK_FILE", config.market_risk_file, loadMarketRisk);
+}
+
+/** Reads a file of the operator's; without one, `load` gives the defaults. */
+export function readFile<Value>(
+  setting: string,
+  path: string | undefined,
+  load: (json_text?: string) => Value,
+): Value {
+  try {
+    return load(path === undefined ? undefined : readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new StartupError(`${setting}: ${(error as Error).message}`);
+  }
+}
