@@ -135,8 +135,8 @@ async function create(core: Core, options: CreateOptions) {
   const { name, reason } = options;
   const created_by_person = await findCreator(database, index_key, account_id, options.creator);
   const restrictions = {
-    scopes: options.scope ? valueOf("--scope", readKeyScopes(options.scope)) : null,
-    networks: options.network ? valueOf("--network", readNetworks(options.network)) : null,
+    scopes: options.scope ? accepted("--scope", readKeyScopes(options.scope)) : null,
+    networks: options.network ? accepted("--network", readNetworks(options.network)) : null,
     expires_at: options.expires === undefined ? null : readExpiry(options.expires, realTime(clock)),
   };
   const input = { account_id, name, key, created_by_person, restrictions, ...byOperator(reason) };
@@ -180,7 +180,7 @@ function readDate(text: string): Date | null {
   return Number.isNaN(start_ms) ? null : new Date(start_ms + DAY_MS);
 }
 
-function valueOf<Value>(option: string, parsed: Parsed<Value>): Value {
+function accepted<Value>(option: string, parsed: Parsed<Value>): Value {
   if ("value" in parsed) return parsed.value;
   throw new StartupError(`${option}: ${parsed.reason}`);
 }
