@@ -126,7 +126,7 @@ export function runProposalKind(kind: string): string {
   return `run-proposal-${kind}`;
 }
 
-/** Decides who may vote on a proposal; no other place does. */
+/** Whose members may vote, and in which role; `record-vote.ts` decides how their votes count. */
 export function mayVote(voters: Voters, account: ProposalAccount, voter: Voter): boolean {
   if (voters === "reviewers") return mayReviewKyc(voter, account);
   if (!may(voter.role, "vote")) return false;
