@@ -211,6 +211,9 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
   Proposal: {
     id: IDS.proposal_id,
     kind: "refund",
+    record_id: IDS.user_id,
+    record_url: `${SERVER}/dashboard/records/${IDS.user_id}`,
+    proposed_by: `member:${IDS.person_id}`,
     amount_usd: 25.5,
     summary: "Refund 25.5 usdc to a user.",
     status: "pending",
