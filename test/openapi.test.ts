@@ -39,14 +39,13 @@ describe("the OpenAPI document", () => {
   it("gives every operation a name of its own, a summary, a description, and an example where it has a body", () => {
     const names = document.operations.map((operation) => operation.name);
     expect(new Set(names).size).toBe(names.length);
-    const incomplete = document.operations.filter(
-      ({ name, summary, description, body }) =>
-        !/^[a-z]+[A-Za-z]+$/.test(name) ||
-        !summary ||
-        !description?.endsWith(".") ||
-        (body && body.example === undefined),
-    );
-    expect(incomplete.map((operation) => operation.name)).toEqual([]);
+    const incomplete = document.operations.flatMap(({ name, summary, description, body }) => [
+      ...(/^[a-z]+[A-Za-z]+$/.test(name) ? [] : [`${name}: operation is not in camelCase`]),
+      ...(summary ? [] : [`${name}: no summary`]),
+      ...(description?.endsWith(".") ? [] : [`${name}: description does not end with a full stop`]),
+      ...(body && body.example === undefined ? [`${name}: no body_example`] : []),
+    ]);
+    expect(incomplete).toEqual([]);
   });
 
   it("gives every list the parameters of all lists, and status where its records have one", () => {
@@ -93,7 +92,7 @@ describe("the OpenAPI document", () => {
       const times = properties.requestId
         ? ["createdAt", "updatedAt"]
         : ["created_at", "updated_at"];
-      expect(required, name).toEqual(expect.arrayContaining(times));
+      expect(required, `schema ${name}`).toEqual(expect.arrayContaining(times));
     }
   });
 
@@ -128,12 +127,11 @@ describe("the OpenAPI document", () => {
     expect(examples.length).toBeGreaterThan(document.operations.length);
     const wrong = examples.flatMap(({ name, schema, example }) => {
       const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+      const gaps = pathsTo(MISSING, example).map((path) => `${name}: no sample for ${path}`);
       const fits = ajv.validate(JSON.parse(text), example);
-      // This text stands where src/docs/api/sample-values.ts knows no value.
-      const has_gap = JSON.stringify(example)?.includes(`"${MISSING}"`);
-      return fits && !has_gap ? [] : [`${name}: ${has_gap ? "gap" : ajv.errorsText()}`];
+      return gaps.length > 0 || fits ? gaps : [`${name}: ${ajv.errorsText()}`];
     });
-    expect(wrong).toEqual([]);
+    expect(wrong, "add samples to RECORDS in src/docs/api/sample-values.ts").toEqual([]);
   });
 
   it("explains every value of every enum, and every tag", () => {
@@ -143,15 +141,20 @@ describe("the OpenAPI document", () => {
       ([, { enum: values, description = "" }]) =>
         Array.isArray(values) && values.some((value) => !description.includes(`\`${value}\`: `)),
     );
-    // A new enum needs its values explained in src/docs/api/meanings.ts.
-    expect(silent.map(([path]) => path)).toEqual([]);
+    const advice = "add the enum and its values to src/docs/api/meanings.ts";
+    expect(
+      silent.map(([path, { enum: values }]) => `${path}: ${values}`),
+      advice,
+    ).toEqual([]);
     const used = new Set(
       Object.values<Schema>(document.raw.paths).flatMap((methods) =>
         Object.values<Schema>(methods).flatMap(({ tags }) => tags),
       ),
     );
     const described = document.raw.tags.filter((tag: Schema) => tag.description.length > 20);
-    expect([...used].sort()).toEqual(described.map(({ name }: Schema) => name).sort());
+    expect([...used].sort(), "src/docs/api/tags.ts").toEqual(
+      described.map(({ name }: Schema) => name).sort(),
+    );
     expect(document.raw.tags[0].name).toBe("Users");
     expect(Object.keys(document.raw.paths)[0]).toBe("/users");
   });
@@ -181,7 +184,12 @@ describe("the OpenAPI document", () => {
       [join(package_json, "../bin/cli.js"), "lint", file, "--extends=recommended", "--format=json"],
       { env: { PATH: process.env.PATH, REDOCLY_TELEMETRY: "off" }, timeout: 60_000 },
     ).catch((error) => error);
-    expect(JSON.parse(stdout).totals, stderr).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+    const { problems, totals } = JSON.parse(stdout);
+    const found = problems.map(
+      ({ message, location }: Schema) => `${location[0]?.pointer}: ${message}`,
+    );
+    expect(found, stderr).toEqual([]);
+    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
   }, 70_000);
 
   it("has examples that the server accepts", async () => {
@@ -258,6 +266,13 @@ function schemasWith(key: string, value: unknown, path = ""): [path: string, sch
     name === "example" || name === "examples" ? [] : schemasWith(key, child, `${path}/${name}`),
   );
   return [...found, ...inner];
+}
+
+/** Where in an example the text stands, such as `users.0.email`. */
+function pathsTo(text: string, value: unknown, path: readonly string[] = []): string[] {
+  if (value === text) return [path.join(".")];
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, inner]) => pathsTo(text, inner, [...path, name]));
 }
 
 /** Every answer and webhook of the document: its name, schema and example. */

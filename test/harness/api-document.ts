@@ -47,7 +47,7 @@ export function readDocument(server: FastifyInstance): ApiDocument {
 export function fillPath(operation: Operation, ids: Readonly<Record<string, string>>): string {
   return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[name];
-    if (id === undefined) throw new Error(`teach test/harness/records.ts to make a ${name}`);
+    if (id === undefined) throw new Error(`create a record for ${name} in test/harness/records.ts`);
     return id;
   });
 }

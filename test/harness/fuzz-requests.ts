@@ -62,7 +62,7 @@ function pathOf({ records }: FuzzMaterial, operation: Operation, ids: Ids): fc.A
     const name = /^\{(\w+)\}$/.exec(piece)?.[1];
     if (name === undefined) return fc.constant(piece);
     const own = ids[name];
-    if (!own) throw new Error(`teach test/harness/records.ts to make a ${name}`);
+    if (!own) throw new Error(`create a record in test/harness/records.ts for ${name}`);
     const others = records.map((other) => other[name]!);
     return usually(fc.constant(own), fc.oneof(fc.constantFrom(...others), oddId(others)), 8);
   });

@@ -46,6 +46,11 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   handle: (request: ApiRequest<Path, Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
 };
 
+/** A body is documented with an example. */
+export type WithExample<Body extends TObject> =
+  | { body: Body; body_example: Static<Body> }
+  | { body?: undefined };
+
 /** The parameters of a path: `/users/:user_id` has `{ user_id: string }`. */
 export type PathParams<Path extends string> = Readonly<Record<ParamName<Path>, string>>;
 type ParamName<Path extends string> = Path extends `${infer Head}/${infer Tail}`

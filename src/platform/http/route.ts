@@ -16,6 +16,7 @@ import {
   type PathParams,
   type RouteAnswer,
   type RouteSpec,
+  type WithExample,
 } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
 import { compileCheck } from "./validate.ts";
@@ -31,7 +32,7 @@ export type AddRoute = <
   Query extends TObject = typeof NOTHING,
   Body extends TObject = typeof NOTHING,
 >(
-  spec: RouteSpec<Path, Query, Body>,
+  spec: RouteSpec<Path, Query, Body> & WithExample<Body>,
 ) => void;
 
 /** Registers an API route: authenticated, validated by the schemas it is documented with. */
