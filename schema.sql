@@ -1063,7 +1063,9 @@ create table sandbox_bank_payouts (
   amount bigint not null,
   currency text not null,
   outcome text not null,
-  constraint sandbox_bank_payouts_pkey PRIMARY KEY (end_to_end_id)
+  beneficiary bytea,
+  constraint sandbox_bank_payouts_pkey PRIMARY KEY (end_to_end_id),
+  constraint sandbox_bank_payouts_beneficiary_check CHECK ((beneficiary IS NOT NULL)) NOT VALID
 );
 
 create table sandbox_bank_returns (
@@ -1076,7 +1078,12 @@ create table sandbox_bank_returns (
 create table sandbox_sends (
   key text not null,
   tx_id text not null,
-  constraint sandbox_sends_pkey PRIMARY KEY (key)
+  chain text,
+  token text,
+  amount bigint,
+  recipient bytea,
+  constraint sandbox_sends_pkey PRIMARY KEY (key),
+  constraint sandbox_sends_recipient_check CHECK (((chain IS NOT NULL) AND (token IS NOT NULL) AND (amount IS NOT NULL) AND (recipient IS NOT NULL))) NOT VALID
 );
 
 create table sandbox_transfers (

@@ -24,7 +24,8 @@ export type Partners = {
 };
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
-export function openPartners({ config, database, keyring }: Core): Partners {
+export function openPartners(core: Core): Partners {
+  const { config, database, keyring } = core;
   if (config.mode === "live") {
     throw new StartupError(
       "Live mode needs adapters for a bank and a chain, which this version does not have; " +
@@ -32,8 +33,8 @@ export function openPartners({ config, database, keyring }: Core): Partners {
     );
   }
   return {
-    chain: createSandboxChain(database),
-    bank: createSandboxBank(database, findRequestedOutcomes(database, keyring)),
+    chain: createSandboxChain(core),
+    bank: createSandboxBank(core, findRequestedOutcomes(database, keyring)),
   };
 }
 

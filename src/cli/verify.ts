@@ -38,7 +38,7 @@ async function run(
   anchor: string | undefined,
   progress: Progress,
 ): Promise<Verification> {
-  const { config, database, clock, keyring } = core;
+  const { config, database, clock, keyring, index_key } = core;
   const key = signingKey(signingSeed(config));
   const onProgress = ({ accounts_done, accounts, pages }: VerifyProgress) =>
     progress.show({
@@ -47,7 +47,7 @@ async function run(
       unit: "accounts",
       note: `${pages} pages read`,
     });
-  const input = { now: clock.now(), real_now: realTime(clock), keyring, onProgress };
+  const input = { now: clock.now(), real_now: realTime(clock), keyring, index_key, onProgress };
   if (anchor === undefined) return verify(database, key, input);
   await checkReadable(anchor);
   return verify(database, key, { ...input, anchors: linesOf(anchor) });

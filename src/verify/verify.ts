@@ -18,6 +18,7 @@ import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
+import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyUsers } from "./verify-users.ts";
 
 const SEALED_TABLES: readonly SealedTable[] = [
@@ -36,6 +37,8 @@ export type VerifyInput = {
   real_now: Date;
   /** If given, encrypted values are checked too. */
   keyring?: Keyring;
+  /** If given too, what partners of the sandbox paid is compared with what was to be paid. */
+  index_key?: Buffer;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
   /** Called for every page read, to report progress. */
@@ -53,7 +56,7 @@ export type Verification = { accounts: number; fault: string | null };
 export function verify(
   database: Database,
   key: KeyObject,
-  { now, real_now, keyring, anchors, onProgress }: VerifyInput,
+  { now, real_now, keyring, index_key, anchors, onProgress }: VerifyInput,
 ): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
@@ -67,7 +70,10 @@ export function verify(
       });
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
-        (keyring ? await verifyDetails(session, keyring, account.id) : null);
+        (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
+        (keyring && index_key
+          ? await verifyRecipients(session, { keyring, index_key }, account.id)
+          : null);
       if (fault) return { accounts: accounts.length, fault };
     }
     const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;

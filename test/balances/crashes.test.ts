@@ -22,7 +22,7 @@ let is_refused = false;
 beforeAll(async () => {
   server = await startTestServer({
     environment: { SLIPROAD_DOCUMENTS: "never" },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
   // The test itself is the worker.
   await server.app.worker.stop();
@@ -41,7 +41,7 @@ function refusingChain(chain: ChainPort): ChainPort {
 
 async function runWith(database: Database, ...only: string[]): Promise<void> {
   const { core } = server;
-  const chain = refusingChain(createSandboxChain(core.database));
+  const chain = refusingChain(createSandboxChain(core));
   const steps = await openSteps(core, { chain, bank: bank.port }, database);
   // The chain is read every second; not every test moves the clock.
   const watch = "update tasks set due_at = created_at where kind = $1";

@@ -10,11 +10,11 @@ let server: TestServer;
 let is_refused = false;
 beforeAll(async () => {
   server = await startTestServer({
-    partners: ({ database }) => {
-      const chain = createSandboxChain(database);
+    partners: (core) => {
+      const chain = createSandboxChain(core);
       const send: typeof chain.send = async (request) =>
         is_refused ? { refused: "the address is blocked" } : chain.send(request);
-      return { chain: { ...chain, send }, bank: createSandboxBank(database) };
+      return { chain: { ...chain, send }, bank: createSandboxBank(core) };
     },
   });
 });

@@ -25,9 +25,9 @@ let identity: ScriptedIdentity;
 beforeAll(async () => {
   identity = createScriptedIdentity();
   server = await startTestServer({
-    partners: ({ database }) => ({
-      bank: createSandboxBank(database),
-      chain: createSandboxChain(database),
+    partners: (core) => ({
+      bank: createSandboxBank(core),
+      chain: createSandboxChain(core),
       identity,
     }),
   });

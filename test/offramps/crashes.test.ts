@@ -27,7 +27,7 @@ const bank = createScriptedBank();
 beforeAll(async () => {
   server = await startTestServer({
     environment: { SLIPROAD_DOCUMENTS: "never", SLIPROAD_APPROVAL_ABOVE_USD: "1000" },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
@@ -40,7 +40,7 @@ afterEach(async () => expect(await findFault(server)).toBeNull());
 
 async function runWith(database: Database, ...only: string[]): Promise<void> {
   const { core } = server;
-  const chain = createSandboxChain(core.database);
+  const chain = createSandboxChain(core);
   const renderer = createOfframpRenderer(() => "http://127.0.0.1", core.clock);
   const more = [payQuoteTask({ ...core, database, renderer }), lapseProposalTask({ database })];
   const steps = await openSteps(core, { chain, bank: bank.port }, database, more);

@@ -33,7 +33,7 @@ beforeAll(async () => {
       SLIPROAD_TOKEN_RATES_FILE: token_rates,
       SLIPROAD_APPROVAL_ABOVE_USD: "6000",
     },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
 afterAll(() => server.close());

@@ -32,7 +32,7 @@ beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: rates.environment,
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
 afterAll(() => server.close());

@@ -15,12 +15,12 @@ beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: { SLIPROAD_DOCUMENTS: "never" },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
   // The test itself is the worker.
   await server.app.worker.stop();
   const { core } = server;
-  steps = await openSteps(core, { chain: createSandboxChain(core.database), bank: bank.port });
+  steps = await openSteps(core, { chain: createSandboxChain(core), bank: bank.port });
 });
 afterAll(async () => {
   steps.close();

@@ -29,7 +29,7 @@ beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: { ...rates.environment, SLIPROAD_QUOTES_OPEN_MAX: "20" },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
 afterAll(() => server.close());

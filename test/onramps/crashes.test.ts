@@ -34,7 +34,7 @@ function countingChain(chain: ChainPort, onSent: () => void = () => {}): ChainPo
 
 beforeAll(async () => {
   server = await startTestServer({
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
   // The test itself is the worker.
   await server.app.worker.stop();
@@ -43,7 +43,7 @@ afterAll(() => server.close());
 
 async function runWith(database: Database): Promise<void> {
   const { core } = server;
-  const chain = countingChain(createSandboxChain(core.database));
+  const chain = countingChain(createSandboxChain(core));
   const steps = await openSteps(core, { chain, bank: bank.port }, database);
   // The bank is read every second; the clock does not move here.
   await core.database.query("update tasks set due_at = created_at where kind = $1", [
@@ -97,7 +97,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     const deps = {
       ...core,
       bank: bank.port,
-      chain: countingChain(createSandboxChain(core.database)),
+      chain: countingChain(createSandboxChain(core)),
       operator_id: server.account_id,
       prices: { currentPrices: () => lastPrices(core.database) },
       rate_slippage_basis_points: 50,

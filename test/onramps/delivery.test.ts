@@ -42,9 +42,9 @@ let server: TestServer;
 let chain: ReturnType<typeof createFailingChain>;
 beforeAll(async () => {
   server = await startTestServer({
-    partners: ({ database }) => {
-      chain = createFailingChain(createSandboxChain(database));
-      return { chain: chain.port, bank: createSandboxBank(database) };
+    partners: (core) => {
+      chain = createFailingChain(createSandboxChain(core));
+      return { chain: chain.port, bank: createSandboxBank(core) };
     },
   });
 });

@@ -12,8 +12,8 @@ let steps: Steps;
 beforeAll(async () => {
   bank = createScriptedBank();
   bank.manner = "is_silent";
-  const open = ({ database }: TestServer["core"]) => ({
-    chain: createSandboxChain(database),
+  const open = (core: TestServer["core"]) => ({
+    chain: createSandboxChain(core),
     bank: bank.port,
   });
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" }, partners: open });

@@ -33,8 +33,8 @@ let steps: Steps;
 
 beforeAll(async () => {
   bank = createRandomBank(random, failures);
-  const open = ({ database }: TestServer["core"]) => ({
-    chain: createSandboxChain(database),
+  const open = (core: TestServer["core"]) => ({
+    chain: createSandboxChain(core),
     bank: bank.port,
   });
   server = await startTestServer({
@@ -45,7 +45,7 @@ beforeAll(async () => {
   clients = createClients(server, bank, random);
   await clients.open();
   const { core } = server;
-  const chain = createFailingChain(createSandboxChain(core.database), random, failures);
+  const chain = createFailingChain(createSandboxChain(core), random, failures);
   const database = createFailingDatabase(core.database, random, failures);
   steps = await openSteps(core, { chain, bank: bank.port }, database);
 });

@@ -2,7 +2,12 @@ import type { Session } from "../../platform/db/database.ts";
 import type { BankAnswer, BankCredit, CreditReturn, Instruction } from "./port.ts";
 
 type Answer = Omit<BankAnswer, "trace_number" | "uetr">;
-type Script = { instruction: Instruction; outcome: string; kinds: readonly BankAnswer["kind"][] };
+type Script = {
+  instruction: Instruction;
+  beneficiary: Buffer;
+  outcome: string;
+  kinds: readonly BankAnswer["kind"][];
+};
 
 /**
  * The bank's lines are read by number: a line that is committed after a higher one was read would
@@ -21,9 +26,10 @@ export async function insertSandboxPayouts(
   );
   await session.query(
     `with received as (
-       insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome)
+       insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome,
+         beneficiary)
        select script.* from ${TURN}, unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[],
-         $5::text[]) as script
+         $5::text[], $8::bytea[]) as script
        on conflict do nothing returning *)
      insert into sandbox_bank_answers
        (end_to_end_id, account_id, bank_reference, kind, amount, currency)
@@ -38,6 +44,7 @@ export async function insertSandboxPayouts(
       scripts.map(({ outcome }) => outcome),
       answers.map(({ id }) => id),
       answers.map(({ kind }) => kind),
+      scripts.map(({ beneficiary }) => beneficiary),
     ],
   );
 }

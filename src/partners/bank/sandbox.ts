@@ -1,4 +1,4 @@
-import type { Session } from "../../platform/db/database.ts";
+import { digestBeneficiary, type SandboxDeps } from "../sandbox-digests.ts";
 import type { BankAnswer, BankCoordinates, BankPort, Instruction } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
 import {
@@ -59,7 +59,7 @@ export type FindOutcomes = (
 
 /** A simulated bank: it pays everything at once unless another outcome is requested. */
 export function createSandboxBank(
-  session: Session,
+  { database: session, index_key }: SandboxDeps,
   findOutcomes: FindOutcomes = async () => new Map(),
 ): BankPort {
   return {
@@ -68,7 +68,9 @@ export function createSandboxBank(
       const scripts = instructions.map((instruction) => {
         const wanted = requested.get(instruction.end_to_end_id);
         const outcome = SANDBOX_OUTCOMES.find((known) => known === wanted) ?? "fiat_sent";
-        return { instruction, outcome, kinds: SCRIPTS[outcome] };
+        const { end_to_end_id } = instruction;
+        const beneficiary = digestBeneficiary(index_key, end_to_end_id, instruction.beneficiary);
+        return { instruction, beneficiary, outcome, kinds: SCRIPTS[outcome] };
       });
       await insertSandboxPayouts(session, scripts);
     },

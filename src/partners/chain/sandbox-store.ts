@@ -58,14 +58,20 @@ export async function findSandboxTransfer(
   return rows.length > 0;
 }
 
-export async function insertSandboxSend(
-  session: Session,
-  key: string,
-  tx_id: string,
-): Promise<void> {
+type SandboxSend = {
+  key: string;
+  tx_id: string;
+  chain: string;
+  token: string;
+  amount: bigint;
+  recipient: Buffer;
+};
+
+export async function insertSandboxSend(session: Session, send: SandboxSend): Promise<void> {
   await session.query(
-    "insert into sandbox_sends (key, tx_id) values ($1, $2) on conflict do nothing",
-    [key, tx_id],
+    `insert into sandbox_sends (key, tx_id, chain, token, amount, recipient)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    [send.key, send.tx_id, send.chain, send.token, send.amount, send.recipient],
   );
 }
 

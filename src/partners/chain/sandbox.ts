@@ -1,5 +1,5 @@
 import { CHAINS, type Chain } from "../../catalogue/chains.ts";
-import type { Session } from "../../platform/db/database.ts";
+import { digestRecipient, type SandboxDeps } from "../sandbox-digests.ts";
 import { sha256, toBase58, toBase58Check } from "./base58.ts";
 import type { ChainPort } from "./port.ts";
 import {
@@ -16,7 +16,7 @@ import { sandboxTxId } from "./tx-id.ts";
  * A simulated chain. An announced transfer arrives at once with the exact amount, unless a transfer
  * to that address was scripted (POST /sandbox/crypto_deposits).
  */
-export function createSandboxChain(session: Session): ChainPort {
+export function createSandboxChain({ database: session, index_key }: SandboxDeps): ChainPort {
   return {
     chains: CHAINS,
     addressFor: sandboxAddress,
@@ -46,9 +46,11 @@ export function createSandboxChain(session: Session): ChainPort {
       return { status: "final", mined_at: first.mined_at, transfers };
     },
     findSend: (_chain, key) => findSandboxSend(session, key),
-    send: async ({ chain, key }) => {
+    send: async ({ address, ...request }) => {
+      const { chain, key } = request;
       const tx_id = sandboxTxId(chain, key);
-      await insertSandboxSend(session, key, tx_id);
+      const recipient = digestRecipient(index_key, key, address);
+      await insertSandboxSend(session, { ...request, tx_id, recipient });
       return { tx_id };
     },
   };

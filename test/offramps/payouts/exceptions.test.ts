@@ -20,7 +20,7 @@ beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: { SLIPROAD_DOCUMENTS: "never" },
-    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+    partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
 afterAll(() => server.close());

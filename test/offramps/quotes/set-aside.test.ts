@@ -35,7 +35,7 @@ beforeAll(async () => {
   server = await startTestServer({
     partners: (core) => ({
       ...openPartners(core),
-      chain: withBeyond(createSandboxChain(core.database)),
+      chain: withBeyond(createSandboxChain(core)),
     }),
   });
 });

@@ -348,7 +348,7 @@ describe("a bank other than the sandbox's", () => {
   beforeAll(async () => {
     bank = createScriptedBank();
     scripted = await startTestServer({
-      partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+      partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
     });
   });
   afterAll(() => scripted.close());
@@ -356,7 +356,7 @@ describe("a bank other than the sandbox's", () => {
   it("the same line reported 20 times at once to two processes is credited once", async () => {
     const second = await startTestServer({
       beside: scripted,
-      partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+      partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
     });
     const onramp = await openOnramp(scripted);
     const line = credit(scripted, { text: onramp.code });

@@ -1,0 +1,210 @@
+import { openAddress } from "../balances/refund-store.ts";
+import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
+import { type OnrampRow, openOnramps } from "../onramps/store.ts";
+import { digestBeneficiary, digestRecipient } from "../partners/sandbox-digests.ts";
+import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
+import type { Session } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { eachPage } from "./checks.ts";
+
+type Secrets = { keyring: Keyring; index_key: Buffer };
+
+/**
+ * Compares what the sandbox's bank and chain recorded with what was to be paid: the amount, the
+ * currency and the person. Partners of live mode keep their own books; their tables are empty.
+ */
+export async function verifyRecipients(
+  session: Session,
+  secrets: Secrets,
+  account_id: string,
+): Promise<string | null> {
+  return (
+    (await checkStrays(session, account_id)) ??
+    (await checkPayouts(session, secrets, account_id)) ??
+    (await checkRefunds(session, secrets, account_id)) ??
+    (await checkOnramps(session, secrets, account_id)) ??
+    checkReturns(session, secrets, account_id)
+  );
+}
+
+/** The partners paid nothing that no record asked for. */
+async function checkStrays(session: Session, account_id: string): Promise<string | null> {
+  const [payment] = await session.query<{ end_to_end_id: string }>(
+    `select b.end_to_end_id from sandbox_bank_payouts b
+     where b.account_id = $1 and not exists (select from payouts p where p.account_id = $1
+       and p.end_to_end_id = b.end_to_end_id and p.status <> 'recorded')
+     order by 1 limit 1`,
+    [account_id],
+  );
+  if (payment) return `the bank has a payment ${payment.end_to_end_id} that was never sent`;
+  const [send] = await session.query<{ key: string }>(
+    `select s.key from sandbox_sends s
+     where starts_with(s.key, 'refund:' || $2 || ':') and not exists (
+       select from refunds r where r.account_id = $1 and r.status in ('sending', 'sent')
+         and s.key = 'refund:' || $2 || ':' || r.id)
+       or starts_with(s.key, 'onramp:' || $2 || ':') and not exists (
+       select from onramps o where o.account_id = $1 and o.delivery in ('sending', 'sent')
+         and s.key = 'onramp:' || $2 || ':' || o.id)
+     order by 1 limit 1`,
+    // Once as an id, once as a part of texts.
+    [account_id, account_id],
+  );
+  return send ? `the chain has a transfer ${send.key} that was never sent` : null;
+}
+
+type Attempt = {
+  offramp_id: string;
+  attempt: number;
+  user_id: string;
+  payment_detail_id: string;
+  end_to_end_id: string;
+  is_as_instructed: boolean;
+  /** Null in rows that are older than the digest. */
+  beneficiary: Buffer | null;
+};
+
+function checkPayouts(session: Session, { keyring, index_key }: Secrets, account_id: string) {
+  return eachPage<{ id: string }>(
+    session,
+    account_id,
+    `select id from offramps where account_id = $1 and id > $2 and attempt > 0
+     order by id limit $3`,
+    async (offramps) => {
+      const attempts = await session.query<Attempt>(
+        `select p.offramp_id, p.attempt, o.user_id, p.payment_detail_id, p.end_to_end_id,
+           b.beneficiary,
+           (b.amount, b.currency) = (o.destination_amount, o.destination_currency)
+             as is_as_instructed
+         from payouts p
+         join offramps o on o.account_id = p.account_id and o.id = p.offramp_id
+         join sandbox_bank_payouts b
+           on b.account_id = p.account_id and b.end_to_end_id = p.end_to_end_id
+         where p.account_id = $1 and p.offramp_id = any($2::uuid[])
+         order by p.offramp_id, p.attempt`,
+        [account_id, offramps.map(({ id }) => id)],
+      );
+      const subjects = attempts.map(({ user_id }) => ({ account_id, subject_id: user_id }));
+      const [rows, keys] = await Promise.all([
+        findPaymentDetails(
+          session,
+          attempts.map(({ payment_detail_id }) => ({ account_id, id: payment_detail_id })),
+        ),
+        keyring.openSubjects(session, subjects),
+      ]);
+      const fields = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
+      for (const { offramp_id, attempt, ...paid } of attempts) {
+        const name = `offramp ${offramp_id} of account ${account_id}: its attempt ${attempt}`;
+        if (!paid.is_as_instructed) return `${name} was paid with another amount or currency`;
+        const payee = fields.get(paid.payment_detail_id);
+        // An erased person's account is unknown.
+        if (!payee || !paid.beneficiary) continue;
+        const expected = digestBeneficiary(index_key, paid.end_to_end_id, payee);
+        if (!paid.beneficiary.equals(expected)) return `${name} was paid to somebody else`;
+      }
+      return null;
+    },
+  );
+}
+
+/** What the chain recorded under a key; null if it has no such transfer. */
+type Sent = {
+  key: string;
+  sent_tx_id: string;
+  is_as_asked: boolean;
+  recipient: Buffer | null;
+};
+
+/** The columns of `Sent`: `amount` and `token` are those of the record `r`. */
+const sentColumns = (chain: string, token: string, amount: string) =>
+  `s.key, s.tx_id as sent_tx_id, s.recipient,
+   s.recipient is null or (s.chain, s.token, s.amount) = (${chain}, ${token}, ${amount})
+     as is_as_asked`;
+
+function checkSent(
+  index_key: Buffer,
+  name: string,
+  sent: Sent & { tx_id: string | null },
+  address: string | undefined,
+): string | null {
+  if (!sent.is_as_asked) return `${name}: the chain sent another amount, token or chain`;
+  if (sent.tx_id !== null && sent.tx_id !== sent.sent_tx_id) {
+    return `${name}: the chain sent it in another transaction`;
+  }
+  if (address === undefined || sent.recipient === null) return null;
+  const is_right = sent.recipient.equals(digestRecipient(index_key, sent.key, address));
+  return is_right ? null : `${name}: the chain sent it to another address`;
+}
+
+type RefundRow = Sent & {
+  account_id: string;
+  id: string;
+  user_id: string;
+  address: Buffer;
+  tx_id: string | null;
+};
+
+function checkRefunds(session: Session, { keyring, index_key }: Secrets, account_id: string) {
+  return eachPage<RefundRow>(
+    session,
+    account_id,
+    `select r.account_id, r.id, r.user_id, r.address, r.tx_id,
+       ${sentColumns("r.chain", "r.token", "r.amount - r.network_fee")}
+     from refunds r join sandbox_sends s on s.key = 'refund:' || r.account_id || ':' || r.id
+     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
+    async (rows) => {
+      const subjects = rows.map(({ user_id }) => ({ account_id, subject_id: user_id }));
+      const keys = await keyring.openSubjects(session, subjects);
+      for (const row of rows) {
+        const key = keys.get(account_id, row.user_id);
+        const address = key && openAddress("refunds", row, key);
+        const name = `refund ${row.id} of account ${account_id}`;
+        const fault = checkSent(index_key, name, row, address);
+        if (fault) return fault;
+      }
+      return null;
+    },
+  );
+}
+
+function checkOnramps(session: Session, { keyring, index_key }: Secrets, account_id: string) {
+  return eachPage<OnrampRow & Sent>(
+    session,
+    account_id,
+    `select r.*, ${sentColumns("r.crypto_rails", "r.crypto_currency", "r.destination_amount")}
+     from onramps r join sandbox_sends s on s.key = 'onramp:' || r.account_id || ':' || r.id
+     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
+    async (rows) => {
+      const opened = await openOnramps(session, keyring, rows);
+      const addresses = new Map(
+        opened.map(({ onramp }) => [onramp.id, onramp.destination_address]),
+      );
+      for (const row of rows) {
+        const name = `onramp ${row.id} of account ${account_id}`;
+        const fault = checkSent(index_key, name, row, addresses.get(row.id));
+        if (fault) return fault;
+      }
+      return null;
+    },
+  );
+}
+
+/** Tokens that could not be credited go back to their sender. */
+function checkReturns(session: Session, { keyring, index_key }: Secrets, account_id: string) {
+  return eachPage<FiatDepositRow & Sent>(
+    session,
+    account_id,
+    `select r.*, ${sentColumns("split_part(r.bank_account, ':', 2)", "r.currency", "r.amount")}
+     from fiat_deposits r join sandbox_sends s on s.key = 'deposit:' || r.id || ':' || r.returns
+     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
+    async (rows) => {
+      const opened = await openDeposits(session, keyring, rows);
+      for (const [at, row] of rows.entries()) {
+        const name = `deposit ${row.id} of account ${account_id}`;
+        const address = opened[at]!.details.payer_name || undefined;
+        const fault = checkSent(index_key, name, { ...row, tx_id: null }, address);
+        if (fault) return fault;
+      }
+      return null;
+    },
+  );
+}

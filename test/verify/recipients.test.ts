@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { digestBeneficiary, digestRecipient } from "../../src/partners/sandbox-digests.ts";
+import { findPaymentDetails, toPaymentDetails } from "../../src/payment-details/store.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
+import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
+import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { realTime } from "../../src/platform/tasks/real-time.ts";
+import { verify } from "../../src/verify/verify.ts";
+import { verifyRecipients } from "../../src/verify/verify-recipients.ts";
+import { addOwedUser, REGISTERED } from "../approvals/proposal-fixture.ts";
+import { addPaymentDetail } from "../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { advance, good, openStory, settle } from "../offramps/story.ts";
+import { ADDRESS, openOnramp, receive } from "../onramps/story.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+});
+afterAll(() => server.close());
+
+const SECOND_PAYEE = { account_name: "Rui Invented", iban: "PT50000201231234567890154" };
+
+/** As `sliproad verify` runs it: with the keys. */
+async function findFault(): Promise<string | null> {
+  const { config, database, clock, keyring, index_key } = server.core;
+  const key = signingKey(signingSeed(config));
+  await sealAll(database, key, clock.now());
+  const time = { now: clock.now(), real_now: realTime(clock) };
+  return (await verify(database, key, { ...time, keyring, index_key })).fault;
+}
+
+const query = <Row>(text: string, values: readonly unknown[] = []) =>
+  server.db.database.query<Row>(text, values);
+
+/** What the sandbox's bank has, by attempt. */
+async function paidFor(offramp_id: string) {
+  const bank_id = offramp_id.replaceAll("-", "");
+  const rows = await query<{ end_to_end_id: string; amount: bigint; beneficiary: Buffer }>(
+    "select * from sandbox_bank_payouts where starts_with(end_to_end_id, $1) order by 1",
+    [bank_id],
+  );
+  return rows;
+}
+
+/** A payment detail as it is stored. */
+async function fieldsOf(user_id: string, id: string) {
+  const { database, keyring } = server.core;
+  const { account_id } = server;
+  const rows = await findPaymentDetails(database, [{ account_id, id }]);
+  const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+  return toPaymentDetails(rows, keys)[0]!.fields;
+}
+
+/** A payout that bounced and was re-routed to another person's account. */
+async function openRerouted() {
+  const story = await openStory(server, [
+    { amount: 300, metadata: { sandbox_outcome: "bounced,fiat_sent" } },
+  ]);
+  good(await story.execute());
+  await story.waitForStatus("bounced");
+  const other_id = await addPaymentDetail(server, story.user_id, "eur", SECOND_PAYEE);
+  good(await story.reroute(other_id));
+  await story.waitForStatus("fiat_sent");
+  await settle(server);
+  return { story, other_id };
+}
+
+/** A refund of 40 usdc that was sent. */
+async function openRefund() {
+  const owed = await addOwedUser(server, 100);
+  const { id } = good(await owed.refund(40)).refund;
+  await settle(server);
+  return id as string;
+}
+
+const sentFor = async (key: string) =>
+  (
+    await query<{ chain: string; token: string; amount: bigint; recipient: Buffer }>(
+      "select chain, token, amount, recipient from sandbox_sends where key = $1",
+      [key],
+    )
+  )[0];
+
+it("payouts, re-routes, refunds and onramps reach the person and the amount that were asked", async () => {
+  const { index_key } = server.core;
+  const { story, other_id } = await openRerouted();
+  const [first, second] = await paidFor(story.offramp_id);
+  const payee = await fieldsOf(story.user_id, story.payment_detail_id);
+  const other = await fieldsOf(story.user_id, other_id);
+  expect(first!.amount).toBe(300_00n);
+  expect(second!.amount).toBe(300_00n);
+  const digestOf = (id: string, fields: object) =>
+    digestBeneficiary(index_key, id, { ...fields }).toString("hex");
+  expect(first!.beneficiary.toString("hex")).toBe(digestOf(first!.end_to_end_id, payee));
+  expect(second!.beneficiary.toString("hex")).toBe(digestOf(second!.end_to_end_id, other));
+  expect(digestOf(first!.end_to_end_id, other)).not.toBe(first!.beneficiary.toString("hex"));
+
+  const key = `refund:${server.account_id}:${await openRefund()}`;
+  expect(await sentFor(key)).toEqual({
+    ...{ chain: "polygon", token: "usdc", amount: 40_000_000n },
+    recipient: digestRecipient(index_key, key, REGISTERED),
+  });
+
+  const onramp = await openOnramp(server);
+  await receive(server, { amount: 1004, deposit_message: onramp.code });
+  await advance(server, HOUR_MS);
+  expect((await onramp.show()).status).toBe("crypto_sent");
+  const onramp_key = `onramp:${server.account_id}:${onramp.id}`;
+  expect(await sentFor(onramp_key)).toEqual({
+    ...{ chain: "polygon", token: "usdc", amount: 1_000_000_000n },
+    recipient: digestRecipient(index_key, onramp_key, ADDRESS),
+  });
+  expect(await findFault()).toBeNull();
+});
+
+it("verify names a payment that went to another person or with another amount", async () => {
+  const { story, other_id } = await openRerouted();
+  const { story: stranger } = await openRerouted();
+  const refund_id = await openRefund();
+  const [ours] = await paidFor(story.offramp_id);
+  const [theirs] = await paidFor(stranger.offramp_id);
+  const offramp = `offramp ${story.offramp_id}`;
+  const refund = `refund ${refund_id}`;
+  const at_bank = (change: string) =>
+    `update sandbox_bank_payouts set ${change} where end_to_end_id = '${ours!.end_to_end_id}'`;
+  const on_chain = (change: string) =>
+    `update sandbox_sends set ${change} where key like '%${refund_id}'`;
+  const hex = theirs!.beneficiary.toString("hex");
+  const attacks: [statement: string, named: string, fault: string][] = [
+    [at_bank(`beneficiary = '\\x${hex}'`), offramp, "attempt 1 was paid to somebody else"],
+    [at_bank("amount = amount + 1"), offramp, "another amount or currency"],
+    [
+      `update payouts set payment_detail_id = '${other_id}'
+       where offramp_id = '${story.offramp_id}' and attempt = 1`,
+      offramp,
+      "attempt 1 was paid to somebody else",
+    ],
+    [on_chain("recipient = sha256('x')"), refund, "another address"],
+    [on_chain("amount = amount * 2"), refund, "another amount, token or chain"],
+    [on_chain("tx_id = tx_id || 'x'"), refund, "another transaction"],
+    [
+      `insert into sandbox_bank_payouts select 'nobody', account_id, amount, currency, outcome,
+         beneficiary from sandbox_bank_payouts limit 1`,
+      "payment nobody",
+      "never sent",
+    ],
+  ];
+  for (const [statement, named, expected] of attacks) {
+    const undo = new Error("undone");
+    const { database, keyring, index_key } = server.core;
+    let fault: string | null = null;
+    // In one transaction, so that the change can be undone.
+    await database
+      .transaction(async (tx) => {
+        await tx.query(statement);
+        fault = await verifyRecipients(tx, { keyring, index_key }, server.account_id);
+        throw undo;
+      })
+      .catch((error) => expect(error).toBe(undo));
+    expect(fault, statement).toContain(named);
+    expect(fault, statement).toContain(expected);
+  }
+  expect(await findFault()).toBeNull();
+});
