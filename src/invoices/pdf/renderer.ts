@@ -35,6 +35,9 @@ const LIMITS: RendererLimits = {
 };
 const RETRY_AFTER_SECONDS = 5;
 const THREAD_MEMORY_MB = 256;
+/** Each character is measured and drawn, and different ones may each need a font of their own. */
+const SMALL_CHARACTERS_MAX = 20_000;
+const SMALL_DIFFERENT_MAX = 300;
 
 type Job = {
   id: number;
@@ -62,9 +65,12 @@ export type PrintResult = { job_id: number; bytes: Uint8Array };
 export function createPdfRenderer(limits: RendererLimits = LIMITS): PdfRenderer {
   const kept = keepFiles(limits.kept_bytes_max);
   const under_way = new Map<string, SharedJob>();
-  const thread = openThread(limits, kept.clear);
+  // Large invoices have a thread of their own: nobody waits for one with a small invoice.
+  const small = openThread(limits, kept.clear);
+  const large = openThread(limits, kept.clear);
 
   const begin = (name: string, version: string, printed: PrintedInvoice, account_id: string) => {
+    const thread = isLarge(printed) ? large : small;
     const job = { ...thread.print(printed, account_id), callers: 0 };
     under_way.set(name, job);
     const end = () => {
@@ -95,7 +101,7 @@ export function createPdfRenderer(limits: RendererLimits = LIMITS): PdfRenderer 
         gone?.removeEventListener("abort", leave);
       }
     },
-    close: thread.close,
+    close: async () => void (await Promise.all([small.close(), large.close()])),
   };
 }
 
@@ -208,6 +214,11 @@ function startWorker(): Worker {
   // The thread does not keep the process alive.
   worker.unref();
   return worker;
+}
+
+function isLarge({ invoice }: PrintedInvoice): boolean {
+  const text = JSON.stringify(invoice.document);
+  return text.length > SMALL_CHARACTERS_MAX || new Set(text).size > SMALL_DIFFERENT_MAX;
 }
 
 /** A bank account may be closed while the invoice is unchanged: then it is another file. */

@@ -82,6 +82,27 @@ describe("the PDF renderer", () => {
     expect(await print(printed("a"))).not.toBe(first);
   });
 
+  it("renders small invoices while a large one takes its time", async () => {
+    open();
+    const large = printed("large");
+    const [item] = large.invoice.document.invoiceItems;
+    // Thousands of different characters: each hundred of them needs another font.
+    const nameOf = (row: number) =>
+      String.fromCodePoint(...Array.from({ length: 400 }, (_, at) => 0x4e00 + row * 40 + at));
+    large.invoice.document.invoiceItems = Array.from({ length: 500 }, (_, row) => ({
+      ...item!,
+      name: nameOf(row),
+    }));
+    const first = await Promise.race([
+      print(large).then(
+        () => "large",
+        () => "large",
+      ),
+      print(printed("small"), "two").then(() => "small"),
+    ]);
+    expect(first).toBe("small");
+  });
+
   it("aborts a job that takes too long or fails, and continues", async () => {
     open({ job_ms_max: 1 });
     // A caller may try again; it is not an error of the service.
