@@ -35,7 +35,7 @@ export function rolesPage(table: Table): string[] {
       KEY_SCOPE_NAMES.map((scope) => [
         `\`${scope}\``,
         KEY_SCOPES[scope].meaning,
-        KEY_SCOPES[scope].operations.map((operation) => `\`${operation}\``).join(", "),
+        KEY_SCOPES[scope].operations.map(inWords).join(", "),
       ]),
     ),
     "A generated key is `sk_test_` or `sk_live_`, 43 letters, digits, `-` or `_`, and six characters " +
@@ -48,4 +48,9 @@ export function rolesPage(table: Table): string[] {
       "of the installation: bank deposits that wait for a decision, and the sandbox clock.",
     "The operator's members also review the KYC applications of all accounts.",
   ];
+}
+
+/** `createOfframps` as in the API reference: create offramps. */
+function inWords(operation: string): string {
+  return operation.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -953,7 +953,7 @@ export interface paths {
         };
         /**
          * List invoices
-         * @description Invoices that the account created, and those that other accounts sent to its billing email.
+         * @description Invoices that the account created, and those that other accounts sent to its billing email. A page of very large invoices ends before `take`, with `has_more`: continue with `starting_after`, or with `skip` increased by the number that came.
          */
         get: operations["listInvoices"];
         put?: never;

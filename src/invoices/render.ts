@@ -77,13 +77,8 @@ export function createInvoiceRenderer(deps: {
 
   return {
     invoice: write,
-    list: (
-      entries: readonly { entry: KeyedInvoice; role: PartyRole }[],
-      has_more: boolean,
-      may_act: boolean,
-    ) =>
-      `{"invoices":[${entries.map(({ entry, role }) => write(entry, role, may_act)).join(",")}],` +
-      `"has_more":${has_more}}`,
+    list: (invoices: readonly string[], has_more: boolean) =>
+      `{"invoices":[${invoices.join(",")}],"has_more":${has_more}}`,
     /**
      * The webhook event (docs/reference/webhooks.md); without links, since read-only applications
      * receive it too.

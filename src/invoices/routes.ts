@@ -14,7 +14,7 @@ import { detailIds } from "./check-parties.ts";
 import { changeAsParty } from "./counterparty/change-as-party.ts";
 import { findVisible, findVisibleView, openViews } from "./counterparty/find-visible.ts";
 import type { SyncDeps } from "./counterparty/sync-counterparty.ts";
-import { listViews } from "./counterparty/view-store.ts";
+import { type InvoiceView, listViews } from "./counterparty/view-store.ts";
 import { createInvoices } from "./create-invoices.ts";
 import { REQUEST_ID } from "./links.ts";
 import type { ChangeInput } from "./model.ts";
@@ -36,6 +36,9 @@ export type InvoiceDeps = SyncDeps &
   };
 
 const TAG = "Invoices";
+/** An invoice may have 870 kB, and a page 100 of them. */
+const LIST_BYTES_MAX = 4 * 1024 * 1024;
+const FIRST_OPENED = 10;
 const EXAMPLE = {
   invoiceNumber: "2026-0117",
   invoiceItems: [
@@ -105,7 +108,9 @@ function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
     operation: "listInvoices",
     summary: "List invoices",
     description:
-      "Invoices that the account created, and those that other accounts sent to its billing email.",
+      "Invoices that the account created, and those that other accounts sent to its billing " +
+      "email. A page of very large invoices ends before `take`, with `has_more`: continue with " +
+      "`starting_after`, or with `skip` increased by the number that came.",
     tag: TAG,
     query: InvoiceListQuery,
     answer: InvoiceListAnswer,
@@ -119,10 +124,34 @@ function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (found.length > 0) throw Refusal.of(found);
       const views = await listViews(database, account_id, read.filter, read.page);
       const { limit } = read.page;
-      const visible = await openViews(deps, views.slice(0, limit));
-      return renderer.list(visible, views.length > limit, mayAct(caller));
+      const { texts, is_whole } = await renderViews(deps, views.slice(0, limit), mayAct(caller));
+      return renderer.list(texts, !is_whole || views.length > limit);
     },
   });
+}
+
+/** Renders what fits into an answer, at least one: an answer is made in memory. */
+async function renderViews(
+  deps: InvoiceDeps,
+  views: readonly InvoiceView[],
+  may_act: boolean,
+): Promise<{ texts: string[]; is_whole: boolean }> {
+  const texts: string[] = [];
+  let bytes = 0;
+  let next = FIRST_OPENED;
+  for (let at = 0; at < views.length; ) {
+    const opened = await openViews(deps, views.slice(at, at + next));
+    at += next;
+    for (const { entry, role } of opened) {
+      const text = deps.renderer.invoice(entry, role, may_act);
+      bytes += Buffer.byteLength(text);
+      if (texts.length > 0 && bytes > LIST_BYTES_MAX) return { texts, is_whole: false };
+      texts.push(text);
+    }
+    // As many as fit if they are like those before.
+    next = Math.max(1, Math.floor(((LIST_BYTES_MAX - bytes) * texts.length) / (bytes + 1)));
+  }
+  return { texts, is_whole: true };
 }
 
 function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {

@@ -34,7 +34,7 @@ describe("completion in bash", () => {
   it("offers commands, then their subcommands", async () => {
     expect(await complete("")).toEqual(expect.arrayContaining(["start", "demo", "keys"]));
     expect(await complete("d")).toEqual(["demo", "documents", "doctor"]);
-    expect(await complete("keys", "r")).toEqual(["revoke", "rotate-encryption"]);
+    expect(await complete("keys", "r")).toEqual(["revoke", "rotate", "rotate-encryption"]);
   });
 
   it("offers the options and arguments of the named command", async () => {

@@ -43,6 +43,30 @@ afterAll(async () => {
   await server.close();
 });
 
+it("ends a page of very large invoices early, and every one is on some page", async () => {
+  const { key } = await addBilledAccount(server, "Large");
+  const texts = { name: "漢".repeat(200), reference: "字".repeat(100) };
+  const item = { ...texts, currency: "USD", quantity: 1, unitPrice: "100" };
+  const invoiceItems = Array.from({ length: 500 }, () => item);
+  const made: string[] = [];
+  for (let count = 0; count < 11; count += 1) {
+    made.push(good(await create(server, { invoiceItems }, key)).id);
+  }
+  const listed: string[] = [];
+  let pages = 0;
+  for (let has_more = true; has_more; pages += 1) {
+    const after = listed.length > 0 ? `&starting_after=${listed.at(-1)}` : "";
+    const answer = await server.call("GET", `/invoices?take=100${after}`, undefined, { key });
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(4_500_000);
+    listed.push(...good(answer).invoices.map(({ id }: { id: string }) => id));
+    has_more = answer.body.has_more;
+  }
+  expect(listed).toEqual(made.toReversed());
+  expect(pages).toBeGreaterThan(1);
+  const skipped = await server.call("GET", "/invoices?take=100&skip=10", undefined, { key });
+  expect(good(skipped).has_more).toBe(false);
+});
+
 async function add(name: string, more: Json, key = account.key) {
   ids[name] = good(await create(server, more, key)).id;
 }

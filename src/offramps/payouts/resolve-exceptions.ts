@@ -99,7 +99,9 @@ function decideOne(
 ): Verdict<Settled> {
   const exception = exceptions.get(input.exception_id);
   if (!exception) return { refusal: Refusal.of([...input.problems, notFound("exception_id")]) };
-  const problems = [...input.problems, ...requestProblems(exception, input)];
+  const named = new Set(input.problems.map(({ field }) => field));
+  const more = requestProblems(exception, input).filter(({ field }) => !named.has(field));
+  const problems = [...input.problems, ...more];
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   const offramp_id = targetOf(exception, input);
   const entry = offramp_id === null ? undefined : offramps.get(offramp_id);

@@ -181,7 +181,7 @@ describe("an uploaded document", () => {
   it("404 for another account, to upload, to read or to review", async () => {
     const offramp = await fixture.addOfframp();
     await fixture.upload(offramp, PDF);
-    const { key } = await server.addAccount("Stranger");
+    const { key, account_id } = await server.addAccount("Stranger");
     expect(await fixture.upload(offramp, PNG, { key })).toMatchObject({
       status: 404,
       body: { error_code: "record_not_found" },
@@ -189,6 +189,9 @@ describe("an uploaded document", () => {
     expect((await fixture.download(offramp, key)).status).toBe(404);
     const body = { supporting_document: { status: "rejected" } };
     const path = fixture.documentPath(offramp.id);
+    // Without the delegation it may not review at all, whatever the id.
+    expect((await server.call("PATCH", path, body, { key })).status).toBe(403);
+    await delegateReview(account_id);
     expect((await server.call("PATCH", path, body, { key })).status).toBe(404);
     expect((await server.call("GET", path, undefined, { key: null })).status).toBe(401);
     expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
@@ -251,4 +254,11 @@ async function addKey() {
     createApiKey(tx, index_key, request, clock.now()),
   );
   return { key, actor: `api_key:${made.id}` };
+}
+
+async function delegateReview(account_id: string): Promise<void> {
+  await server.core.database.query(
+    "update accounts set document_review_by_account = true where id = $1",
+    [account_id],
+  );
 }

@@ -18,6 +18,7 @@ const OF_ALL_ACCOUNTS = ["onramp_id"];
 /** Where the documented example has no place for the id. */
 const PAYMENT_OPTIONS = [{ type: "bank-account", value: { paymentInformation: {} } }];
 const BODIES: Record<string, object> = {
+  resolveBankException: { resolution: "assign", reason: "It was found." },
   createInvoice: { ...newInvoice(), paymentOptions: PAYMENT_OPTIONS },
   changeInvoice: { type: "changePaymentOptions", input: { paymentOptions: PAYMENT_OPTIONS } },
 };
