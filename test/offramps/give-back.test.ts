@@ -109,6 +109,20 @@ describe("a deposit that is short", () => {
     expect((await story.show()).status).toBe("failed");
     expect(await story.owed()).toBe(TOTAL);
   });
+
+  it("coins that had left do not count again once late coins are in the balance", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    await deposit(server, { quote_id: story.quote_id, amount: TOTAL });
+    await story.takeOut(TOTAL);
+    good(await story.execute());
+    await advance(server, EXPIRY_MS + MINUTE_MS);
+    const quote_id = await addQuote(server, story.user_id);
+    await deposit(server, { quote_id, amount: TOTAL });
+    await deposit(server, { quote_id: story.quote_id, amount: 4 });
+    await advance(server, GRACE_MS);
+    expect((await story.show()).status).toBe("failed");
+    expect(await story.owed()).toBe(TOTAL + 4);
+  });
 });
 
 describe("a returned payout", () => {

@@ -113,10 +113,15 @@ export async function fundQuote(
     updateProgress(tx, { ...quote, funded_at: now, shortfall, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
     enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
-  } else if (funding.decision === "short" && locked.spent_before === null) {
+  } else if (locked.spent_before === null && (funding.decision === "short" || isSpent(quote))) {
     updateProgress(tx, { ...quote, updated_at: now });
   }
   return funding.decision;
+}
+
+/** Executed, and some of its deposits had left by then: kept, even if nothing is left of them. */
+function isSpent({ spent_before, funded_at, closed_at }: Quote): boolean {
+  return spent_before !== null && spent_before > 0n && !funded_at && !closed_at;
 }
 
 /** The balance that pays for a quote. */
