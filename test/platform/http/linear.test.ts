@@ -104,8 +104,8 @@ describe("JSON is read in linear time", () => {
   });
 });
 
-/** When each problem was formatted, it was ten times. */
-const TIMES_MAX = 3;
+/** When each problem was formatted, it was ten times; on a busy machine nearly four were seen. */
+const TIMES_MAX = 6;
 
 it("a body with tens of thousands of problems costs little more than reading it", async () => {
   const item = `{${Array.from({ length: 99 }, (_, index) => `"unknown_${index}":0`).join(",")}}`;
