@@ -89,5 +89,6 @@ it.each<[string, FileType, (size: number) => Buffer]>([
   const half_ms = await processorMs(type, make(8 * MB));
   const whole_ms = await processorMs(type, make(16 * MB));
   expect(whole_ms).toBeLessThan(1_000);
-  expect(whole_ms).toBeLessThan(3 * half_ms + 50);
+  // A square would take minutes; a busy machine adds some tens of milliseconds.
+  expect(whole_ms).toBeLessThan(3 * half_ms + 200);
 });
