@@ -36,15 +36,17 @@ export function insertSetAside(tx: Transaction, transfers: readonly SetAsideTran
   );
 }
 
-/** Which of these transfers were set aside before, by `transferKey`. */
-export async function findSetAside(
+/** Which of these transfers were credited, or set aside, before, by `transferKey`. */
+export async function findRecorded(
   session: Session,
+  table: "deposits" | "set_aside_transfers",
+  account_id: string,
   transfers: readonly Transfer[],
 ): Promise<Set<string>> {
   const rows = await session.query<Pick<Transfer, "chain" | "tx_id" | "log_index">>(
-    `select chain, tx_id, log_index from set_aside_transfers
-     where (chain, tx_id, log_index) in (select * from unnest($1::text[], $2::text[], $3::int[]))`,
-    columnsOf(transfers, "chain", "tx_id", "log_index"),
+    `select chain, tx_id, log_index from ${table} where account_id = $1
+       and (chain, tx_id, log_index) in (select * from unnest($2::text[], $3::text[], $4::int[]))`,
+    [account_id, ...columnsOf(transfers, "chain", "tx_id", "log_index")],
   );
   return new Set(rows.map(transferKey));
 }

@@ -5,7 +5,7 @@ import {
   insertCryptoDeposits,
 } from "../../balances/deposit-store.ts";
 import {
-  findSetAside,
+  findRecorded,
   insertSetAside,
   LIST_TRANSFER_TASK,
   type SetAsideReason,
@@ -59,21 +59,19 @@ async function creditTransfers(
   transfers: readonly Transfer[],
   now: Date,
 ): Promise<void> {
-  const [addresses, set_aside] = await Promise.all([
-    findDepositAddresses(database, transfers),
-    findSetAside(database, transfers),
-  ]);
+  const addresses = await findDepositAddresses(database, transfers);
   const owners = new Map(addresses.map((owner) => [`${owner.chain} ${owner.address}`, owner]));
   const by_account = Map.groupBy(
     transfers.flatMap((transfer) => {
       const owner = owners.get(`${transfer.chain} ${transfer.address}`);
       // Chains carry transfers of zero, sent as spam; there is nothing to credit.
-      const is_new = transfer.amount > 0n && !set_aside.has(transferKey(transfer));
-      return owner && is_new ? [{ transfer, owner }] : [];
+      return owner && transfer.amount > 0n ? [{ transfer, owner }] : [];
     }),
     ({ owner }) => owner.account_id,
   );
-  for (const entries of by_account.values()) await creditAccount(database, entries, now);
+  for (const [account_id, entries] of by_account) {
+    await creditAccount(database, account_id, entries, now);
+  }
 }
 
 /**
@@ -82,25 +80,41 @@ async function creditTransfers(
  */
 async function creditAccount(
   database: Database,
+  account_id: string,
   entries: readonly Addressed[],
   now: Date,
 ): Promise<void> {
   try {
-    await database.transaction((tx) => creditAll(tx, entries, now));
+    await database.transaction((tx) => creditAll(tx, account_id, entries, now));
   } catch (error) {
     if (!isDataError(error)) throw error;
     const [only, ...others] = entries;
     if (only && others.length === 0) {
-      await database.transaction(async (tx) => setAside(tx, [only], "not_creditable", now));
+      await database.transaction((tx) => setAsideUncredited(tx, account_id, only, now));
       return;
     }
-    for (const entry of entries) await creditAccount(database, [entry], now);
+    for (const entry of entries) await creditAccount(database, account_id, [entry], now);
   }
 }
 
 /** What was to be written does not fit: trying again cannot help. */
 function isDataError(error: unknown): boolean {
   return isDatabaseError(error) && /^2[23]/.test(error.code ?? "");
+}
+
+/** Unless another reader has credited it, or set it aside, since it could not be credited here. */
+async function setAsideUncredited(
+  tx: Transaction,
+  account_id: string,
+  entry: Addressed,
+  now: Date,
+): Promise<void> {
+  await lockQuotes(tx, [{ account_id, id: entry.owner.quote_id }]);
+  const recorded = await Promise.all([
+    findRecorded(tx, "deposits", account_id, [entry.transfer]),
+    findRecorded(tx, "set_aside_transfers", account_id, [entry.transfer]),
+  ]);
+  if (recorded.every((keys) => keys.size === 0)) setAside(tx, [entry], "not_creditable", now);
 }
 
 function setAside(
@@ -126,12 +140,21 @@ function setAside(
 }
 
 /** Credits the owner of the address, whatever the quote's state and whichever quote names it. */
-async function creditAll(tx: Transaction, entries: readonly Addressed[], now: Date): Promise<void> {
-  const keys = entries.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
+async function creditAll(
+  tx: Transaction,
+  account_id: string,
+  addressed: readonly Addressed[],
+  now: Date,
+): Promise<void> {
+  const keys = addressed.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
   const seen = await findQuotes(tx, keys);
   // Locked against an erasure: nothing may be owed to a person who is erased at the same time.
   const users = await lockKycs(tx, seen);
   const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
+  // Under the locks: several readers may have the same page.
+  const transfers = addressed.map(({ transfer }) => transfer);
+  const set_aside = await findRecorded(tx, "set_aside_transfers", account_id, transfers);
+  const entries = addressed.filter(({ transfer }) => !set_aside.has(transferKey(transfer)));
   const isErased = ({ owner }: Addressed) =>
     !users.has(owner.account_id, quotes.get(owner.quote_id)!.user_id);
   const isTooLarge = ({ transfer }: Addressed) => transfer.amount > AMOUNT_MAX;

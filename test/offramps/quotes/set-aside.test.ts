@@ -1,7 +1,10 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPartners } from "../../../src/app/open-partners.ts";
+import { recordDeposits } from "../../../src/offramps/quotes/record-deposits.ts";
+import { findQuotes } from "../../../src/offramps/quotes/store.ts";
 import { existsOpenOfframp } from "../../../src/offramps/store.ts";
-import type { ChainPort } from "../../../src/partners/chain/port.ts";
+import type { ChainPort, Transfer } from "../../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../../../src/partners/chain/sandbox-store.ts";
 import { eraseUser } from "../../../src/users/erase-user.ts";
@@ -49,6 +52,24 @@ async function transferHuge(user_id: string, quote_id: string): Promise<void> {
     ...{ chain: "polygon", tx_id: txId(quote_id), address, sender: SENDER },
     ...{ token: "usdc", amount: BigInt(HUGE) * 1_000_000n, mined_at: clock.now() },
   });
+}
+
+/** A chain whose next page has one transfer, however often it is read. */
+async function chainWith(
+  quote_id: string,
+  transfer: { tx_id: string; amount: bigint },
+): Promise<ChainPort> {
+  const { database, clock } = server.core;
+  const [quote] = await findQuotes(database, [{ account_id: server.account_id, id: quote_id }]);
+  const found: Transfer = {
+    ...{ chain: "polygon", log_index: 0, address: quote!.deposit_address, sender: SENDER },
+    ...{ token: "usdc", mined_at: clock.now(), ...transfer },
+  };
+  return {
+    ...createSandboxChain(server.core),
+    chains: ["polygon"],
+    listTransfers: async (_chain, cursor) => ({ transfers: [found], cursor }),
+  };
 }
 
 const unmatched = async () => good(await server.call("GET", "/deposits?status=unmatched")).deposits;
@@ -113,6 +134,48 @@ describe("a transfer that cannot be credited", () => {
     expect(refused.text).toContain("settle it by hand");
     good(await server.call("POST", `/deposits/${listed.id}/dismiss`));
     expect(await unmatched()).toEqual([]);
+    expect(await findFault(server)).toBeNull();
+  });
+});
+
+describe("several readers of one page", () => {
+  it("set a transfer aside once, and none of them fails", async () => {
+    const quote_id = await addQuote(server, await addApprovedUser(server));
+    const chain = await chainWith(quote_id, { tx_id: txId("four readers"), amount: 2n ** 70n });
+    const { database, clock } = server.core;
+    const read = () => recordDeposits(database, chain, clock.now());
+    await Promise.all([read(), read(), read(), read()]);
+    await settle(server);
+    const [listed, ...others] = await unmatched();
+    expect(others).toEqual([]);
+    expect(listed).toMatchObject({ reason: "not_creditable" });
+    good(await server.call("POST", `/deposits/${listed.id}/dismiss`));
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("never set aside what another one credited", async () => {
+    const user_id = await addApprovedUser(server);
+    const quote_id = await addQuote(server, user_id);
+    const { database, clock } = server.core;
+    const tx_id = txId("credited meanwhile");
+    const chain = await chainWith(quote_id, { tx_id, amount: 9_000_000n });
+    let is_first = true;
+    const refusing = {
+      ...database,
+      transaction: (async (work, options) => {
+        if (!is_first) return database.transaction(work, options);
+        is_first = false;
+        // Another reader credits it after this one failed.
+        await deposit(server, { quote_id, amount: 9, tx_id });
+        throw Object.assign(new pg.DatabaseError("out of range", 0, "error"), { code: "22003" });
+      }) as typeof database.transaction,
+    };
+    await recordDeposits(refusing, chain, clock.now());
+    expect(is_first).toBe(false);
+    await settle(server);
+    expect(await unmatched()).toEqual([]);
+    const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+    expect(balances).toMatchObject([{ amount: 9 }]);
     expect(await findFault(server)).toBeNull();
   });
 });
