@@ -297,6 +297,32 @@ create table events (
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (record_id, account_id, sequence);
 
+create table exports (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  format text not null,
+  period_from timestamp with time zone not null,
+  period_to timestamp with time zone not null,
+  requested_by text not null,
+  status text not null,
+  file text,
+  row_count bigint,
+  byte_count bigint,
+  digest bytea,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint exports_pkey PRIMARY KEY (account_id, id),
+  constraint exports_check CHECK ((period_from < period_to)),
+  constraint exports_check1 CHECK (((status = 'pending'::text) = (digest IS NULL))),
+  constraint exports_check2 CHECK (((status = 'ready'::text) = (file IS NOT NULL))),
+  constraint exports_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'jsonl'::text]))),
+  constraint exports_kind_check CHECK ((kind = ANY (ARRAY['payouts'::text, 'ledger'::text, 'deposits'::text, 'audit_log'::text, 'approvals'::text]))),
+  constraint exports_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'ready'::text, 'removed'::text]))),
+  constraint exports_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX exports_digest ON public.exports USING btree (digest) WHERE (digest IS NOT NULL);
+
 create table exposure_checkpoints (
   account_id uuid not null,
   currency text not null,
@@ -644,7 +670,7 @@ create table ledger_lines (
   constraint ledger_lines_amount_check CHECK ((amount <> 0)),
   constraint ledger_lines_account_id_entry_id_fkey FOREIGN KEY (account_id, entry_id) REFERENCES ledger_entries(account_id, id)
 );
-CREATE INDEX ledger_lines_account ON public.ledger_lines USING btree (account_id, ledger_account, currency) INCLUDE (amount);
+CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
 
 create table limit_rules (
   account_id uuid not null,

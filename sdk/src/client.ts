@@ -10,6 +10,7 @@ import { Exposures } from "./resources/exposures.ts";
 import { Fees } from "./resources/fees.ts";
 import { Invoices } from "./resources/invoices.ts";
 import { Kycs } from "./resources/kycs.ts";
+import { Exports, Ledger } from "./resources/ledger.ts";
 import { Limits } from "./resources/limits.ts";
 import { Me } from "./resources/me.ts";
 import { Offramps } from "./resources/offramps.ts";
@@ -58,7 +59,9 @@ export class Sliproad {
   readonly paymentDetails: PaymentDetails;
   readonly quotes: Quotes;
   readonly conversions: Conversions;
+  readonly exports: Exports;
   readonly exposures: Exposures;
+  readonly ledger: Ledger;
   readonly fees: Fees;
   readonly limits: Limits;
   readonly records: Records;
@@ -92,7 +95,9 @@ export class Sliproad {
     this.paymentDetails = new PaymentDetails(api);
     this.quotes = new Quotes(api);
     this.conversions = new Conversions(api);
+    this.exports = new Exports(api);
     this.exposures = new Exposures(api);
+    this.ledger = new Ledger(api);
     this.fees = new Fees(api);
     this.limits = new Limits(api);
     this.records = new Records(api);

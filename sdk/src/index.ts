@@ -18,6 +18,7 @@ export type * from "./resources/exposures.ts";
 export type * from "./resources/fees.ts";
 export type * from "./resources/invoices.ts";
 export type * from "./resources/kycs.ts";
+export type * from "./resources/ledger.ts";
 export type * from "./resources/limits.ts";
 export type * from "./resources/me.ts";
 export type * from "./resources/offramps.ts";

@@ -944,6 +944,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ledger/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List ledger entries
+         * @description The entries of the account's ledger with their lines, newest first. They are never changed or deleted.
+         */
+        get: operations["listLedgerEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ledger/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the ledger's balances
+         * @description The trial balance: the sum of each ledger account and currency, now or before a given time. Accounts of single records, such as `owed:<user>:<chain>`, are summed under their first word.
+         */
+        get: operations["listLedgerBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exports
+         * @description All exports of the account, newest first, also those whose file was removed.
+         */
+        get: operations["listExports"];
+        put?: never;
+        /**
+         * Create an export
+         * @description A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at most 366 days, for auditors. It is written in the background, at the earliest a minute after the end of the period, and removed after 7 days. It has ids and no personal data. At most 20 files per account.
+         */
+        post: operations["createExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/exports/{export_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an export
+         * @description Its status and, once the file is ready, the file's size and digest.
+         */
+        get: operations["showExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/exports/{export_id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an export
+         * @description The file as an attachment. 404 until it is ready, and after it was removed.
+         */
+        get: operations["downloadExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/invoices": {
         parameters: {
             query?: never;
@@ -2654,6 +2758,56 @@ export interface components {
                 amount: string;
             }[];
         };
+        LedgerEntry: {
+            /** Format: uuid */
+            id: string;
+            /** @description The posting; the ledger reference describes each. */
+            kind: string;
+            /** @description What was posted; no key is posted twice. */
+            key: string;
+            /** @description They sum to zero in each currency. */
+            lines: {
+                /** @description An account of the chart, such as `fees` or `owed:<user>:<chain>`. */
+                ledger_account: string;
+                currency: string;
+                /** @description Decimal text; debits are above zero. */
+                amount: string;
+            }[];
+            /** Format: date-time */
+            created_at: string;
+        };
+        LedgerBalance: {
+            /** @description An account of the chart, such as `fees` or `owed:<user>:<chain>`. */
+            ledger_account: string;
+            currency: string;
+            /** @description Decimal text; debits are above zero. */
+            amount: string;
+            /** @description The side on which the account grows. */
+            side: components["schemas"]["LedgerSide"];
+        };
+        Export: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["ExportKind"];
+            format: components["schemas"]["ExportFormat"];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            status: components["schemas"]["ExportStatus"];
+            /** @description Rows of the file, without its head; null until it is ready. */
+            rows: number | null;
+            /** @description Size of the file; null until it is ready. */
+            bytes: number | null;
+            /** @description SHA-256 of the file in hexadecimal digits; null until it is ready. It is also in the audit log, and `sliproad verify` recomputes it. */
+            digest: string | null;
+            /** @description `api_key:` and its id, or `command line`. */
+            requested_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         Document: {
             /** Format: uuid */
             id: string;
@@ -2992,6 +3146,34 @@ export interface components {
          * @enum {string}
          */
         HistoryKind: "event" | "posting" | "act" | "proposal" | "vote";
+        /**
+         * @description - `debit`: The account grows by debits, which are above zero.
+         *     - `credit`: The account grows by credits, which are below zero.
+         * @enum {string}
+         */
+        LedgerSide: "debit" | "credit";
+        /**
+         * @description - `payouts`: Offramps that were created in the period, with their status at the time of writing.
+         *     - `ledger`: Every line of every ledger entry.
+         *     - `deposits`: Transfers on a chain; in the operator's account also bank deposits.
+         *     - `audit_log`: What people, keys and the command line did.
+         *     - `approvals`: Proposals, with the votes on them.
+         * @enum {string}
+         */
+        ExportKind: "payouts" | "ledger" | "deposits" | "audit_log" | "approvals";
+        /**
+         * @description - `csv`: RFC 4180 with a head; texts that a spreadsheet would run get an apostrophe.
+         *     - `jsonl`: One JSON object per line.
+         * @enum {string}
+         */
+        ExportFormat: "csv" | "jsonl";
+        /**
+         * @description - `pending`: The file is not written yet.
+         *     - `ready`: The file can be downloaded.
+         *     - `removed`: The file was removed; its digest stays.
+         * @enum {string}
+         */
+        ExportStatus: "pending" | "ready" | "removed";
         /**
          * @description - `fixed`: An amount in minor units.
          *     - `percentage`: A percentage of the item.
@@ -3345,6 +3527,10 @@ export interface components {
         OnrampId: string;
         /** @description Id of the deposit. */
         DepositId: string;
+        /** @description Only this ledger account, by its whole name. */
+        LedgerAccount: string;
+        /** @description Id of the export. */
+        ExportId: string;
         /**
          * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
          * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
@@ -7760,6 +7946,364 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listLedgerEntries: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                /** @description Only postings of this kind, such as `fund`. */
+                kind?: string;
+                /** @description Only this ledger account, by its whole name. */
+                ledger_account?: components["parameters"]["LedgerAccount"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000221",
+                     *           "kind": "payout_booked",
+                     *           "key": "payout_booked:019a8f3c-7a10-7c4e-9b2d-0000000000e1:1",
+                     *           "lines": [
+                     *             {
+                     *               "ledger_account": "bank",
+                     *               "currency": "eur",
+                     *               "amount": "-1000"
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        entries: components["schemas"]["LedgerEntry"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listLedgerBalances: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601: the balances before this time; now if left out. */
+                at?: string;
+                /** @description Only this ledger account, by its whole name. */
+                ledger_account?: components["parameters"]["LedgerAccount"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "at": "2026-11-16T09:30:00.000Z",
+                     *       "balances": [
+                     *         {
+                     *           "ledger_account": "fees",
+                     *           "currency": "eur",
+                     *           "amount": "-4",
+                     *           "side": "credit"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description The time that was asked for; null for now.
+                         */
+                        at: string | null;
+                        /** @description The amounts sum to zero in each currency. */
+                        balances: components["schemas"]["LedgerBalance"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listExports: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                /** @description Only exports with this status. */
+                status?: components["schemas"]["ExportStatus"];
+                /** @description Only exports of this kind. */
+                kind?: components["schemas"]["ExportKind"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exports": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *           "kind": "ledger",
+                     *           "format": "csv",
+                     *           "from": "2026-10-01T00:00:00.000Z",
+                     *           "to": "2026-11-01T00:00:00.000Z",
+                     *           "status": "ready",
+                     *           "rows": 1204,
+                     *           "bytes": 254016,
+                     *           "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+                     *           "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        exports: components["schemas"]["Export"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "export": {
+                 *         "kind": "ledger",
+                 *         "format": "csv",
+                 *         "from": "2026-10-01",
+                 *         "to": "2026-11-01"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    export: {
+                        kind: components["schemas"]["ExportKind"];
+                        /** @description `csv` if left out. */
+                        format?: components["schemas"]["ExportFormat"] | null;
+                        /** @description ISO 8601: records created at this time or later. */
+                        from: string;
+                        /** @description ISO 8601: records created before this time; now if left out. */
+                        to?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "export": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *         "kind": "ledger",
+                     *         "format": "csv",
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z",
+                     *         "status": "ready",
+                     *         "rows": 1204,
+                     *         "bytes": 254016,
+                     *         "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+                     *         "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        export: components["schemas"]["Export"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `limit_exceeded` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the export. */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "export": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *         "kind": "ledger",
+                     *         "format": "csv",
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z",
+                     *         "status": "ready",
+                     *         "rows": 1204,
+                     *         "bytes": 254016,
+                     *         "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+                     *         "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        export: components["schemas"]["Export"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the export. */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };

@@ -29,6 +29,19 @@ export function listAuditRows(
   );
 }
 
+/** The entries about one record (`kind:id`). */
+export function listAuditByRecord(
+  session: Session,
+  account_id: string,
+  record: string,
+): Promise<AuditRow[]> {
+  return session.query<AuditRow>(
+    `select account_id, id, at, actor, action, record, reason, detail from audit_entries
+     where account_id = $1 and record = $2 order by id`,
+    [account_id, record],
+  );
+}
+
 export async function findAuditEntryCount(session: Session, account_id: string): Promise<bigint> {
   const [row] = await session.query<{ count: bigint }>(
     "select count(*) from audit_entries where account_id = $1",

@@ -7,7 +7,7 @@ type ScopeSpec = { readonly meaning: string; readonly operations: readonly strin
  */
 export const KEY_SCOPES = {
   read: {
-    meaning: "Read everything of the account, and calculate prices.",
+    meaning: "Read everything of the account, export it, and calculate prices.",
     operations: [
       "listUsers",
       "showUser",
@@ -25,6 +25,12 @@ export const KEY_SCOPES = {
       "showOfframp",
       "listAccountOfframps",
       "showHistory",
+      "listLedgerEntries",
+      "listLedgerBalances",
+      "createExport",
+      "listExports",
+      "showExport",
+      "downloadExport",
       "downloadSupportingDocument",
       "downloadDocument",
       "listLimits",

@@ -69,7 +69,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals, limits }),
-    openReportsModule(core),
+    openReportsModule(core, { files }),
     openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),
   ];

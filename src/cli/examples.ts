@@ -141,6 +141,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "What each resolution does: docs/guides/operating.md.",
   },
+  "exports create": {
+    examples: [
+      "sliproad exports create --kind ledger --from 2026-10-01 --to 2026-11-01 --output ledger.csv",
+      "sliproad exports create --kind audit_log --from 2026-01-01 --to 2026-07-01 --format jsonl " +
+        "--account Acme --output audit.jsonl",
+    ],
+    more: "verify --export compares a file with the digests of all exports.",
+  },
   "exposure list": { examples: ["sliproad exposure list"] },
   "exposure convert": {
     examples: [
@@ -161,7 +169,11 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     more: "What stays and why: docs/decisions/0003-erasing-a-person.md.",
   },
   verify: {
-    examples: ["sliproad verify", "sliproad verify --anchor /var/log/sliproad.log --json"],
+    examples: [
+      "sliproad verify",
+      "sliproad verify --anchor /var/log/sliproad.log --json",
+      "sliproad verify --export ledger.csv",
+    ],
     more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",
   },
   doctor: { examples: ["sliproad doctor", "sliproad doctor --json"] },

@@ -11,6 +11,7 @@ import { addDocumentCommands } from "./documents/documents.ts";
 import { addEventCommands } from "./events.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
 import { addExceptionCommands } from "./exceptions/exceptions.ts";
+import { addExportCommands } from "./exports.ts";
 import { addExposureCommands } from "./exposure.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addLimitCommands } from "./limits.ts";
@@ -53,6 +54,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addListenCommand(program);
   addTriggerCommand(program);
   addExceptionCommands(program);
+  addExportCommands(program);
   addExposureCommands(program);
   addLimitCommands(program);
   addRateCommands(program);

@@ -1,18 +1,21 @@
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { Core } from "../app/open-core.ts";
+import { openLocalDirectory } from "../partners/files/local-directory.ts";
 import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
+import { listExportsByDigest } from "../reports/exports/store.ts";
 import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
-type Options = JsonOption & { anchor?: string };
+type Options = JsonOption & { anchor?: string; export?: string };
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -22,7 +25,9 @@ export function addVerifyCommand(program: Command): void {
       "--anchor <file>",
       "a log file of the service: the anchors in it must match the database",
     )
+    .option("--export <file>", "only say which export has the content of this file")
     .action(async (options: Options) => {
+      if (options.export !== undefined) return recognizeExport(options, options.export);
       const { accounts, fault } = await withProgress(options, (progress) =>
         withCore((core) => run(core, options.anchor, progress)),
       );
@@ -31,6 +36,24 @@ export function addVerifyCommand(program: Command): void {
       print(options, { ok: fault === null, accounts, fault }, [sentence]);
       if (fault) process.exitCode = 1;
     });
+}
+
+/** Whether a file that somebody has is one that was exported here. */
+async function recognizeExport(options: Options, file: string): Promise<void> {
+  await checkReadable("--export", file, "an exported file");
+  const hash = createHash("sha256");
+  for await (const part of createReadStream(file)) hash.update(part);
+  const digest = hash.digest();
+  const exports = await withCore(({ database }) => listExportsByDigest(database, digest));
+  const lines = exports.map(
+    ({ id, kind, account_id, period_from, period_to }) =>
+      `Export ${id} of account ${account_id}: ${kind} from ${period_from.toISOString()} to ` +
+      `${period_to.toISOString()}.`,
+  );
+  const found = exports.map(({ id, account_id, kind }) => ({ id, account_id, kind }));
+  const answer = { ok: found.length > 0, digest: digest.toString("hex"), exports: found };
+  print(options, answer, found.length > 0 ? lines : ["No export has the content of this file."]);
+  if (found.length === 0) process.exitCode = 1;
 }
 
 async function run(
@@ -47,23 +70,25 @@ async function run(
       unit: "accounts",
       note: `${pages} pages read`,
     });
-  const input = { now: clock.now(), real_now: realTime(clock), keyring, index_key, onProgress };
+  const files = await openLocalDirectory(config.data_dir);
+  const times = { now: clock.now(), real_now: realTime(clock) };
+  const input = { ...times, keyring, index_key, files, onProgress };
   if (anchor === undefined) return verify(database, key, input);
-  await checkReadable(anchor);
+  await checkReadable("--anchor", anchor, "a log file of the service");
   return verify(database, key, { ...input, anchors: linesOf(anchor) });
 }
 
-async function checkReadable(file: string): Promise<void> {
+async function checkReadable(option: string, file: string, wanted: string): Promise<void> {
   const is_directory = await stat(file)
     .then(async (found) => {
       await access(file, constants.R_OK);
       return found.isDirectory();
     })
     .catch(() => {
-      throw new StartupError(`--anchor ${file} cannot be read; pass a log file of the service.`);
+      throw new StartupError(`${option} ${file} cannot be read; pass ${wanted}.`);
     });
   if (is_directory) {
-    throw new StartupError(`--anchor ${file} is a directory; pass a log file of the service.`);
+    throw new StartupError(`${option} ${file} is a directory; pass ${wanted}.`);
   }
 }
 

@@ -1,3 +1,5 @@
+import { minorDigits } from "../catalogue/currencies.ts";
+import { minorToText } from "../platform/money.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 
 /** Debits are positive, credits negative. Minor units; six digits for tokens. */
@@ -140,6 +142,11 @@ export function ruleOf(ledger_account: string): LedgerAccountRule {
 /** A sum of lines in the account's natural sign. */
 export function naturalAmount(ledger_account: string, amount: bigint): bigint {
   return ruleOf(ledger_account).side === "debit" ? amount : -amount;
+}
+
+/** A line with its amount as decimal text. */
+export function describeLine({ ledger_account, currency, amount }: EntryLine) {
+  return { ledger_account, currency, amount: minorToText(amount, minorDigits(currency) ?? 2) };
 }
 
 /** The first currency in which the lines do not sum to zero, with the difference. */

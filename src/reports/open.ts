@@ -1,10 +1,20 @@
+import type { FileStore } from "../partners/files/file-store.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { addExportRoutes } from "./exports/routes.ts";
+import { exportTasks } from "./exports/write-exports.ts";
+import { addLedgerRoutes } from "./ledger-routes.ts";
 import { addRecordPage } from "./page.ts";
 import { addHistoryRoutes } from "./routes.ts";
 
-export function openReportsModule(core: ModuleCore): Module {
+export function openReportsModule(core: ModuleCore, needs: { files: FileStore }): Module {
+  const deps = { ...core, ...needs };
   return {
-    routes: (addRoute) => addHistoryRoutes(addRoute, core),
+    routes: (addRoute) => {
+      addHistoryRoutes(addRoute, core);
+      addLedgerRoutes(addRoute, core);
+      addExportRoutes(addRoute, deps);
+    },
     pages: (server) => addRecordPage(server, core),
+    tasks: exportTasks(deps),
   };
 }

@@ -1,12 +1,10 @@
 import { listVotes } from "../approvals/vote-store.ts";
 import { CHAINS } from "../catalogue/chains.ts";
-import { minorDigits } from "../catalogue/currencies.ts";
-import { type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
+import { describeLine, type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-table.ts";
 import { listEntriesById, listEntriesByKey } from "../ledger/store.ts";
 import { findBankException } from "../offramps/payouts/exception-store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { minorToText } from "../platform/money.ts";
 import {
   type HistoryProposal,
   listAuditOf,
@@ -118,11 +116,7 @@ function toPosting({ kind, created_at, lines }: Entry): HistoryItem {
   const { when } = POSTINGS[kind as keyof typeof POSTINGS];
   return item(created_at, "posting", kind, {
     why: when,
-    lines: lines.map(({ ledger_account, currency, amount }) => ({
-      ledger_account,
-      currency,
-      amount: minorToText(amount, minorDigits(currency) ?? 2),
-    })),
+    lines: lines.map(describeLine),
   });
 }
 

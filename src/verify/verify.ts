@@ -3,6 +3,7 @@ import { AUDIT_LOG } from "../accounts/audit.ts";
 import { listAccounts } from "../accounts/store.ts";
 import { EVENT_LOG } from "../events/record-events.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
@@ -12,6 +13,7 @@ import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
 import { verifyExceptions } from "./verify-exceptions.ts";
+import { verifyExports } from "./verify-exports.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
@@ -39,6 +41,8 @@ export type VerifyInput = {
   keyring?: Keyring;
   /** If given too, what partners of the sandbox paid is compared with what was to be paid. */
   index_key?: Buffer;
+  /** If given with the keys, exported files are compared with their digests. */
+  files?: FileStore;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
   /** Called for every page read, to report progress. */
@@ -56,7 +60,7 @@ export type Verification = { accounts: number; fault: string | null };
 export function verify(
   database: Database,
   key: KeyObject,
-  { now, real_now, keyring, index_key, anchors, onProgress }: VerifyInput,
+  { now, real_now, keyring, index_key, files, anchors, onProgress }: VerifyInput,
 ): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
@@ -73,7 +77,8 @@ export function verify(
         (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
         (keyring && index_key
           ? await verifyRecipients(session, { keyring, index_key }, account.id)
-          : null);
+          : null) ??
+        (keyring && files ? await verifyExports(session, { keyring, files }, account.id) : null);
       if (fault) return { accounts: accounts.length, fault };
     }
     const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;

@@ -42,6 +42,10 @@ export async function createRecords(server: TestServer, key: string) {
   // All deposits belong to the operator, whoever creates them.
   const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
   const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
+  const period = { kind: "audit_log", from: "2026-01-01", to: "2026-02-01" };
+  const { exports } = (await server.call("GET", "/exports?limit=20", undefined, { key })).body;
+  // An account has at most 20: later sets share one.
+  const export_id = exports[9]?.id ?? idOf(await post("/exports", { export: period }), "export");
   const proposal_id = await createProposal(server, key, user_id);
   const invoice = await post("/invoices", newInvoice());
   const invoice_id = idOf({ ...invoice, body: { invoice: invoice.body } }, "invoice");
@@ -58,6 +62,7 @@ export async function createRecords(server: TestServer, key: string) {
     record_id: offramp_id,
     exception_id: await createException(server),
     document_id,
+    export_id,
     deposit_id,
     proposal_id,
     app_id,

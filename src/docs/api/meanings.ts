@@ -13,6 +13,7 @@ import type {
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
+import type { ExportFormat, ExportKind, ExportRecord } from "../../reports/exports/model.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 
@@ -214,6 +215,26 @@ export const MEANINGS = {
     act: "Somebody did something about it, as the audit log says.",
     proposal: "Something about it was proposed for approval.",
     vote: "A member voted on a proposal.",
+  },
+  ExportKind: {
+    payouts: "Offramps that were created in the period, with their status at the time of writing.",
+    ledger: "Every line of every ledger entry.",
+    deposits: "Transfers on a chain; in the operator's account also bank deposits.",
+    audit_log: "What people, keys and the command line did.",
+    approvals: "Proposals, with the votes on them.",
+  } satisfies Meanings<ExportKind>,
+  ExportFormat: {
+    csv: "RFC 4180 with a head; texts that a spreadsheet would run get an apostrophe.",
+    jsonl: "One JSON object per line.",
+  } satisfies Meanings<ExportFormat>,
+  ExportStatus: {
+    pending: "The file is not written yet.",
+    ready: "The file can be downloaded.",
+    removed: "The file was removed; its digest stays.",
+  } satisfies Meanings<ExportRecord["status"]>,
+  LedgerSide: {
+    debit: "The account grows by debits, which are above zero.",
+    credit: "The account grows by credits, which are below zero.",
   },
   EventName: { ...INVOICE_EVENT_MEANINGS, ...RAMP_EVENT_MEANINGS },
   DeliveryStatus: {

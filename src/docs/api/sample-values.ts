@@ -26,6 +26,7 @@ export const IDS: Readonly<Record<string, string>> = {
   document_id: id("201"),
   sub: id("181"),
   record_id: id("e1"),
+  export_id: id("211"),
 };
 
 const TX_ID = "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978";
@@ -241,6 +242,27 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     ledger_account: "bank",
     amount: "-1000",
     currency: "eur",
+  },
+  LedgerEntry: {
+    id: id("221"),
+    kind: "payout_booked",
+    key: `payout_booked:${IDS.offramp_id}:1`,
+    ledger_account: "bank",
+    amount: "-1000",
+    currency: "eur",
+  },
+  LedgerBalance: { ledger_account: "fees", currency: "eur", amount: "-4", side: "credit" },
+  Export: {
+    id: IDS.export_id,
+    kind: "ledger",
+    format: "csv",
+    from: "2026-10-01T00:00:00.000Z",
+    to: "2026-11-01T00:00:00.000Z",
+    status: "ready",
+    rows: 1204,
+    bytes: 254016,
+    digest: "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+    requested_by: "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
   },
   App: {
     id: IDS.app_id,

@@ -55,6 +55,11 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
     guides: ["onramps", "operating"],
   },
   {
+    name: "Ledger",
+    description: "The double-entry books of the account, and files for auditors.",
+    guides: ["operating"],
+  },
+  {
     name: "Invoices",
     description: "Invoices and salaries between accounts, paid by an offramp or elsewhere.",
     guides: ["invoices"],

@@ -1,0 +1,74 @@
+import { actorOf } from "../../accounts/model.ts";
+import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Checked } from "../../platform/problems.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { checkFileCount, type ExportRecord, type ExportTerms, writtenAfter } from "./model.ts";
+import { countFiles, insertExport } from "./store.ts";
+import { WRITE_EXPORT_TASK } from "./write-exports.ts";
+
+type NewExport = { wanted: Checked<ExportTerms> };
+/** By account; counts those that earlier commands of this set have added. */
+type Loaded = Map<string, { count: number; oldest: Date | null }>;
+
+/** Records the request; a task writes the file. */
+export function createExports(
+  render: (record: ExportRecord) => string,
+): UseCase<NewExport, Loaded, ExportRecord> {
+  return {
+    name: "create-exports",
+    rows: () => 1,
+    load: (tx, commands) => countFiles(tx, [...new Set(commands.map((c) => c.account_id))]),
+    decide: decideOne,
+    record: (tx, _loaded, accepted, now) => {
+      for (const { output } of accepted) insertExport(tx, output);
+      enqueueTasks(
+        tx,
+        accepted.map(({ output }) => ({
+          ...taskNow(WRITE_EXPORT_TASK, output, now),
+          due_at: writtenAfter(output, now),
+        })),
+      );
+    },
+    render,
+  };
+}
+
+function decideOne(files: Loaded, command: Command<NewExport>, now: Date): Verdict<ExportRecord> {
+  const { account_id, input } = command;
+  if ("problems" in input.wanted) return { refusal: Refusal.of(input.wanted.problems) };
+  const { count, oldest } = files.get(account_id) ?? { count: 0, oldest: null };
+  const refusal = checkFileCount(count, oldest);
+  if (refusal) return { refusal };
+  files.set(account_id, { count: count + 1, oldest: oldest ?? now });
+  return {
+    output: newExport(account_id, input.wanted.value, actorOf(command), now),
+    subject: null,
+  };
+}
+
+export function newExport(
+  account_id: string,
+  terms: ExportTerms,
+  requested_by: string,
+  now: Date,
+): ExportRecord {
+  const { kind, format, period_from, period_to } = terms;
+  return {
+    account_id,
+    id: newId(now),
+    kind,
+    format,
+    period_from,
+    period_to,
+    requested_by,
+    status: "pending",
+    file: null,
+    row_count: null,
+    byte_count: null,
+    digest: null,
+    created_at: now,
+    updated_at: now,
+  };
+}

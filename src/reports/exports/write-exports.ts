@@ -1,0 +1,121 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import type { Actor } from "../../accounts/model.ts";
+import type { FileStore } from "../../partners/files/file-store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { exportFileKey, storeExportFile } from "./export-file.ts";
+import { type ExportRecord, FILE_KEPT_MS } from "./model.ts";
+import { findExport, updateExport } from "./store.ts";
+import { type ContentSummary, writeContent } from "./write-content.ts";
+
+export const WRITE_EXPORT_TASK = "write-export";
+const REMOVE_EXPORT_TASK = "remove-export";
+
+export type ExportDeps = { database: Database; clock: Clock; keyring: Keyring; files: FileStore };
+
+export function exportTasks(deps: ExportDeps): TaskHandler[] {
+  return [
+    {
+      kind: WRITE_EXPORT_TASK,
+      set_max: 1,
+      sets_at_once: 1,
+      handle: (set) => writeExports(deps, set),
+    },
+    { kind: REMOVE_EXPORT_TASK, set_max: 10, handle: (set) => removeFiles(deps, set) },
+  ];
+}
+
+async function writeExports(deps: ExportDeps, set: TaskSet): Promise<void> {
+  for (const task of set.tasks) {
+    const record = await findExport(deps.database, keyOf(task));
+    const written = record?.status === "pending" ? await writeExport(deps, record) : null;
+    await deps.database.transaction(async (tx) => {
+      const tasks = await set.lock(tx, [task]);
+      if (record && written && tasks.length > 0) recordWritten(tx, record, written, set.now);
+      set.finish(tx, tasks);
+    });
+  }
+}
+
+type Written = ContentSummary & { file: string };
+
+/** Writes the file of an export from one snapshot. A file that is not recorded is removed later. */
+export function writeExport(deps: ExportDeps, record: ExportRecord): Promise<Written> {
+  const { database, clock } = deps;
+  return database.transaction(async (tx) => {
+    await tx.query("set transaction isolation level repeatable read, read only");
+    const { content, summary } = writeContent(tx, record.account_id, record);
+    const version = newId(clock.now());
+    await storeExportFile(deps, tx, record, { version, content });
+    return { ...summary(), file: version };
+  });
+}
+
+/** The digest is also in the sealed audit log: `verify` compares both with the file. */
+export function recordWritten(
+  tx: Transaction,
+  record: ExportRecord,
+  { file, ...summary }: Written,
+  now: Date,
+): void {
+  const { account_id, id } = record;
+  updateExport(tx, record, { status: "ready", file, ...summary, updated_at: now });
+  recordAudit(
+    tx,
+    {
+      account_id,
+      actor: record.requested_by as Actor,
+      action: EXPORT_ACTION,
+      record: `export:${id}`,
+      reason: "",
+      detail: exportDetail(record, summary),
+    },
+    now,
+  );
+  const removal = taskNow(REMOVE_EXPORT_TASK, record, now);
+  enqueueTasks(tx, [{ ...removal, due_at: new Date(now.getTime() + FILE_KEPT_MS) }]);
+}
+
+export const EXPORT_ACTION = "export.write";
+
+/** What the audit log says about a file. */
+export function exportDetail(
+  { kind, format, period_from, period_to }: ExportRecord,
+  { row_count, digest }: Pick<ContentSummary, "row_count" | "digest">,
+) {
+  return {
+    kind,
+    format,
+    from: period_from.toISOString(),
+    to: period_to.toISOString(),
+    rows: String(row_count),
+    digest: digest.toString("hex"),
+  };
+}
+
+async function removeFiles({ database, files }: ExportDeps, set: TaskSet): Promise<void> {
+  for (const task of set.tasks) {
+    const record = keyOf(task);
+    const { account_id, id } = record;
+    for (const version of await files.listVersions({ account_id, record_id: id })) {
+      await files.delete(exportFileKey(record, version));
+    }
+  }
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    for (const task of tasks) {
+      updateExport(tx, keyOf(task), { status: "removed", file: null, updated_at: set.now });
+    }
+    set.finish(tx, tasks);
+  });
+}
+
+function keyOf({ account_id, record_id }: { account_id: string; record_id: string }): RecordKey {
+  return { account_id, id: record_id };
+}

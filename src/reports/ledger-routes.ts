@@ -1,0 +1,158 @@
+import Type from "typebox";
+import { describeLine, type Entry, LEDGER_ACCOUNTS } from "../ledger/model.ts";
+import { POSTINGS } from "../ledger/posting-table.ts";
+import { listEntriesById } from "../ledger/store.ts";
+import type { Database } from "../platform/db/database.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import {
+  cutPage,
+  listAnswer,
+  listQuery,
+  readTime,
+  requirePage,
+  TIME_MESSAGE,
+} from "../platform/http/list.ts";
+import { compileRender } from "../platform/http/render.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { firstIdAt } from "../platform/ids.ts";
+import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
+import { listEntryPage, listLineSums } from "./store.ts";
+
+const TAG = "Ledger";
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+const LINE = {
+  ledger_account: Type.String({
+    description: "An account of the chart, such as `fees` or `owed:<user>:<chain>`.",
+  }),
+  currency: Type.String(),
+  amount: Type.String({ description: "Decimal text; debits are above zero." }),
+};
+const EntriesAnswer = listAnswer(
+  "entries",
+  titledObject("LedgerEntry", {
+    id: UUID,
+    kind: Type.String({ description: "The posting; the ledger reference describes each." }),
+    key: Type.String({ description: "What was posted; no key is posted twice." }),
+    lines: Type.Array(Type.Object(LINE), {
+      description: "They sum to zero in each currency.",
+    }),
+    created_at: TIME,
+  }),
+);
+const BalancesAnswer = Type.Object({
+  at: nullable(TIME, "The time that was asked for; null for now."),
+  balances: Type.Array(
+    titledObject("LedgerBalance", {
+      ...LINE,
+      side: Type.Enum(["debit", "credit"], {
+        description: "The side on which the account grows.",
+      }),
+    }),
+    { description: "The amounts sum to zero in each currency." },
+  ),
+});
+const LEDGER_ACCOUNT_PARAMETER = Type.Optional(
+  Type.String({ maxLength: 100, description: "Only this ledger account, by its whole name." }),
+);
+const EntriesQuery = listQuery({
+  kind: Type.Optional(
+    Type.String({ maxLength: 50, description: "Only postings of this kind, such as `fund`." }),
+  ),
+  ledger_account: LEDGER_ACCOUNT_PARAMETER,
+});
+const BalancesQuery = closedObject({
+  at: Type.Optional(
+    Type.String({ description: "ISO 8601: the balances before this time; now if left out." }),
+  ),
+  ledger_account: LEDGER_ACCOUNT_PARAMETER,
+});
+const writeEntries = compileRender(EntriesAnswer);
+const writeBalances = compileRender(BalancesAnswer);
+
+/** The books of the account, for auditors. */
+export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
+  addRoute({
+    method: "GET",
+    path: "/ledger/entries",
+    operation: "listLedgerEntries",
+    summary: "List ledger entries",
+    description:
+      "The entries of the account's ledger with their lines, newest first. They are never " +
+      "changed or deleted.",
+    tag: TAG,
+    query: EntriesQuery,
+    answer: EntriesAnswer,
+    errors: [],
+    handle: async ({ caller: { account_id }, query, problems }) => {
+      const { kind, ledger_account } = query;
+      const page = requirePage(query, [
+        ...problems,
+        ...checkKind(kind),
+        ...checkLedgerAccount(ledger_account),
+      ]);
+      const ids = await listEntryPage(database, { account_id, kind, ledger_account }, page);
+      const { rows, has_more } = cutPage(ids, page);
+      const entries = await listEntriesById(database, account_id, rows);
+      return writeEntries({ entries: entries.reverse().map(toRecord), has_more });
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/ledger/balances",
+    operation: "listLedgerBalances",
+    summary: "Show the ledger's balances",
+    description:
+      "The trial balance: the sum of each ledger account and currency, now or before a given " +
+      "time. Accounts of single records, such as `owed:<user>:<chain>`, are summed under their " +
+      "first word.",
+    tag: TAG,
+    query: BalancesQuery,
+    answer: BalancesAnswer,
+    errors: [],
+    handle: async ({ caller: { account_id }, query, problems }) => {
+      const at = query.at === undefined ? null : readTime(query.at);
+      const wrong = [...problems, ...checkLedgerAccount(query.ledger_account)];
+      if (at === undefined) {
+        wrong.push({ field: "at", code: "record_invalid", message: TIME_MESSAGE });
+      }
+      if (wrong.length > 0) throw Refusal.of(wrong);
+      const sums = await listLineSums(database, account_id, {
+        below_id: at ? firstIdAt(at) : LAST_ID,
+        ledger_account: query.ledger_account,
+      });
+      const balances = sums.map((sum) => ({
+        ...describeLine(sum),
+        side: sideOf(sum.ledger_account),
+      }));
+      return writeBalances({ at: at?.toISOString() ?? null, balances });
+    },
+  });
+}
+
+function toRecord({ id, kind, key, lines, created_at }: Entry) {
+  return { id, kind, key, lines: lines.map(describeLine), created_at: created_at.toISOString() };
+}
+
+function sideOf(ledger_account: string): "debit" | "credit" {
+  return LEDGER_ACCOUNTS.find(({ name }) => name === ledger_account.split(":")[0])!.side;
+}
+
+function checkKind(kind: string | undefined): Problem[] {
+  if (kind === undefined || Object.hasOwn(POSTINGS, kind)) return [];
+  const message = "No posting has this name. The ledger reference lists them.";
+  return [{ field: "kind", code: "record_invalid", message }];
+}
+
+function checkLedgerAccount(ledger_account: string | undefined): Problem[] {
+  if (ledger_account === undefined) return [];
+  const [name, ...ids] = ledger_account.split(":");
+  const rule = LEDGER_ACCOUNTS.find((rule) => rule.name === name);
+  if (rule?.per.length === ids.length) return [];
+  const names = LEDGER_ACCOUNTS.map(({ name, per }) =>
+    [name, ...per.map((part) => `<${part}>`)].join(":"),
+  );
+  const message = `Send a ledger account in one of these forms: ${names.join(", ")}.`;
+  return [{ field: "ledger_account", code: "record_invalid", message }];
+}
