@@ -1,7 +1,7 @@
 -- Breaks running code: no.
 set local lock_timeout = '5s';
 
--- Files for auditors. The row outlives its file, so that a copy can still be recognized by its digest.
+-- Files for auditors. A row outlives its file: a copy can still be recognized by its digest.
 create table exports (
   account_id uuid not null references accounts (id),
   id uuid not null,

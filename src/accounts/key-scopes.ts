@@ -7,7 +7,7 @@ type ScopeSpec = { readonly meaning: string; readonly operations: readonly strin
  */
 export const KEY_SCOPES = {
   read: {
-    meaning: "Read everything of the account, export it, and calculate prices.",
+    meaning: "Read everything of the account, and calculate prices.",
     operations: [
       "listUsers",
       "showUser",
@@ -27,7 +27,6 @@ export const KEY_SCOPES = {
       "showHistory",
       "listLedgerEntries",
       "listLedgerBalances",
-      "createExport",
       "listExports",
       "showExport",
       "downloadExport",
@@ -91,6 +90,10 @@ export const KEY_SCOPES = {
   invoices: {
     meaning: "Create and change invoices.",
     operations: ["createInvoice", "convertInvoice", "changeInvoice"],
+  },
+  exports: {
+    meaning: "Create files for auditors; `read` downloads them.",
+    operations: ["createExport"],
   },
   webhooks: {
     meaning: "Change where webhooks go, their secrets, and send events again.",

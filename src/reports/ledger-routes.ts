@@ -38,6 +38,7 @@ const EntriesAnswer = listAnswer(
       description: "They sum to zero in each currency.",
     }),
     created_at: TIME,
+    updated_at: TIME,
   }),
 );
 const BalancesAnswer = Type.Object({
@@ -132,7 +133,9 @@ export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Da
 }
 
 function toRecord({ id, kind, key, lines, created_at }: Entry) {
-  return { id, kind, key, lines: lines.map(describeLine), created_at: created_at.toISOString() };
+  // An entry never changes.
+  const at = created_at.toISOString();
+  return { id, kind, key, lines: lines.map(describeLine), created_at: at, updated_at: at };
 }
 
 function sideOf(ledger_account: string): "debit" | "credit" {

@@ -128,9 +128,9 @@ export async function listLineSums(
   // As text: the sum may be larger than a bigint.
   const rows = await session.query<{ ledger_account: string; currency: string; amount: string }>(
     `select ${name} as ledger_account, currency, sum(amount)::text as amount from ledger_lines
-     where account_id = $1 and entry_id < $2 ${ledger_account === undefined ? "" : "and ledger_account = $3"}
+     where account_id = $1 and entry_id < $2 and ($3::text is null or ledger_account = $3)
      group by 1, 2 order by 1, 2`,
-    [account_id, below_id, ...(ledger_account === undefined ? [] : [ledger_account])],
+    [account_id, below_id, ledger_account ?? null],
   );
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }

@@ -1,5 +1,6 @@
+import { BY_NAME, IDS } from "./sample-fields.ts";
 import { BY_OPERATION } from "./sample-states.ts";
-import { BY_NAME, IDS, RECORDS } from "./sample-values.ts";
+import { RECORDS } from "./sample-values.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has as many shapes as the standard.
 export type Json = any;

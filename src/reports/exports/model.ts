@@ -34,7 +34,7 @@ export type ExportRecord = ExportTerms & {
 
 export const FILE_KEPT_MS = 7 * DAY_MS;
 /** How many files an account can have at a time. */
-export const FILES_MAX = 20;
+const FILES_MAX = 20;
 const PERIOD_MAX_MS = 366 * DAY_MS;
 /**
  * A transaction can commit a while after it took its time. A file is written this long after the
@@ -73,6 +73,6 @@ export function writtenAfter({ period_to }: ExportTerms, now: Date): Date {
 export function checkFileCount(count: number, oldest: Date | null): Refusal | null {
   if (count < FILES_MAX || !oldest) return null;
   const frees = new Date(oldest.getTime() + FILE_KEPT_MS).toISOString();
-  const message = `The account has ${count} exports, the maximum. The oldest is removed at ${frees}.`;
+  const message = `The account has ${FILES_MAX} exports, the maximum. One is removed at ${frees}.`;
   return Refusal.of([{ field: "export", code: "limit_exceeded", message }]);
 }

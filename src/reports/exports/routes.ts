@@ -74,11 +74,7 @@ export function addExportRoutes(
   const submit = executor.register(
     createExports((record) => writeExport({ export: toRecord(record) })),
   );
-  const load = async (account_id: string, id: string): Promise<ExportRecord> => {
-    const record = await findExport(database, { account_id, id });
-    if (!record) throw Refusal.of([notFound("export_id")]);
-    return record;
-  };
+  addReadRoutes(addRoute, deps);
 
   addRoute({
     method: "POST",
@@ -127,6 +123,15 @@ export function addExportRoutes(
       return writeExports({ exports: rows.map(toRecord), has_more });
     },
   });
+}
+
+function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
+  const { database } = deps;
+  const load = async (account_id: string, id: string): Promise<ExportRecord> => {
+    const record = await findExport(database, { account_id, id });
+    if (!record) throw Refusal.of([notFound("export_id")]);
+    return record;
+  };
 
   addRoute({
     method: "GET",

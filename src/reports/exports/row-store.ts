@@ -12,7 +12,7 @@ const valuesOf = ({ account_id, from_id, below_id, limit }: IdRange) => [
   limit,
 ];
 
-export type PayoutRow = {
+type PayoutRow = {
   id: string;
   created_at: Date;
   updated_at: Date;
@@ -58,7 +58,7 @@ export async function listEntryIdsBetween(session: Session, range: IdRange): Pro
   return rows.map(({ id }) => id);
 }
 
-export type DepositRow = {
+type DepositRow = {
   id: string;
   created_at: Date;
   source: "crypto" | "bank";
@@ -93,7 +93,7 @@ export function listDepositRows(session: Session, range: IdRange): Promise<Depos
   );
 }
 
-export type AuditRow = {
+type AuditRow = {
   id: string;
   at: Date;
   actor: string;
@@ -110,7 +110,7 @@ export function listAuditBetween(session: Session, range: IdRange): Promise<Audi
   );
 }
 
-export type ApprovalRow = {
+type ApprovalRow = {
   id: string;
   created_at: Date;
   updated_at: Date;
