@@ -90,7 +90,8 @@ export function createRandomBank(random: Random, failures: FailureRate) {
   const move = (id: string, state: "booked" | "rejected" | "returned") => {
     const { amount } = bank.known.get(id)!;
     const returned = random.pick([amount, amount, amount - 1n, amount + 7n, 0n]);
-    states.set(id, state);
+    // A return of nothing contradicts itself: the money stays where it is.
+    if (state !== "returned" || returned > 0n) states.set(id, state);
     said.push(bank.say(id, state, state === "returned" ? { amount: returned } : {}));
   };
 
