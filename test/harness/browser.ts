@@ -55,11 +55,11 @@ export function scrollsSideways(page: Page): Promise<boolean> {
  * Accessibility problems that axe-core finds. It is evaluated and not added as a script, which the
  * pages' policy would refuse.
  */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findBarriers(page: Page, options = "{}"): Promise<string[]> {
   const is_there = await page.evaluate<boolean>("typeof axe === 'object'");
   if (!is_there) await page.evaluate(`${axe.source}\nundefined`);
   const violations = await page.evaluate<Barrier[]>(
-    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+    `axe.run({ resultTypes: ['violations'], ...${options} }).then(({ violations }) => violations)`,
   );
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
