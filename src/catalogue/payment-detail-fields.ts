@@ -45,6 +45,14 @@ export const FIELD_NAMES = Object.keys(FIELD_LENGTHS) as FieldName[];
 /** The fields that identify an account. Every account has one of them, whatever its currency. */
 export const ACCOUNT_IDENTIFIERS = ["iban", "account_number", "rib_number"] as const;
 
+/** The bank itself or a branch, by the codes of its country. */
+export const BANK_CODES = [
+  ...(["routing_number", "sort_code", "bsb_number", "bank_code"] as const),
+  ...(["branch_code", "ncc", "ifsc"] as const),
+];
+
+export const BANK_IDENTIFIERS = ["swift_bic", ...BANK_CODES] as const;
+
 /** Fields with a fixed set of values: a long one is a wrong value, not a long text. */
 export const WORD_FIELDS: ReadonlySet<FieldName> = new Set([
   ...(["currency", "beneficiary_type", "country", "rails", "date_of_birth"] as const),

@@ -29,13 +29,16 @@ type ChangeDeps = Pick<ModuleCore, "clock" | "keyring"> & {
   limits: LimitDeps;
 } & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
 export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;
-export type ApprovedReviewDeps = Pick<ChangeDeps, "keyring" | "renderer" | "approvals">;
+export type ApprovedReviewDeps = Pick<
+  ChangeDeps,
+  "keyring" | "renderer" | "approvals" | "catalogue"
+>;
 
 export function refundWithApproval(deps: ApprovedChangeDeps) {
   return changeWithApproval(deps, refundOfframp(deps), {
     summary: "Refund a payout of",
     is_summed: true,
-    describe: describeRefund(deps.keyring),
+    describe: describeRefund(deps),
   });
 }
 
@@ -56,7 +59,7 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
       return detail && isCoolingOff(deps.approvals, detail.created_at, now) ? YOUNG_DETAIL : null;
     },
     is_summed: true,
-    describe: describeReroute(deps.keyring),
+    describe: describeReroute(deps),
   });
 }
 
@@ -64,16 +67,16 @@ export function reviewWithApproval(deps: ApprovedReviewDeps) {
   return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
     is_summed: false,
-    describe: describeReview(deps.keyring),
+    describe: describeReview(deps),
   });
 }
 
 /** Runs after two members have approved. */
 export function changeProposalTasks(deps: ChangeDeps & { database: Database }): TaskHandler[] {
   return [
-    proposalTask(deps, refundOfframp(deps), describeRefund(deps.keyring)),
-    proposalTask(deps, rerouteOfframp(deps), describeReroute(deps.keyring)),
-    proposalTask(deps, reviewDocument(deps), describeReview(deps.keyring)),
+    proposalTask(deps, refundOfframp(deps), describeRefund(deps)),
+    proposalTask(deps, rerouteOfframp(deps), describeReroute(deps)),
+    proposalTask(deps, reviewDocument(deps), describeReview(deps)),
   ];
 }
 

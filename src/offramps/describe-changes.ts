@@ -1,5 +1,6 @@
 import type { Detail } from "../approvals/model.ts";
 import type { Describe } from "../approvals/with-approval.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { payeeOf } from "../payment-details/payee.ts";
@@ -15,25 +16,27 @@ import { findReturn, type Payout } from "./payouts/model.ts";
 import type { RefundExtra } from "./refund-offramps.ts";
 import type { NewRoute, RerouteExtra } from "./reroute-offramps.ts";
 
+type DescribeDeps = { keyring: Keyring; catalogue: Catalogue };
+
 type DescribeChange<Requested, Extra> = (
-  keyring: Keyring,
+  deps: DescribeDeps,
 ) => Describe<OfframpChange<Requested>, LoadedOfframps<Extra>>;
 
 /** Money of an offramp's attempts; a later return changes what a refund or a re-route costs. */
 type Payouts = ReadonlyMap<string, readonly Payout[]>;
 
 export const describeRefund: DescribeChange<null, RefundExtra> =
-  (keyring) =>
+  (deps) =>
   async (session, { offramps, extra }, { account_id, input }) => {
     const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
     if (!offramp) return null;
     const { deposit_token, deposit_token_chain } = offramp;
-    const [user, payout] = await describePayout(session, keyring, offramp);
+    const [user, payout] = await describePayout(session, deps, offramp);
     return {
       details: [
         user,
         payout,
-        ["Account", await findPayee(session, keyring, offramp, offramp.payment_detail_id)],
+        ["Account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
         ...describeReturn(offramp, extra.facts.payouts),
         ["To", `The user's balance in ${deposit_token} on ${deposit_token_chain}`],
       ],
@@ -42,19 +45,19 @@ export const describeRefund: DescribeChange<null, RefundExtra> =
   };
 
 export const describeReroute: DescribeChange<NewRoute, RerouteExtra> =
-  (keyring) =>
+  (deps) =>
   async (session, { offramps, extra }, { account_id, input }) => {
     const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
     const { payment_detail_id } = input.requested;
     if (!offramp || payment_detail_id === null) return null;
-    const [user, payout] = await describePayout(session, keyring, offramp);
+    const [user, payout] = await describePayout(session, deps, offramp);
     const created_at = extra.details.get(account_id, payment_detail_id)?.created_at;
     return {
       details: [
         user,
         payout,
-        ["Old account", await findPayee(session, keyring, offramp, offramp.payment_detail_id)],
-        ["New account", await findPayee(session, keyring, offramp, payment_detail_id)],
+        ["Old account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
+        ["New account", await findPayee(session, deps, offramp, payment_detail_id)],
         [
           "New account since",
           created_at?.toISOString().slice(0, 16).replace("T", " ") ?? "unknown",
@@ -66,19 +69,19 @@ export const describeReroute: DescribeChange<NewRoute, RerouteExtra> =
   };
 
 export const describeReview: DescribeChange<Review, unknown> =
-  (keyring) =>
+  (deps) =>
   async (session, { offramps }, { account_id, input }) => {
     const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
     if (!offramp) return null;
     const { document_hash, document_type, document_status } = offramp;
     const { status, comment } = input.requested;
     const hash = document_hash?.toString("hex") ?? null;
-    const [user, payout] = await describePayout(session, keyring, offramp);
+    const [user, payout] = await describePayout(session, deps, offramp);
     return {
       details: [
         user,
         payout,
-        ["Account", await findPayee(session, keyring, offramp, offramp.payment_detail_id)],
+        ["Account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
         ["File", hash ? `${document_type}, SHA-256 ${hash}` : "None yet"],
         ["Judgement", `${document_status?.replaceAll("_", " ")} → ${status}`],
         ...(comment ? [["Comment", comment] as const] : []),
@@ -90,7 +93,7 @@ export const describeReview: DescribeChange<Review, unknown> =
 
 async function describePayout(
   session: Session,
-  keyring: Keyring,
+  { keyring }: DescribeDeps,
   offramp: Offramp,
 ): Promise<[user: Detail, payout: Detail]> {
   const { destination_amount, token_amount, deposit_token, rails } = offramp;
@@ -122,14 +125,14 @@ function stateOf(offramp: Offramp, payouts: Payouts): (string | number | bigint 
 
 async function findPayee(
   session: Session,
-  keyring: Keyring,
-  { account_id, user_id }: Offramp,
+  { keyring, catalogue }: DescribeDeps,
+  { account_id, user_id, rails: rail }: Offramp,
   id: string,
 ): Promise<string> {
   const rows = await findPaymentDetails(session, [{ account_id, id }]);
   const keys = await keyring.openUserKeys(session, [{ account_id, user_id }]);
   const [detail] = toPaymentDetails(rows, keys);
-  return detail ? payeeOf(detail.fields) : "Unknown";
+  return detail ? payeeOf(catalogue, { fields: detail.fields, rail }) : "Unknown";
 }
 
 function amountOf(amount: bigint, { destination_currency: currency }: Offramp): string {

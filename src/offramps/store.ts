@@ -179,6 +179,7 @@ export type OfframpTerms = Pick<
   | "payment_detail_id"
   | "destination_amount"
   | "destination_currency"
+  | "rails"
   | "token_amount"
   | "status"
 >;
@@ -190,7 +191,8 @@ export function listQuoteTerms(
   quote_id: string,
 ): Promise<OfframpTerms[]> {
   return session.query<OfframpTerms>(
-    `select id, payment_detail_id, destination_amount, destination_currency, token_amount, status
+    `select id, payment_detail_id, destination_amount, destination_currency, rails, token_amount,
+       status
      from offramps where account_id = $1 and quote_id = $2 order by id`,
     [account_id, quote_id],
   );

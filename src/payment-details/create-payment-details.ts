@@ -1,3 +1,4 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
@@ -21,9 +22,10 @@ type Loaded = { kycs: AccountMap<Kyc>; keys: SubjectKeys };
 type Created = { detail: PaymentDetail; key: Buffer };
 
 export function createPaymentDetails(
-  { keyring, index_key }: { keyring: Keyring; index_key: Buffer },
+  deps: { keyring: Keyring; index_key: Buffer; catalogue: Catalogue },
   enforcement: KycEnforcement,
 ): UseCase<NewPaymentDetail, Loaded, Created> {
+  const { keyring, index_key, catalogue } = deps;
   return {
     name: "create-payment-details",
     rows: () => 1,
@@ -41,7 +43,7 @@ export function createPaymentDetails(
         tx,
         accepted.map(({ output }) => ({
           ...output,
-          payee_index: hashPayee(index_key, output.detail),
+          payee_index: hashPayee(index_key, catalogue, output.detail),
         })),
       ),
     render: ({ detail }) => renderPaymentDetail(detail),

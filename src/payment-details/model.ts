@@ -136,7 +136,8 @@ export function satisfiesRail(
   const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
   if (!requirement) return false;
   const draft = readFields(fields, []);
-  checkRequirement(draft, requirement, draft.values.beneficiary_type as BeneficiaryType | null);
+  const type = draft.values.beneficiary_type as BeneficiaryType | null;
+  checkSameAccount(draft, checkRequirement(draft, requirement, type));
   checkBankCountries(draft, requirement.bank_countries);
   return draft.problems.length === 0;
 }
@@ -313,15 +314,25 @@ const ACCOUNT_FIELDS = [...ACCOUNT_IDENTIFIERS, "sort_code"] as const;
  */
 function checkSameAccount(draft: Draft, applied: readonly FieldRule[]): void {
   const isApplied = (name: FieldName) => applied.some((rule) => rule.name === name);
-  const needed = ACCOUNT_FIELDS.filter(isApplied).flatMap((name) => draft.values[name] ?? []);
+  const needed = ACCOUNT_FIELDS.filter(isApplied).flatMap((name) => identifierIn(draft, name));
   if (needed.length === 0) return;
   for (const name of ACCOUNT_FIELDS) {
-    const value = draft.values[name];
-    if (value === null || isApplied(name)) continue;
+    if (isApplied(name)) continue;
+    const [value] = identifierIn(draft, name);
+    if (value === undefined) continue;
     const is_same = needed.every((other) => other.includes(value) || value.includes(other));
     if (is_same) continue;
     const message =
       "This value does not match the account in the other fields; correct it or leave it out.";
     report(draft, name, "record_invalid", message);
   }
+}
+
+/** A British account number is meant with its sort code, as an IBAN contains them. */
+function identifierIn(draft: Draft, name: (typeof ACCOUNT_FIELDS)[number]): string[] {
+  const { sort_code, account_number } = draft.values;
+  const value = draft.values[name];
+  if (value === null) return [];
+  const is_pair = sort_code !== null && account_number !== null;
+  return [is_pair && name === "account_number" ? sort_code + account_number : value];
 }

@@ -1,5 +1,6 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { INDEX_PAYEES_TASK, indexPayeesTask } from "./index-payees.ts";
 import { addPaymentDetailRoutes } from "./routes.ts";
 
 export function openPaymentDetailsModule(
@@ -8,5 +9,9 @@ export function openPaymentDetailsModule(
 ): Module {
   const { kyc_enforcement } = core.config;
   const deps = { ...core, catalogue, kyc_enforcement };
-  return { routes: (addRoute) => addPaymentDetailRoutes(addRoute, deps) };
+  return {
+    routes: (addRoute) => addPaymentDetailRoutes(addRoute, deps),
+    tasks: [indexPayeesTask(deps)],
+    recurring: [INDEX_PAYEES_TASK],
+  };
 }

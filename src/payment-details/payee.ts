@@ -1,31 +1,88 @@
-import { ACCOUNT_IDENTIFIERS } from "../catalogue/payment-detail-fields.ts";
+import { accountNumberIn } from "../catalogue/account-number.ts";
+import { ibanCountryOf } from "../catalogue/bank-countries.ts";
+import { type Catalogue, requirementOf } from "../catalogue/catalogue.ts";
+import {
+  ACCOUNT_IDENTIFIERS,
+  BANK_IDENTIFIERS,
+  type FieldName,
+} from "../catalogue/payment-detail-fields.ts";
+import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 
 const SHOWN_DIGITS = 4;
+const IDENTIFIERS: ReadonlySet<FieldName> = new Set([...ACCOUNT_IDENTIFIERS, ...BANK_IDENTIFIERS]);
+
+/** A bank account and the rail that pays it. */
+export type Payee = { fields: PaymentDetailFields; rail: Rail };
+
+/**
+ * The identifiers of account and bank by which a rail pays this account: those of the rail's first
+ * complete set, then those of its other sets. What no set names does not decide who is paid.
+ */
+export function paidBy(catalogue: Catalogue, { fields, rail }: Payee): FieldName[] {
+  const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
+  const sets = (requirement?.alternatives ?? []).map((set) => set.map(({ name }) => name));
+  const whole = sets.find((names) => names.every((name) => fields[name])) ?? [];
+  const names = new Set([...whole, ...sets.flat()]);
+  return [...names].filter((name) => IDENTIFIERS.has(name) && fields[name]);
+}
+
+/** The field that identifies the account itself; null in a detail that the rail cannot pay. */
+function accountField(catalogue: Catalogue, payee: Payee): FieldName | null {
+  const isAccount = (name: FieldName) => ACCOUNT_IDENTIFIERS.some((other) => other === name);
+  return paidBy(catalogue, payee).find(isAccount) ?? null;
+}
+
+/** What a bank is told: the payment detail without the account identifiers it does not pay by. */
+export function beneficiaryOf(catalogue: Catalogue, payee: Payee): PaymentDetailFields {
+  const paid = accountField(catalogue, payee);
+  return paid ? withOneAccount(payee.fields, paid) : payee.fields;
+}
+
+/** Each form in which a bank may have been told this payment detail. */
+export function possibleBeneficiaries(fields: PaymentDetailFields): PaymentDetailFields[] {
+  const given = ACCOUNT_IDENTIFIERS.filter((name) => fields[name]);
+  return [fields, ...given.map((name) => withOneAccount(fields, name))];
+}
+
+function withOneAccount(fields: PaymentDetailFields, kept: FieldName): PaymentDetailFields {
+  const others = ACCOUNT_IDENTIFIERS.filter((name) => name !== kept).map((name) => [name, null]);
+  return { ...fields, ...Object.fromEntries(others) };
+}
 
 /** Who is paid and where, with the account masked: for people who have to judge a payment. */
-export function payeeOf(fields: PaymentDetailFields): string {
-  return `${fields.account_name ?? "Unnamed payee"}, ${maskedAccount(fields)}`;
+export function payeeOf(catalogue: Catalogue, payee: Payee): string {
+  return `${payee.fields.account_name ?? "Unnamed payee"}, ${maskedAccount(catalogue, payee)}`;
 }
 
 /** The last four characters of the account identifier. */
-function maskedAccount(fields: PaymentDetailFields): string {
-  const name = ACCOUNT_IDENTIFIERS.find((field) => fields[field]);
+function maskedAccount(catalogue: Catalogue, payee: Payee): string {
+  const name = accountField(catalogue, payee);
   if (!name) return "no account";
-  return `${name.replaceAll("_", " ")} …${fields[name]!.slice(-SHOWN_DIGITS)}`;
+  return `${name.replaceAll("_", " ")} …${payee.fields[name]!.slice(-SHOWN_DIGITS)}`;
 }
 
 /**
  * The blind index of the bank account: the same for every payment detail of the account that names
- * it, in whichever field. Only the identifier counts: optional fields make no difference.
+ * it, whatever the field, the spelling, the currency and the rail (`checkSameAccount` makes sure
+ * that all rails pay one account). Codes of banks do not count: the same account is reached by
+ * several, or by none. So equal numbers at two banks share one limit, which is rare and safe.
  */
 export function hashPayee(
   index_key: Buffer,
+  catalogue: Catalogue,
   { account_id, fields }: Pick<PaymentDetail, "account_id" | "fields">,
 ): Buffer | null {
-  const name = ACCOUNT_IDENTIFIERS.find((field) => fields[field]);
+  const payee = { fields, rail: (fields.rails ?? DEFAULT_RAIL) as Rail };
+  const name = accountField(catalogue, payee);
   if (!name) return null;
-  const identifier = fields[name]!.replace(/[^a-z0-9]/gi, "").toUpperCase();
-  return keyedHash(index_key, "payee", account_id, fields.currency ?? "", identifier);
+  const number = accountNumberIn(fields[name]!, bankCountry(catalogue, payee));
+  return keyedHash(index_key, "payee", account_id, number);
+}
+
+function bankCountry(catalogue: Catalogue, { fields, rail }: Payee): string | null {
+  const { swift_bic, currency } = fields;
+  const [first] = requirementOf(catalogue, currency ?? "", rail)?.bank_countries ?? [];
+  return first ?? (swift_bic ? ibanCountryOf(swift_bic.slice(4, 6)) : null);
 }

@@ -56,8 +56,8 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
 }
 
 function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { executor, keyring, index_key, kyc_enforcement } = deps;
-  const submit = executor.register(createPaymentDetails({ keyring, index_key }, kyc_enforcement));
+  const { executor, kyc_enforcement } = deps;
+  const submit = executor.register(createPaymentDetails(deps, kyc_enforcement));
   addRoute({
     method: "POST",
     path: "/users/:user_id/payment_details",

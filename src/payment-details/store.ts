@@ -75,6 +75,22 @@ export function lockPaymentDetails(
   );
 }
 
+/** The first payment details without a payee index, locked. */
+export function listWithoutPayee(tx: Session, rows_max: number): Promise<PaymentDetailRow[]> {
+  return tx.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details where payee_index is null
+     order by account_id, id limit $1 for no key update`,
+    [rows_max],
+  );
+}
+
+export function updatePayees(
+  tx: Transaction,
+  payees: readonly (RecordKey & { payee_index: Buffer })[],
+): void {
+  updateRows(tx, "payment_details", "account_id uuid, id uuid", "payee_index bytea", payees);
+}
+
 export function insertPaymentDetails(
   tx: Transaction,
   unsorted: readonly { detail: PaymentDetail; key: Buffer; payee_index: Buffer | null }[],

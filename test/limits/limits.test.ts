@@ -140,6 +140,106 @@ it("a payee is the bank account, whichever users and payment details name it", a
   });
 });
 
+describe("a payee's limit is not evaded", () => {
+  const DE_IBAN = "DE89370400440532013000";
+  const payOther = async (user_id: string, more: Record<string, string>) => {
+    const payment_detail_id = await addPaymentDetail(server, user_id, "usd", more);
+    return addUsdQuote(user_id, payment_detail_id, 51);
+  };
+
+  it("by another spelling of the account, another routing number, or details from before", async () => {
+    const first = await addPayout(200);
+    await server.db.database.query(
+      "update payment_details set payee_index = null where account_id = $1",
+      [server.account_id],
+    );
+    // The task that fills it in runs every hour.
+    await server.call("POST", "/sandbox/clock", { advance_ms: HOUR_MS });
+    const { user_id, payment_detail_id } = first;
+    await withLimit({ scope: "payee", time_window: "day", amount_max: 250_00n }, async () => {
+      const again = await addUsdQuote(user_id, payment_detail_id, 200);
+      expect((await again.execute()).status).toBe(200);
+      const others: Record<string, string>[] = [
+        { account_number: "123456789" },
+        { account_number: "000-123 456 789" },
+        { routing_number: "026009593" },
+        { account_number: "00123456789", swift_bic: "CITIUS33" },
+      ];
+      const refused = await Promise.all(
+        others.map(async (more) => (await payOther(user_id, more)).execute()),
+      );
+      for (const answer of refused) expect(problemIn(answer)).toContain("payee");
+      const free = await payOther(user_id, { account_number: "987654321" });
+      expect((await free.execute()).status).toBe(200);
+    });
+  });
+
+  it("by paying the IBAN in one currency and the account number in another", async () => {
+    const user_id = await addApprovedUser(server);
+    const eur = await addPaymentDetail(server, user_id, "eur");
+    await withLimit({ scope: "payee", time_window: "day", amount_max: 250_00n }, async () => {
+      const quote_id = await addQuote(server, user_id);
+      const offramp = {
+        payment_detail_id: eur,
+        destination_amount: 200,
+        destination_currency: "eur",
+      };
+      const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
+      expect((await server.call("POST", path, { offramps: [offramp] })).status).toBe(200);
+      expect((await execute(server, user_id, quote_id)).status).toBe(200);
+      for (const account_number of [DE_IBAN, "0532013000"]) {
+        const swift = { rails: "swift", swift_bic: "DEUTDEFF", account_number };
+        const payment_detail_id = await addPaymentDetail(server, user_id, "usd", swift);
+        const other = await addQuote(server, user_id);
+        const money = { destination_amount: 60, destination_currency: "usd" };
+        const supporting_document_attributes = { submitted_url: "https://files.test/invoice.pdf" };
+        const added = await server.call("POST", `/users/${user_id}/quotes/${other}/offramps`, {
+          offramps: [{ payment_detail_id, ...money, supporting_document_attributes }],
+        });
+        expect(added.status, added.text).toBe(200);
+        expect(problemIn(await execute(server, user_id, other))).toContain("payee");
+      }
+    });
+  });
+});
+
+describe("one cent that comes back", () => {
+  const giveBack = (offramp_id: string, cents: bigint) =>
+    server.db.database.query(
+      `insert into sandbox_bank_answers
+         (account_id, end_to_end_id, bank_reference, kind, amount, currency)
+       values ($1, $2, $3, 'returned', $4, 'usd')`,
+      [
+        ...[server.account_id, `${offramp_id.replaceAll("-", "")}001`],
+        ...[`cents-${offramp_id}`, cents],
+      ],
+    );
+
+  it.each(["user", "account", "payee"] as const)("frees one cent of a limit: %s", async (scope) => {
+    const rule = { scope, time_window: "day", amount_max: 1000_00n, count_max: 2 } as const;
+    await withLimit(rule, async () => {
+      const payout = await addPayout(900);
+      expect((await payout.execute()).status).toBe(200);
+      const path = `/users/${payout.user_id}/offramps/${payout.offramp_id}`;
+      const reach = (status: string) =>
+        waitFor(async () => (await server.call("GET", path)).body.offramp.status === status);
+      await reach("fiat_sent");
+      await giveBack(payout.offramp_id, 1n);
+      await server.call("POST", "/sandbox/clock", { advance_ms: 2_000 });
+      await reach("bounced");
+      const ask = async (amount: number) => {
+        const { user_id, payment_detail_id } = payout;
+        return (await addUsdQuote(user_id, payment_detail_id, amount)).execute();
+      };
+      expect(problemIn(await ask(100.02))).toContain("are left");
+      expect((await server.call("POST", `${path}/refund`)).status).toBe(200);
+      const message = problemIn(await ask(100.02));
+      expect(message).toContain("100.01 usd are left. This request fits from");
+      expect((await ask(100.01)).status).toBe(200);
+    });
+  });
+});
+
 it("a number of payments can be limited, and a failed payout frees its share", async () => {
   await withLimit({ scope: "account", time_window: "day", count_max: 1 }, async () => {
     const story = await openStory(server, [

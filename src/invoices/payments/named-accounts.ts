@@ -1,8 +1,12 @@
-import { type Catalogue, requirementOf } from "../../catalogue/catalogue.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { normaliseField } from "../../catalogue/field-rules.ts";
-import { ACCOUNT_IDENTIFIERS, type FieldName } from "../../catalogue/payment-detail-fields.ts";
-import type { Rail } from "../../catalogue/rails.ts";
+import {
+  ACCOUNT_IDENTIFIERS,
+  BANK_CODES,
+  type FieldName,
+} from "../../catalogue/payment-detail-fields.ts";
 import type { PaymentDetailFields } from "../../payment-details/model.ts";
+import { type Payee, paidBy } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session } from "../../platform/db/database.ts";
@@ -19,12 +23,6 @@ export type NamedAccount = {
   /** What else identifies the bank or its branch. */
   bank_codes: ReadonlySet<string>;
 };
-
-/** The bank itself or a branch; a rail pays by those that its requirements name. */
-const BANK_CODES = [
-  ...(["routing_number", "sort_code", "bsb_number", "bank_code"] as const),
-  ...(["branch_code", "ncc", "ifsc"] as const),
-];
 
 /**
  * The bank accounts that invoices name among their payment options: written out, or as a payment
@@ -96,7 +94,7 @@ function toNamedAccount(
 export function payeeProblem(
   catalogue: Catalogue,
   named: readonly NamedAccount[],
-  payee: { fields: PaymentDetailFields; rail: Rail },
+  payee: Payee,
 ): string | null {
   if (named.every(({ accounts }) => accounts.size === 0)) {
     return (
@@ -111,16 +109,11 @@ export function payeeProblem(
   );
 }
 
-function isNamed(
-  catalogue: Catalogue,
-  account: NamedAccount,
-  { fields, rail }: { fields: PaymentDetailFields; rail: Rail },
-): boolean {
-  const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
-  const names = new Set(requirement?.alternatives.flat().map(({ name }) => name));
+function isNamed(catalogue: Catalogue, account: NamedAccount, payee: Payee): boolean {
+  const names = paidBy(catalogue, payee);
   const has = (values: ReadonlySet<string>, name: FieldName) =>
-    !names.has(name) || !fields[name] || values.has(normalised(fields[name]));
-  const is_account_named = ACCOUNT_IDENTIFIERS.some((name) => names.has(name) && fields[name]);
+    !names.includes(name) || values.has(normalised(payee.fields[name]!));
+  const is_account_named = ACCOUNT_IDENTIFIERS.some((name) => names.includes(name));
   return (
     is_account_named &&
     ACCOUNT_IDENTIFIERS.every((name) => has(account.accounts, name)) &&

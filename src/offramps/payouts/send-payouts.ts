@@ -1,4 +1,5 @@
 import type { BankPort, Instruction } from "../../partners/bank/port.ts";
+import { beneficiaryOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
@@ -102,7 +103,7 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
 
 async function toInstructions(
   tx: Transaction,
-  { keyring }: SendDeps,
+  { keyring, catalogue }: SendDeps,
   submitting: readonly { offramp: Offramp; payout: Payout }[],
 ): Promise<Instruction[]> {
   const details = submitting.map(({ offramp }) => ({
@@ -114,15 +115,16 @@ async function toInstructions(
     findPaymentDetails(tx, details),
     keyring.openUserKeys(tx, users),
   ]);
-  const beneficiaries = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
+  const accounts = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
   return submitting.map(({ offramp, payout }) => {
+    const fields = accounts.get(offramp.payment_detail_id)!;
     return {
       account_id: offramp.account_id,
       end_to_end_id: payout.end_to_end_id,
       amount: offramp.destination_amount,
       currency: offramp.destination_currency,
       rail: offramp.rails,
-      beneficiary: beneficiaries.get(offramp.payment_detail_id)!,
+      beneficiary: beneficiaryOf(catalogue, { fields, rail: offramp.rails }),
       // Only EUR routes carry the caller's message.
       reference: offramp.destination_currency === "eur" ? offramp.details.reference : null,
     };

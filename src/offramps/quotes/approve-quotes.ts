@@ -11,6 +11,7 @@ import { propose } from "../../approvals/propose.ts";
 import { recordProposals } from "../../approvals/record-proposals.ts";
 import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { describeQuote, type QuoteDescription } from "./describe-quote.ts";
@@ -35,7 +36,7 @@ export type QuoteApprovals = {
 /** What members see is read only for quotes that may need them. */
 export async function loadApprovals(
   tx: Transaction,
-  rules: ApprovalRules,
+  { approvals: rules, catalogue }: { approvals: ApprovalRules; catalogue: Catalogue },
   controls: readonly AccountControls[],
   { quotes, contents, keys }: LoadedQuotes,
   commands: readonly QuoteCommand[],
@@ -64,7 +65,9 @@ export async function loadApprovals(
     return false;
   });
   const descriptions = await Promise.all(
-    may_need.map(async (quote) => [quote.id, await describeQuote(tx, keys, quote)] as const),
+    may_need.map(
+      async (quote) => [quote.id, await describeQuote(tx, catalogue, keys, quote)] as const,
+    ),
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];
   const key_creators = await findKeyCreators(tx, credentials);

@@ -1,4 +1,5 @@
 import type { Detail } from "../../approvals/model.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import { payeeOf } from "../../payment-details/payee.ts";
@@ -24,6 +25,7 @@ const PAYEES_SHOWN = 20;
 /** What members need to judge a quote: who pays whom, how much, and with what. */
 export async function describeQuote(
   session: Session,
+  catalogue: Catalogue,
   keys: SubjectKeys,
   quote: Quote,
 ): Promise<QuoteDescription> {
@@ -40,17 +42,17 @@ export async function describeQuote(
     ),
   ]);
   const [user] = toUsers(user_row ? [user_row] : [], keys);
-  const payees = new Map(
-    toPaymentDetails(detail_rows, keys).map((detail) => [detail.id, payeeOf(detail.fields)]),
-  );
+  const details_by_id = new Map(toPaymentDetails(detail_rows, keys).map((row) => [row.id, row]));
+  const payeeIn = ({ payment_detail_id, rails: rail }: OfframpTerms): string => {
+    const detail = details_by_id.get(payment_detail_id);
+    return detail ? payeeOf(catalogue, { fields: detail.fields, rail }) : "unknown";
+  };
   const tokens = `${minorToText(quote.token_amount, TOKEN_DIGITS)} ${deposit_token}`;
   const details: Detail[] = [
     ["User", user ? nameOfUser(user) : user_id],
     ["Paid with", `${tokens} on ${deposit_token_chain}`],
     ["Payouts", `${live.length}, in total ${totalOf(live)}`],
-    ...largest.map((one): Detail => {
-      return ["To", `${payees.get(one.payment_detail_id) ?? "unknown"}: ${amountOf(one)}`];
-    }),
+    ...largest.map((one): Detail => ["To", `${payeeIn(one)}: ${amountOf(one)}`]),
     ...(live.length > PAYEES_SHOWN
       ? [["And", `${live.length - PAYEES_SHOWN} smaller payouts`] as const]
       : []),

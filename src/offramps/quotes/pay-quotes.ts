@@ -1,6 +1,7 @@
 import { lockSums } from "../../approvals/approval-sums.ts";
 import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
@@ -26,6 +27,7 @@ import { updateProgress } from "./store.ts";
 
 export type PayDeps = {
   keyring: Keyring;
+  catalogue: Catalogue;
   policy: GatePolicy;
   renderer: OfframpRenderer;
   approvals: ApprovalRules;
@@ -92,11 +94,12 @@ export function payQuotes<Input extends QuotePayment, Extra>(
 }
 
 async function load<Input extends QuotePayment, Extra>(
-  { keyring, approvals: rules, limits }: PayDeps,
+  deps: PayDeps,
   rule: PaymentRule<Input, Extra>,
   tx: Transaction,
   commands: readonly Command<Input>[],
 ): Promise<Loaded<Extra>> {
+  const { keyring, approvals: rules, limits } = deps;
   const account_ids = commands.map(({ account_id }) => account_id);
   // Sent at once and run in this order: the account, where amounts count, then what the rule
   // locks, then the quotes.
@@ -107,7 +110,7 @@ async function load<Input extends QuotePayment, Extra>(
   ]);
   const [extra, approvals, limited] = await Promise.all([
     rule.load(tx, commands, loaded),
-    loadApprovals(tx, rules, controls, loaded, commands, rule.is_from_balance),
+    loadApprovals(tx, deps, controls, loaded, commands, rule.is_from_balance),
     loadQuoteLimits(tx, limits, controls, loaded, commands),
   ]);
   return { ...loaded, extra, approvals, limited };

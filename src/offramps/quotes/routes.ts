@@ -1,4 +1,5 @@
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
 import { assertFound, notFound, Refusal } from "../../platform/errors.ts";
@@ -27,6 +28,7 @@ import { findQuote, listQuotes } from "./store.ts";
 import { checkTransfer } from "./transfer.ts";
 
 type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"> & {
+  catalogue: Catalogue;
   prices: PriceBook;
   chain: ChainPort;
   renderer: OfframpRenderer;

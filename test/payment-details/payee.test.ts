@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { describeRequirements, loadCatalogue } from "../../src/catalogue/catalogue.ts";
+import type { Rail } from "../../src/catalogue/rails.ts";
+import { checkPaymentDetail } from "../../src/payment-details/model.ts";
+import { beneficiaryOf, hashPayee, payeeOf } from "../../src/payment-details/payee.ts";
+
+const catalogue = loadCatalogue();
+const INDEX_KEY = Buffer.alloc(32, 7);
+const [row] = describeRequirements(catalogue, { currency: "eur", rails: "local" });
+const HOLDER = Object.fromEntries(
+  row!.fields
+    .filter(({ name, required }) => required && !["currency", "iban"].includes(name))
+    .map(({ name, example }) => [name, example]),
+);
+
+/** The fields as they are stored. */
+function fieldsOf(sent: Record<string, string>) {
+  const { fields, problems } = checkPaymentDetail(
+    catalogue,
+    { ...HOLDER, ...sent },
+    "2026-11-15",
+    [],
+  );
+  expect(problems).toEqual([]);
+  return fields;
+}
+
+const indexOf = (sent: Record<string, string>, account_id = "account") =>
+  hashPayee(INDEX_KEY, catalogue, { account_id, fields: fieldsOf(sent) })!.toString("hex");
+
+const BRL = { currency: "brl", bank_code: "001", branch_code: "0012", document_number: "1" };
+const BR_IBAN = "BR1800360305000010009795493C1";
+const US = { currency: "usd", routing_number: "021000021" };
+const DE_IBAN = "DE89370400440532013000";
+const US_SWIFT = { currency: "usd", rails: "swift", swift_bic: "DEUTDEFF" };
+const GB_IBAN = "GB29NWBK60161331926819";
+const GB = { currency: "gbp", sort_code: "601613", account_number: "31926819" };
+const TN_RIB = "10006035183598478831";
+const CLABE = "032180000118359719";
+
+describe("a payee is the same bank account", () => {
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    [
+      "with an additional IBAN that the rail does not pay by",
+      { ...BRL, account_number: "0009795493" },
+      { ...BRL, account_number: "0009795493", iban: BR_IBAN },
+    ],
+    ["by IBAN, or by sort code and account number", { currency: "gbp", iban: GB_IBAN }, GB],
+    [
+      "by either rail of gbp",
+      GB,
+      { ...GB, rails: "swift", iban: GB_IBAN, swift_bic: "NWBKGB2L", account_number: "31926819" },
+    ],
+    [
+      "with leading zeros or without",
+      { ...US, account_number: "000123456789" },
+      { ...US, account_number: "123456789" },
+    ],
+    [
+      "in either case of letters",
+      { ...US, account_number: "ab123456" },
+      { ...US, account_number: "AB 12-34-56" },
+    ],
+    [
+      "under another routing number of the bank",
+      { ...US, account_number: "123456789" },
+      { ...US, account_number: "123456789", routing_number: "026009593" },
+    ],
+    [
+      "under another national code of the bank",
+      { ...BRL, account_number: "12345678" },
+      { ...BRL, account_number: "12345678", bank_code: "1", branch_code: "12" },
+    ],
+    [
+      "with the IBAN as account number",
+      { currency: "eur", iban: DE_IBAN },
+      { currency: "eur", account_number: "de89 3704 0044 0532 0130 00" },
+    ],
+    [
+      "in another currency",
+      { currency: "eur", iban: DE_IBAN },
+      { ...US_SWIFT, account_number: DE_IBAN },
+    ],
+    [
+      "by swift with its IBAN or its number",
+      { ...US_SWIFT, iban: DE_IBAN },
+      { ...US_SWIFT, account_number: "0532013000" },
+    ],
+    [
+      "by swift with bank code and number together",
+      { ...US_SWIFT, iban: DE_IBAN },
+      { ...US_SWIFT, account_number: DE_IBAN.slice(4) },
+    ],
+    [
+      "by its RIB, locally or by swift",
+      { currency: "tnd", rib_number: TN_RIB },
+      { currency: "tnd", rails: "swift", rib_number: TN_RIB, swift_bic: "BIATTNTT" },
+    ],
+    [
+      "by its RIB, or by the IBAN that contains it",
+      { currency: "tnd", rib_number: TN_RIB },
+      { ...US_SWIFT, iban: `TN59${TN_RIB}`, swift_bic: "BIATTNTT" },
+    ],
+    [
+      "by its CLABE in another currency",
+      { currency: "mxn", account_number: CLABE },
+      { ...US_SWIFT, account_number: CLABE, swift_bic: "BCMRMXMM" },
+    ],
+  ])("%s", (_name, first, second) => {
+    expect(indexOf(second)).toBe(indexOf(first));
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ["another number", { ...US, account_number: "1234567" }, { ...US, account_number: "12345670" }],
+    [
+      "another IBAN of the bank",
+      { currency: "eur", iban: DE_IBAN },
+      { currency: "eur", iban: "DE75512108001245126199" },
+    ],
+  ])("but not with %s", (_name, first, second) => {
+    expect(indexOf(second)).not.toBe(indexOf(first));
+  });
+
+  it("in each account of its own", () => {
+    const sent = { currency: "eur", iban: DE_IBAN };
+    expect(indexOf(sent, "one")).not.toBe(indexOf(sent, "other"));
+  });
+});
+
+describe("members and the bank see the account that the rail pays", () => {
+  it.each<[string, Record<string, string>, Rail, string]>([
+    [
+      "a local rail that ignores the IBAN",
+      { ...BRL, account_number: "0009795493", iban: BR_IBAN },
+      "local",
+      "account number …5493",
+    ],
+    [
+      "gbp locally",
+      { ...GB, iban: GB_IBAN, swift_bic: "NWBKGB2L" },
+      "local",
+      "account number …6819",
+    ],
+    ["gbp by swift", { ...GB, iban: GB_IBAN, swift_bic: "NWBKGB2L" }, "swift", "iban …6819"],
+    [
+      "usd by swift",
+      { ...US_SWIFT, account_number: "0532013", iban: DE_IBAN },
+      "swift",
+      "account number …2013",
+    ],
+    ["an IBAN as account number", { currency: "eur", account_number: DE_IBAN }, "local", "iban"],
+  ])("%s", (_name, sent, rail, shown) => {
+    const fields = fieldsOf(sent);
+    expect(payeeOf(catalogue, { fields, rail })).toContain(shown);
+    const told = beneficiaryOf(catalogue, { fields, rail });
+    const accounts = [told.iban, told.account_number, told.rib_number].filter(Boolean);
+    expect(accounts).toEqual([fields[shown.split(" …")[0]!.replace(" ", "_") as "iban"]]);
+  });
+});
+
+it("an IBAN and a British account number that overlaps with it are two accounts", () => {
+  const sent = { ...HOLDER, ...GB, account_number: "16133192", iban: GB_IBAN };
+  const { problems } = checkPaymentDetail(catalogue, sent, "2026-11-15", []);
+  expect(problems).toMatchObject([{ field: "payment_detail.iban", code: "record_invalid" }]);
+});
