@@ -64,9 +64,25 @@ const QUOTE_LIFE_MAX_MS = DAY_MS;
 // $1 is the account, $2 the time, $4 the first id of quotes and offramps; $3 is the bank account or
 // the first id of refunds and onramps, and $5 the user.
 
-const SENT_TOKENS = "o.token_amount - o.token_fee";
+const SENT_TOKENS = "(o.token_amount - o.token_fee)";
 
-const PAYEE_USE = `q.price_version_id, q.deposit_token as token, ${SENT_TOKENS} as tokens`;
+/** The part of a payout that a return of `returned` gave back; rounded down, so never too much. */
+const cameBack = (returned: string) =>
+  `div(${SENT_TOKENS}::numeric * least(${returned}, o.destination_amount),
+    o.destination_amount)::bigint`;
+
+/**
+ * A failed payout frees what did not leave or came back: all of it, unless a bank returned less.
+ * `r.returned_amount` is that of the last return, null if there was none.
+ */
+const LAST_RETURN = `left join lateral (select p.returned_amount from payouts p
+    where o.status = 'failed' and p.account_id = o.account_id and p.offramp_id = o.id
+      and p.status = 'returned'
+    order by p.attempt desc limit 1) r on true`;
+const FREED_TOKENS = cameBack("coalesce(r.returned_amount, o.destination_amount)");
+const IS_ALL_FREED = "coalesce(r.returned_amount, o.destination_amount) >= o.destination_amount";
+
+const PAYEE_USE = "q.price_version_id, q.deposit_token as token";
 const TO_PAYEE = `payment_details d
   join offramps o on o.payment_detail_id = d.id and o.account_id = d.account_id
     and o.status not in ('failed', 'bounced')
@@ -74,13 +90,30 @@ const TO_PAYEE = `payment_details d
 const IS_PAYEE = `d.account_id = $1
   and coalesce(d.payee_index, uuid_send(d.id)) = decode($3, 'hex')`;
 
-/** Payouts to a bank account; a re-route counts from its own time, however old the payout is. */
-const PAYEE_USES = `select ${PAYEE_USE}, q.executed_at as at from ${TO_PAYEE}
+/**
+ * Payouts to a bank account; a re-route counts from its own time, however old the payout is. Of a
+ * payout that was returned, what the bank did not return still counts for the account it was sent
+ * to, wherever the rest went.
+ */
+const PAYEE_USES = `select ${PAYEE_USE}, ${SENT_TOKENS} as tokens, q.executed_at as at
+  from ${TO_PAYEE}
   where ${IS_PAYEE} and o.attempt <= 1 and o.id >= $4 and q.executed_at > $2
   union all
-  select ${PAYEE_USE}, p.created_at as at from ${TO_PAYEE}
+  select ${PAYEE_USE}, ${SENT_TOKENS} as tokens, p.created_at as at from ${TO_PAYEE}
   join payouts p on p.account_id = o.account_id and p.offramp_id = o.id and p.attempt = o.attempt
-  where ${IS_PAYEE} and o.attempt > 1 and p.created_at > $2`;
+  where ${IS_PAYEE} and o.attempt > 1 and p.created_at > $2
+  union all
+  select * from (
+    select ${PAYEE_USE}, ${SENT_TOKENS} - ${cameBack("p.returned_amount")} as tokens,
+      case when p.attempt = 1 then q.executed_at else p.created_at end as at
+    from payment_details d
+    join payouts p on p.payment_detail_id = d.id and p.account_id = d.account_id
+      and p.status = 'returned'
+    join offramps o on o.account_id = p.account_id and o.id = p.offramp_id
+      and p.returned_amount < o.destination_amount
+    join quotes q on q.account_id = o.account_id and q.id = o.quote_id
+    where ${IS_PAYEE}) as kept
+  where at > $2`;
 
 type OfUser = (column: string) => string;
 const OF_ANY_USER: OfUser = () => "";
@@ -92,7 +125,7 @@ const ALL_TIMES: Bucket = () => "null::timestamptz";
 const BY_HOUR: Bucket = (column) =>
   `date_bin('1 hour', ${column}, timestamptz 'epoch') + interval '1 hour'`;
 
-/** Sums what a quote is for, less what failed of it: the quotes alone are read in most cases. */
+/** Sums what a quote is for, less what it frees: the quotes alone are read in most cases. */
 function sumStatement(ofUser: OfUser, at: Bucket): string {
   const of_user = ofUser("user_id");
   return `select price_version_id, token, at, sum(tokens)::text as tokens, sum(count)::int as count
@@ -102,10 +135,11 @@ function sumStatement(ofUser: OfUser, at: Bucket): string {
       from quotes where account_id = $1 and executed_at > $2 and id >= $4 ${of_user}
       group by 1, 2, 3
       union all
-      select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, -sum(${SENT_TOKENS}),
-        -count(*)
+      select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, -sum(${FREED_TOKENS}),
+        -count(*) filter (where ${IS_ALL_FREED})
       from offramps o
       join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at > $2
+      ${LAST_RETURN}
       where o.account_id = $1 and o.status = 'failed' and o.id >= $4 ${ofUser("o.user_id")}
       group by 1, 2, 3
       union all
@@ -137,8 +171,8 @@ async function sumUses<At extends Date | null>(
 }
 
 /**
- * What was committed since then: payouts of executed quotes, refunds and onramps. What failed is
- * left out.
+ * What was committed since then: payouts of executed quotes, refunds and onramps. What failed
+ * counts only as far as its money left and did not come back.
  */
 export function findUseSums(session: Session, key: UseKey, since: Date): Promise<TokenSum[]> {
   return sumUses<null>(session, key, since, ALL_TIMES);
@@ -160,13 +194,15 @@ function pageStatement(ofUser: OfUser): string {
     and status <> 'failed' ${of_user}`;
   return `select price_version_id, token, tokens, count, at from (
       (select q.price_version_id, q.deposit_token as token,
-        coalesce(sum(${SENT_TOKENS}), 0)::bigint as tokens, count(o.id)::int as count,
+        coalesce(sum(case when o.status = 'failed' then ${SENT_TOKENS} - ${FREED_TOKENS}
+          else ${SENT_TOKENS} end), 0)::bigint as tokens,
+        (count(o.id) filter (where o.status <> 'failed' or not ${IS_ALL_FREED}))::int as count,
         q.executed_at as at
       from (select account_id, id, price_version_id, deposit_token, executed_at,
           executed_at as at from quotes
         where account_id = $1 and executed_at > $2 and id >= $4 ${of_user} ${page}) as q
       left join offramps o on o.account_id = q.account_id and o.quote_id = q.id
-        and o.status <> 'failed'
+      ${LAST_RETURN}
       group by q.id, q.price_version_id, q.deposit_token, q.executed_at)
       union all (select null, token, amount, 1, created_at as at ${refunds} ${page})
       union all (select price_version_id, crypto_currency, destination_amount, 1,
