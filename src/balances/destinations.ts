@@ -24,7 +24,10 @@ export function mayGoElsewhere(kyc_status: KycStatus, enforcement: KycEnforcemen
   return enforcement === "off" || kyc_status === "approved";
 }
 
+/** Whose identity was refused, or put in doubt after approval. A denied retry is a refusal too. */
+const BARRED: readonly KycStatus[] = ["suspended", "failed", "retry_denied"];
+
 /** Nothing leaves for these users without two members, one of them the operator's. */
 export function isBarred(kyc_status: KycStatus): boolean {
-  return kyc_status === "suspended" || kyc_status === "failed";
+  return BARRED.includes(kyc_status);
 }

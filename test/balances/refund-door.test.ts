@@ -139,7 +139,7 @@ describe("an approved user", () => {
   });
 });
 
-describe("a suspended or failed user", () => {
+describe("a suspended, failed or denied user", () => {
   it("gets nothing without two members, one of them the operator's", async () => {
     const { account_id, key } = await server.addAccount("Tenant");
     const [own, second] = [
@@ -147,7 +147,7 @@ describe("a suspended or failed user", () => {
       await addMember(server, "approver", account_id),
     ];
     const operator = await addMember(server, "approver");
-    for (const status of ["suspended", "failed"]) {
+    for (const status of ["suspended", "failed", "retry_denied"]) {
       const { refund, owed } = await addDepositor(status, key);
       expectRefusal(await refund({ amount: 10, address: WALLET }), "not_yet_passed_kyc_kyb");
       const { proposal } = good(await refund({ amount: 10, address: SENDER }));
