@@ -864,6 +864,7 @@ create table payment_details (
 CREATE INDEX payment_details_list ON public.payment_details USING btree (user_id, account_id, id);
 CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (user_id, account_id, status, id);
 CREATE INDEX payment_details_payee ON public.payment_details USING btree (COALESCE(payee_index, uuid_send(id)), account_id);
+CREATE INDEX payment_details_without_payee ON public.payment_details USING btree (account_id, id) WHERE (payee_index IS NULL);
 
 create table payouts (
   account_id uuid not null,
@@ -882,6 +883,7 @@ create table payouts (
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
 CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
+CREATE INDEX payouts_returned ON public.payouts USING btree (payment_detail_id, account_id) WHERE (status = 'returned'::text);
 CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (flagged_at IS NULL));
 
 create table people (

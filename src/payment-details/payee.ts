@@ -1,5 +1,5 @@
-import { accountNumberIn } from "../catalogue/account-number.ts";
 import { ibanCountryOf } from "../catalogue/bank-countries.ts";
+import { accountNumberIn } from "../catalogue/bank-identifiers.ts";
 import { type Catalogue, requirementOf } from "../catalogue/catalogue.ts";
 import {
   ACCOUNT_IDENTIFIERS,
