@@ -15,6 +15,7 @@ import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
 import { commandLinePage } from "./command-line-page.ts";
 import { feesPage } from "./fees-page.ts";
+import { insidersPage } from "./insiders-page.ts";
 import { messagesPage } from "./messages-page.ts";
 import { rolesPage } from "./roles-page.ts";
 import { statesPage } from "./states-page.ts";
@@ -43,6 +44,7 @@ export async function generatedFiles(
     { path: "docs/reference/fees.md", text: page("Fees", feesPage(table, catalogue, loadFees())) },
     { path: "docs/reference/messages.md", text: page("Messages", messagesPage()) },
     { path: "docs/reference/roles.md", text: page("Roles", rolesPage(table)) },
+    { path: "docs/reference/insiders.md", text: page("Insiders", insidersPage(table)) },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];
 }

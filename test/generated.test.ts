@@ -32,6 +32,7 @@ const PATHS = [
   "docs/reference/fees.md",
   "docs/reference/messages.md",
   "docs/reference/roles.md",
+  "docs/reference/insiders.md",
   "docs/reference/postings.md",
 ];
 

@@ -1,0 +1,88 @@
+import { ROLES } from "../src/accounts/model.ts";
+import { may, ROLE_NAMES } from "../src/accounts/roles.ts";
+import {
+  INSIDERS,
+  type Insider,
+  type Reach,
+  reachOf,
+  scopesOf,
+  WAY_OUT_NAMES,
+  WAYS_OUT,
+  type WayOutName,
+} from "../src/accounts/ways-out.ts";
+
+type Table = (head: string[], rows: string[][]) => string;
+
+/** Who can move what without whom, computed from the tables of scopes, roles and ways out. */
+export function insidersPage(table: Table): string[] {
+  const pairs = INSIDERS.flatMap((one, at) =>
+    INSIDERS.slice(at + 1).map((other) => [one, other] as const),
+  );
+  const stronger = pairs.filter((pair) => gainOf(pair).length > 0);
+  const voters = ROLES.filter((role) => may(role, "vote")).map((role) => ROLE_NAMES[role]);
+  return [
+    "What a member of an account, or whoever holds one of its keys, can move against its will: " +
+      "alone, and together with one other. It is computed from the tables of " +
+      "[roles and scopes](roles.md); a test plays every way out with real keys and members.",
+    "“Up to the approval amount” means that all of it in 24 hours is at most " +
+      "`SLIPROAD_APPROVAL_ABOVE_USD`; limits, freezes, KYC and the cooling-off time of new " +
+      "destinations reduce it further. A key without scopes has all scopes: give each program " +
+      "the scopes that it needs.",
+    "## Ways out",
+    table(
+      ["way out", "keys", "scopes that it takes", "above the approval amount"],
+      WAY_OUT_NAMES.map((way) => [
+        WAYS_OUT[way].meaning,
+        WAYS_OUT[way].keys === "own" ? "the account's" : "the operator's",
+        scopesOf(way)
+          .map((scope) => `\`${scope}\``)
+          .join(" and "),
+        WAYS_OUT[way].above === "two_members"
+          ? "two members must confirm it"
+          : "only money that the user paid in for it leaves",
+      ]),
+    ),
+    `Roles that can confirm: ${voters.join(", ")}. A key cannot vote, and a member cannot send ` +
+      "any of these requests from the dashboard.",
+    "## Alone",
+    table(
+      ["who", "can alone"],
+      INSIDERS.map((insider) => [nameOf(insider), describe(listReach([insider]))]),
+    ),
+    "## Two together",
+    "Pairs that can do more than both of them alone; every other pair gains nothing.",
+    table(
+      ["who", "can together"],
+      stronger.map((pair) => [pair.map(nameOf).join(" and "), describe(gainOf(pair))]),
+    ),
+    "No pair moves more than the approval amount of money that was not paid in for it: that " +
+      "takes two members who can confirm, and a key.",
+  ];
+}
+
+type Reached = { way: WayOutName; reach: Reach };
+
+function listReach(insiders: readonly Insider[]): Reached[] {
+  const reached = WAY_OUT_NAMES.map((way) => ({ way, reach: reachOf(insiders, way) }));
+  return reached.filter(({ reach }) => reach !== "nothing");
+}
+
+/** What two can do that neither can alone. */
+function gainOf(pair: readonly [Insider, Insider]): Reached[] {
+  return listReach(pair).filter(({ way, reach }) =>
+    pair.every((insider) => reachOf([insider], way) !== reach),
+  );
+}
+
+function describe(reached: readonly Reached[]): string {
+  const texts = reached.map(({ way, reach }) => {
+    const amount = reach === "any_amount" ? "any amount" : "up to the approval amount";
+    return `${WAYS_OUT[way].meaning} (${amount})`;
+  });
+  return texts.length > 0 ? texts.join("; ") : "move nothing";
+}
+
+function nameOf(insider: Insider): string {
+  const role = ROLES.find((role) => insider === `role:${role}`);
+  return role ? ROLE_NAMES[role] : `a key with \`${insider.slice("key:".length)}\``;
+}
