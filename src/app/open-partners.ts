@@ -24,14 +24,17 @@ export type Partners = {
 };
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
+export function checkMode({ mode }: Config): void {
+  if (mode !== "live") return;
+  throw new StartupError(
+    "Live mode needs adapters for a bank and a chain, which this version does not have; " +
+      "use SLIPROAD_MODE=sandbox.",
+  );
+}
+
 export function openPartners(core: Core): Partners {
   const { config, database, keyring } = core;
-  if (config.mode === "live") {
-    throw new StartupError(
-      "Live mode needs adapters for a bank and a chain, which this version does not have; " +
-        "use SLIPROAD_MODE=sandbox.",
-    );
-  }
+  checkMode(config);
   return {
     chain: createSandboxChain(core),
     bank: createSandboxBank(core, findRequestedOutcomes(database, keyring)),

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,6 +32,17 @@ afterAll(async () => {
   await running?.ended;
   await endDatabase();
   await rm(data_dir, { recursive: true, force: true });
+});
+
+test("live mode, which has no partners, is refused before anything is created", async () => {
+  const random = () => randomBytes(32).toString("base64");
+  const refused = await runCommand(["start"], {
+    ...environment,
+    ...{ SLIPROAD_MODE: "live", SLIPROAD_PUBLIC_URL: "https://ramp.example" },
+    ...{ SLIPROAD_ENCRYPTION_KEY: random(), SLIPROAD_SIGNING_KEY: random() },
+  });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("needs adapters") });
+  expect(await readdir(data_dir)).toEqual([]);
 });
 
 test(

@@ -88,6 +88,8 @@ describe("the settings", () => {
     ["SLIPROAD_ENCRYPTION_KEY", "c2hvcnQ="],
     ["SLIPROAD_ENCRYPTION_KEY", "ab".repeat(32)],
     ["SLIPROAD_ENCRYPTION_KEY", `!${Buffer.alloc(32, 1).toString("base64")}`],
+    ["SLIPROAD_ENCRYPTION_KEY", Buffer.alloc(32).toString("base64")],
+    ["SLIPROAD_SIGNING_KEY", Buffer.alloc(32, "abc").toString("base64")],
     ["SLIPROAD_ENCRYPTION_KEY_PREVIOUS", "x"],
     ["SLIPROAD_SIGNING_KEY", "x"],
     ["SLIPROAD_KYC_ENFORCEMENT", "never"],

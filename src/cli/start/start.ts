@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { RunningApp } from "../../app/open-app.ts";
 import type { Core } from "../../app/open-core.ts";
+import { checkMode } from "../../app/open-partners.ts";
 import { type Config, readConfig } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../../platform/instance.ts";
@@ -32,6 +33,8 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
   if (!is_whole && !config.database_url) {
     throw new StartupError("DATABASE_URL must be set: API and worker share that database.");
   }
+  // Before anything is created: no database, no keys.
+  checkMode(config);
   const home = await openHome(config, is_whole);
   let is_serving = false;
   try {

@@ -122,5 +122,8 @@ function isNetwork(text: string): boolean {
 export function key(text: string): Buffer {
   // Node ignores characters that are not base64: a key with a typo would become another key.
   const is_key = /^[A-Za-z0-9+/]{43}=$/.test(text);
-  return is_key ? Buffer.from(text, "base64") : fail("must be 32 bytes in base64");
+  const bytes = is_key ? Buffer.from(text, "base64") : fail("must be 32 bytes in base64");
+  // Random bytes repeat a value now and then; this many only a placeholder does.
+  if (new Set(bytes).size < 16) fail("must be 32 random bytes, such as openssl rand -base64 32");
+  return bytes;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +29,8 @@ describe("master keys in the data directory", () => {
 });
 
 describe("master keys in the environment", () => {
-  testMasterKeys(() => open({ SLIPROAD_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64") }));
+  const SLIPROAD_ENCRYPTION_KEY = randomBytes(32).toString("base64");
+  testMasterKeys(() => open({ SLIPROAD_ENCRYPTION_KEY }));
 });
 
 describe("master keys in a key service", () => {
