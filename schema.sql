@@ -1252,6 +1252,7 @@ create table users (
   updated_at timestamp with time zone not null,
   erased_at timestamp with time zone,
   frozen_at timestamp with time zone,
+  deactivated_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (account_id, id),
   constraint users_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint users_check CHECK (((erased_at IS NULL) = (identity IS NOT NULL))),

@@ -16,7 +16,7 @@ import {
 const MODULES = [
   ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
   ...["webhooks", "users", "kyc", "payment-details", "prices", "limits", "balances", "invoices"],
-  ...["offramps", "onramps", "reports", "verify", "sandbox", "docs", "app", "cli"],
+  ...["offramps", "onramps", "retention", "reports", "verify", "sandbox", "docs", "app", "cli"],
 ];
 
 const FOLDER_FILES_MAX = 25;

@@ -42,7 +42,11 @@ export interface paths {
         get: operations["showUser"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Erase a user
+         * @description A user who never paid is erased at once: everything known about them can never be read again. If records of payments must be kept, the user is deactivated, nothing new can be started, and the erasure happens by itself when the time is over (`erase_after`). Refused while payments are in progress or the user has a balance.
+         */
+        delete: operations["deleteUser"];
         options?: never;
         head?: never;
         /**
@@ -86,6 +90,46 @@ export interface paths {
          * @description Operator keys only. What waited goes on within an hour.
          */
         post: operations["unfreezeUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what must be kept of a user
+         * @description Whether the user's erasure was requested, and what prevents it: what is kept, why and until when.
+         */
+        get: operations["showRetention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw the request to erase a user
+         * @description The user can pay again. Possible until the user is erased.
+         */
+        post: operations["restoreUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2151,6 +2195,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /**
+             * Format: date-time
+             * @description Since when nothing new can be started, because the user's erasure was requested.
+             */
+            deactivated_at: string | null;
         };
         KycSession: {
             /** Format: uuid */
@@ -2736,6 +2785,36 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        Retention: {
+            /** Format: uuid */
+            user_id: string;
+            status: components["schemas"]["RetentionStatus"];
+            /**
+             * Format: date-time
+             * @description When the erasure was requested.
+             */
+            requested_at: string | null;
+            /**
+             * Format: date-time
+             * @description When money of the user last moved, in or out.
+             */
+            last_payment_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the user can be erased. Null if nothing has to be kept, and while one of `kept` has no end.
+             */
+            erase_after: string | null;
+            /** @description What prevents the erasure. Empty if nothing does. */
+            kept: {
+                record: components["schemas"]["KeptRecord"];
+                why: string;
+                /**
+                 * Format: date-time
+                 * @description Null if no time can be given.
+                 */
+                until: string | null;
+            }[];
+        };
         HistoryItem: {
             /** Format: date-time */
             at: string;
@@ -3139,6 +3218,22 @@ export interface components {
          * @enum {string}
          */
         DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "rate_moved" | "held" | "double" | "closed" | "excess" | "return_refused" | "not_creditable" | "erased_user" | "coins_left";
+        /**
+         * @description - `active`: Nobody requested the user's erasure.
+         *     - `erasure_requested`: The user is deactivated. It is erased by itself once nothing has to be kept any more.
+         *     - `erased`: The user is erased. Final.
+         * @enum {string}
+         */
+        RetentionStatus: "active" | "erasure_requested" | "erased";
+        /**
+         * @description - `payments`: Records of payments, for the years of `SLIPROAD_RETENTION_YEARS`.
+         *     - `identity_documents`: The documents and data that identified the user, as long as payments.
+         *     - `open_payments`: A payout, refund or onramp is not completed.
+         *     - `balance`: Money is owed to the user.
+         *     - `hold`: The user or account is frozen, or the user is suspended.
+         * @enum {string}
+         */
+        KeptRecord: "payments" | "identity_documents" | "open_payments" | "balance" | "hold";
         /**
          * @description - `event`: The record changed.
          *     - `posting`: Money moved in the ledger.
@@ -3631,7 +3726,8 @@ export interface operations {
                      *             }
                      *           },
                      *           "created_at": "2026-11-16T09:30:00.000Z",
-                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *           "updated_at": "2026-11-16T09:30:00.000Z",
+                     *           "deactivated_at": null
                      *         }
                      *       ],
                      *       "has_more": false
@@ -3768,7 +3864,8 @@ export interface operations {
                      *           }
                      *         },
                      *         "created_at": "2026-11-16T09:30:00.000Z",
-                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         "updated_at": "2026-11-16T09:30:00.000Z",
+                     *         "deactivated_at": null
                      *       }
                      *     }
                      */
@@ -3848,7 +3945,8 @@ export interface operations {
                      *           }
                      *         },
                      *         "created_at": "2026-11-16T09:30:00.000Z",
-                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         "updated_at": "2026-11-16T09:30:00.000Z",
+                     *         "deactivated_at": null
                      *       }
                      *     }
                      */
@@ -3867,6 +3965,65 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "retention": {
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "erasure_requested",
+                     *         "requested_at": "2026-11-16T09:30:00.000Z",
+                     *         "last_payment_at": "2026-11-02T14:05:00.000Z",
+                     *         "erase_after": "2031-11-02T14:05:00.000Z",
+                     *         "kept": [
+                     *           {
+                     *             "record": "payments",
+                     *             "why": "Records of payments must be kept for 5 years after the last payment.",
+                     *             "until": "2031-11-02T14:05:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        retention: components["schemas"]["Retention"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3980,7 +4137,8 @@ export interface operations {
                      *           }
                      *         },
                      *         "created_at": "2026-11-16T09:30:00.000Z",
-                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         "updated_at": "2026-11-16T09:30:00.000Z",
+                     *         "deactivated_at": null
                      *       }
                      *     }
                      */
@@ -4130,6 +4288,119 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description `parameter_unknown`, `record_invalid`, `value_too_long` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "retention": {
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "erasure_requested",
+                     *         "requested_at": "2026-11-16T09:30:00.000Z",
+                     *         "last_payment_at": "2026-11-02T14:05:00.000Z",
+                     *         "erase_after": "2031-11-02T14:05:00.000Z",
+                     *         "kept": [
+                     *           {
+                     *             "record": "payments",
+                     *             "why": "Records of payments must be kept for 5 years after the last payment.",
+                     *             "until": "2031-11-02T14:05:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        retention: components["schemas"]["Retention"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "retention": {
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "erasure_requested",
+                     *         "requested_at": "2026-11-16T09:30:00.000Z",
+                     *         "last_payment_at": "2026-11-02T14:05:00.000Z",
+                     *         "erase_after": "2031-11-02T14:05:00.000Z",
+                     *         "kept": [
+                     *           {
+                     *             "record": "payments",
+                     *             "why": "Records of payments must be kept for 5 years after the last payment.",
+                     *             "until": "2031-11-02T14:05:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        retention: components["schemas"]["Retention"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -4453,7 +4724,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `country_not_supported`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `country_not_supported`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `invalid_transition` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5293,7 +5564,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `limit_exceeded` */
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5510,7 +5781,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `record_not_unique`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `record_not_unique`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -5606,7 +5877,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -7305,7 +7576,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -10734,7 +11005,8 @@ export interface operations {
                      *           }
                      *         },
                      *         "created_at": "2026-11-16T09:30:00.000Z",
-                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         "updated_at": "2026-11-16T09:30:00.000Z",
+                     *         "deactivated_at": null
                      *       }
                      *     }
                      */
@@ -12952,7 +13224,8 @@ export interface operations {
                  *             }
                  *           },
                  *           "created_at": "2026-11-16T09:30:00.000Z",
-                 *           "updated_at": "2026-11-16T09:30:00.000Z"
+                 *           "updated_at": "2026-11-16T09:30:00.000Z",
+                 *           "deactivated_at": null
                  *         }
                  *       }
                  *     }

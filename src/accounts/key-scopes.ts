@@ -11,6 +11,7 @@ export const KEY_SCOPES = {
     operations: [
       "listUsers",
       "showUser",
+      "showRetention",
       "listPaymentDetails",
       "showPaymentDetail",
       "validatePaymentDetail",
@@ -118,6 +119,8 @@ export const KEY_SCOPES = {
       "deleteApp",
       "freezeUser",
       "unfreezeUser",
+      "deleteUser",
+      "restoreUser",
       "matchDeposit",
       "acceptDepositDifference",
       "returnDeposit",

@@ -21,6 +21,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { openPlatformModule } from "../platform/open.ts";
 import { openPricesModule } from "../prices/open.ts";
 import { openReportsModule } from "../reports/open.ts";
+import { openRetentionModule } from "../retention/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
@@ -69,6 +70,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals, limits }),
+    openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),

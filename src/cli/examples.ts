@@ -166,7 +166,15 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: [
       "sliproad users erase 01900000-0000-7000-8000-000000000000 --reason 'asked on 3 March'",
     ],
-    more: "What stays and why: docs/decisions/0003-erasing-a-person.md.",
+    more: "What stays, why and until when: docs/guides/kyc.md.",
+  },
+  "users retention": {
+    examples: ["sliproad users retention 01900000-0000-7000-8000-000000000000"],
+  },
+  "users restore": {
+    examples: [
+      "sliproad users restore 01900000-0000-7000-8000-000000000000 --reason 'wants to stay'",
+    ],
   },
   verify: {
     examples: [

@@ -130,19 +130,14 @@ export function updateApplicationsDecided(
   );
 }
 
-/** Users with stored applications that were all decided by then. */
-export async function listUsersToForget(
-  session: Session,
-  account_id: string,
-  decided_by: Date,
-  limit: number,
-): Promise<string[]> {
-  const rows = await session.query<{ user_id: string }>(
-    `select distinct user_id from kyc_applications
-     where account_id = $1 and decided_at <= $2 and deleted_at is null limit $3`,
-    [account_id, decided_by, limit],
+/** Whether data of an application is stored. */
+export async function existsApplicationData(session: Session, key: UserKey): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from kyc_applications
+     where user_id = $2 and account_id = $1 and deleted_at is null limit 1`,
+    [key.account_id, key.user_id],
   );
-  return rows.map((row) => row.user_id);
+  return rows.length > 0;
 }
 
 /** Deletes everything about an erased person, except that there were applications. */

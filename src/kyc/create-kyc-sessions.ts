@@ -6,6 +6,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { deactivationProblems } from "../users/clearance.ts";
 import type { KycStatus } from "../users/model.ts";
 import { lockUsers, toUsers, type UserKey, type UserRow, usersOf } from "../users/store.ts";
 import {
@@ -116,7 +117,8 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
   const user = loaded.users.get(account_id, user_id);
   const key = loaded.keys.get(account_id, user_id);
   if (!user || !key) return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
-  const problems = [...input.problems];
+  const is_deactivated = user.deactivated_at !== null;
+  const problems = [...input.problems, ...deactivationProblems({ is_deactivated }, "user_id")];
   if (!EDITABLE.includes(user.kyc_status)) problems.push(notNow(user.kyc_status));
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   const id = newId(now);

@@ -8,7 +8,7 @@ import { reviewPath } from "./review/pages.ts";
 import { DECIDE_KYC } from "./review/proposed-decision.ts";
 import { addReviewPages } from "./review/routes.ts";
 import { addKycRoutes } from "./routes.ts";
-import { READ_IDENTITY_TASK, RETENTION_TASK } from "./task-kinds.ts";
+import { READ_IDENTITY_TASK } from "./task-kinds.ts";
 import { kycTasks } from "./tasks.ts";
 
 type KycModule = Module & { record_pages: RecordPages };
@@ -17,8 +17,8 @@ export function openKycModule(
   core: ModuleCore,
   needs: { catalogue: Catalogue; files: FileStore; identity: IdentityPort },
 ): KycModule {
-  const { swift_clearance, kyc_retention_days } = core.config;
-  const deps = { ...core, ...needs, swift_clearance, kyc_retention_days };
+  const { swift_clearance } = core.config;
+  const deps = { ...core, ...needs, swift_clearance };
   return {
     record_pages: {
       [DECIDE_KYC]: {
@@ -32,6 +32,6 @@ export function openKycModule(
       addReviewPages(server, deps);
     },
     tasks: kycTasks(deps),
-    recurring: [READ_IDENTITY_TASK, RETENTION_TASK],
+    recurring: [READ_IDENTITY_TASK],
   };
 }

@@ -7,7 +7,6 @@ export const EXPIRE_SESSION_TASK = "expire-kyc-session";
 export const ASSESS_APPLICATION_TASK = "assess-kyc-application";
 export const SWEEP_FILES_TASK = "sweep-kyc-files";
 export const READ_IDENTITY_TASK = "read-identity-results";
-export const RETENTION_TASK = "delete-old-kyc-data";
 
 /** Longer than any upload may take: a younger version may belong to an upload in progress. */
 export const FILES_SWEPT_AFTER_MS = 5 * MINUTE_MS;

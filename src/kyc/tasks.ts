@@ -1,21 +1,14 @@
-import { listAccounts } from "../accounts/store.ts";
 import { voidProposalsOfErased } from "../approvals/end-proposal.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import { USER_CHANGED_TASK, USER_ERASED_TASK } from "../users/task-kinds.ts";
-import {
-  deleteApplicationData,
-  deleteKycDataOf,
-  deleteKycDraft,
-  listNamedFiles,
-  listUsersToForget,
-} from "./application-store.ts";
+import { deleteKycDataOf, deleteKycDraft, listNamedFiles } from "./application-store.ts";
 import { readIdentityResults } from "./apply-identity-results.ts";
 import { type ApplicationAssessDeps, assessApplication } from "./assess-application.ts";
 import { kycFileKey } from "./kyc-file.ts";
@@ -34,22 +27,15 @@ import {
   EXPIRE_SESSION_TASK,
   FILES_SWEPT_AFTER_MS,
   READ_IDENTITY_TASK,
-  RETENTION_TASK,
   SWEEP_FILES_TASK,
   sweepFiles,
 } from "./task-kinds.ts";
 
-type KycTaskDeps = ApplicationAssessDeps & {
-  /** Days to keep documents after the decision; 0 keeps them forever. */
-  kyc_retention_days: number;
-};
+type KycTaskDeps = ApplicationAssessDeps;
 
 /** For this long an old link is reported as expired; afterwards it is unknown. */
 const ENDED_KNOWN_MS = 90 * DAY_MS;
 const RESULTS_READ_EVERY_MS = 5_000;
-const RETENTION_EVERY_MS = HOUR_MS;
-/** Per account and run. */
-const USERS_FORGOTTEN_MAX = 1_000;
 
 /** The background tasks of KYC. */
 export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
@@ -77,9 +63,6 @@ export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
     { kind: USER_ERASED_TASK, set_max: 10, handle: each((set, task) => forget(deps, set, task)) },
     recurringTask(database, READ_IDENTITY_TASK, RESULTS_READ_EVERY_MS, ({ now }) =>
       readIdentityResults(deps, now),
-    ),
-    recurringTask(database, RETENTION_TASK, RETENTION_EVERY_MS, ({ now }) =>
-      deleteOldData(deps, now),
     ),
   ];
 }
@@ -155,21 +138,4 @@ async function deleteFiles(
   const named = await listNamedFiles(database, key);
   const unnamed = kept.filter((file) => !named.has(file) && isOld(file));
   for (const file of unnamed) await files.delete(kycFileKey(key, file));
-}
-
-/** Deletes data past its retention. The setting may have changed since the decision. */
-async function deleteOldData(deps: KycTaskDeps, now: Date): Promise<void> {
-  if (deps.kyc_retention_days === 0) return;
-  const decided_by = new Date(now.getTime() - deps.kyc_retention_days * DAY_MS);
-  for (const { id: account_id } of await listAccounts(deps.database)) {
-    const limit = USERS_FORGOTTEN_MAX;
-    for (const user_id of await listUsersToForget(deps.database, account_id, decided_by, limit)) {
-      const key = { account_id, user_id };
-      await deps.database.transaction(async (tx) => {
-        await lockKycUser(tx, deps.keyring, key);
-        deleteApplicationData(tx, key, decided_by, now);
-        enqueueTasks(tx, [sweepFiles(key, now)]);
-      });
-    }
-  }
 }

@@ -1,7 +1,12 @@
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
 import { documentRequired } from "../prices/fees-and-minimums.ts";
-import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
+import {
+  clearanceProblems,
+  deactivationProblems,
+  holdProblems,
+  type KycEnforcement,
+} from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import type { Offramp } from "./model.ts";
 import type { Quote } from "./quotes/model.ts";
@@ -120,7 +125,7 @@ export function executionProblems(
     }
     return found;
   });
-  problems.push(...holdProblems(kyc, "quote"));
+  problems.push(...holdProblems(kyc, "quote"), ...deactivationProblems(kyc, "quote"));
   return [...new Map(problems.map((problem) => [problem.code, problem])).values()];
 }
 

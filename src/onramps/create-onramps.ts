@@ -10,7 +10,12 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OnrampPrice } from "../prices/fees-and-minimums.ts";
-import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
+import {
+  clearanceProblems,
+  deactivationProblems,
+  holdProblems,
+  type KycEnforcement,
+} from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers, usersOf } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
@@ -114,7 +119,7 @@ function decideOne(
   const kyc = users.get(account_id, user_id);
   const key = keys.get(account_id, user_id);
   if (!kyc || !key) return { refusal: Refusal.of([...problems, notFound("user_id")]) };
-  problems.push(...holdProblems(kyc, "user_id"));
+  problems.push(...holdProblems(kyc, "user_id"), ...deactivationProblems(kyc, "user_id"));
   if (kyc_enforcement !== "off") problems.push(...clearanceProblems(kyc, null, null, "user_id"));
   const count = (unpaid.get(account_id, user_id) ?? 0) + 1;
   if (count > UNPAID_PER_USER_MAX) {

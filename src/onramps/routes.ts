@@ -58,6 +58,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
       "record_not_found",
       "currency_not_supported",
       "rails_not_available",
+      "invalid_transition",
       "not_yet_passed_kyc_kyb",
       "limit_exceeded",
       "on_hold",

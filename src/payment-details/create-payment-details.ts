@@ -4,7 +4,11 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
-import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import {
+  clearanceProblems,
+  deactivationProblems,
+  type KycEnforcement,
+} from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs, usersOf } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
@@ -61,7 +65,7 @@ function decideOne(
   const kyc = kycs.get(account_id, user_id);
   const key = keys.get(account_id, user_id);
   if (!kyc || !key) return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
-  const problems = [...input.problems];
+  const problems = [...input.problems, ...deactivationProblems(kyc, "user_id")];
   if (enforcement === "payment_detail") {
     problems.push(...clearanceProblems(kyc, fields.currency, fields.rails, "payment_detail"));
   }

@@ -43,6 +43,7 @@ const CREATE_ERRORS = [
   "rails_not_available",
   "not_yet_passed_kyc_kyb",
   "not_approved_for_payout_rail",
+  "invalid_transition",
 ] as const;
 const EXAMPLE = { payment_detail: SAMPLE_PAYMENT_DETAIL };
 

@@ -1,13 +1,16 @@
 import { TRIM_ATTEMPTS_TASK, trimAttemptsTask } from "./attempts/tasks.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./commands/tasks.ts";
 import type { Module, ModuleCore } from "./module.ts";
+import { addSecurityTxt } from "./pages/security-txt.ts";
 import { signingKey } from "./sealing/seal.ts";
 import { signingSeed } from "./sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./sealing/tasks.ts";
 import { taskMetrics } from "./tasks/task-metrics.ts";
 
 export function openPlatformModule({ config, database, clock, log }: ModuleCore): Module {
+  const { security_contacts, public_url } = config;
   return {
+    pages: (server) => addSecurityTxt(server, { security_contacts, public_url, clock }),
     tasks: [
       sealTask(database, signingKey(signingSeed(config)), log),
       trimCommandsTask(database, clock),

@@ -14,7 +14,8 @@ export function openReportsModule(core: ModuleCore, needs: { files: FileStore })
       addLedgerRoutes(addRoute, core);
       addExportRoutes(addRoute, deps);
     },
-    pages: (server) => addRecordPage(server, core),
+    pages: (server) =>
+      addRecordPage(server, { ...core, retention_years: core.config.retention_years }),
     tasks: exportTasks(deps),
   };
 }

@@ -9,6 +9,10 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { type Html, type HtmlValue, html } from "../platform/http/html.ts";
 import { isId } from "../platform/ids.ts";
 import { moment, NONE, page, table } from "../platform/pages/layout.ts";
+import { findRetention } from "../retention/load-facts.ts";
+import type { Retention } from "../retention/model.ts";
+import { retentionSection } from "../retention/section.ts";
+import type { UserKey } from "../users/store.ts";
 import { type HistoryItem, readHistory } from "./read-history.ts";
 
 const API_KEYS_MAX = 100;
@@ -20,8 +24,10 @@ const KIND_NAMES: Record<HistoryItem["kind"], string> = {
   vote: "Vote",
 };
 
+type RecordPageDeps = PageDeps & { retention_years: number };
+
 /** One page per record: what it became, which money moved, and who decided what. */
-export function addRecordPage(app: FastifyInstance, deps: PageDeps): void {
+export function addRecordPage(app: FastifyInstance, deps: RecordPageDeps): void {
   addPageScope(app, deps, (scope) => {
     const signed_in = { onRequest: requireSession("see_records") };
     scope.get(`${RECORD_PATH}/:record_id`, signed_in, async (request, reply) => {
@@ -31,16 +37,23 @@ export function addRecordPage(app: FastifyInstance, deps: PageDeps): void {
       // The operator's members also see the records of other accounts.
       const is_other = session.is_operator && typeof account === "string" && isId(account);
       const account_id = is_other ? account : session.account_id;
-      const history = isId(record_id)
-        ? await readHistory(deps.database, { account_id, record_id }, session)
-        : [];
-      if (history.length === 0) throw Refusal.of([notFound("record_id")]);
+      if (!isId(record_id)) throw Refusal.of([notFound("record_id")]);
+      const [history, retention] = await Promise.all([
+        readHistory(deps.database, { account_id, record_id }, session),
+        findRetentionOf(deps, { account_id, user_id: record_id }),
+      ]);
+      if (history.length === 0 && !retention) throw Refusal.of([notFound("record_id")]);
       const names = await findNames(deps, account_id, history);
       const title = `Record ${record_id}`;
-      const body = recordPage(record_id, history, names);
+      const body = recordPage(record_id, history, names, retention);
       return sendPage(reply, page({ title, mode: deps.mode, session, body }));
     });
   });
+}
+
+/** Undefined if the record is not a user. */
+function findRetentionOf(deps: RecordPageDeps, key: UserKey): Promise<Retention | undefined> {
+  return findRetention(deps.database, key, deps.retention_years, deps.clock.now());
 }
 
 /** Display names of the API keys and members who acted. */
@@ -70,10 +83,12 @@ function recordPage(
   record_id: string,
   history: readonly HistoryItem[],
   names: ReadonlyMap<string, string>,
+  retention: Retention | undefined,
 ): Html {
   return html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Record</h1></div>
 <p class="muted"><code>${record_id}</code></p>
+${retention && retentionSection(retention)}
 <section class="card" aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
 ${table({

@@ -46,6 +46,7 @@ export function sampleUser(keys: SampleKeys, status: KycStatus): User {
       metadata: {},
     },
     kyc: { general: { status, moderation_comment: null }, usd: currency, eur: currency },
+    deactivated_at: null,
   };
 }
 

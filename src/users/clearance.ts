@@ -11,6 +11,18 @@ export function holdProblems(kyc: Kyc, field: string): Problem[] {
 
 const ON_HOLD = "The operator has put this user or account on hold; contact the operator.";
 
+/** Nothing new is started for a user who is to be erased; what is under way is completed. */
+export function deactivationProblems(
+  { is_deactivated }: Pick<Kyc, "is_deactivated">,
+  field: string,
+): Problem[] {
+  return is_deactivated ? [{ field, code: "invalid_transition", message: DEACTIVATED }] : [];
+}
+
+const DEACTIVATED =
+  "The erasure of this user was requested, so nothing new can be started; to withdraw the " +
+  "request, call POST /users/:user_id/restore.";
+
 /**
  * What prevents paying this user over a rail. Swift in eur needs the clearance for eur, in any
  * other currency the one for usd.

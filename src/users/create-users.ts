@@ -77,5 +77,6 @@ function newUser({ account_id, input }: Command<NewUser>, now: Date): User {
     sequence: 0,
     created_at: now,
     updated_at: now,
+    deactivated_at: null,
   };
 }

@@ -68,6 +68,8 @@ export type Kyc = {
   eur: { status: KycStatus; swift_status: KycStatus };
   /** The operator has frozen the user or the account: nothing leaves. Absent where not read. */
   is_frozen?: boolean;
+  /** The user's erasure was requested: nothing new is started. Absent where not read. */
+  is_deactivated?: boolean;
 };
 
 export type User = UserFields & {
@@ -78,6 +80,8 @@ export type User = UserFields & {
   sequence: number;
   created_at: Date;
   updated_at: Date;
+  /** When the user's erasure was requested; null while nobody did. */
+  deactivated_at: Date | null;
 };
 
 /** The name of a person or company. */

@@ -36,5 +36,6 @@ function toRecord(user: User): Static<typeof UserRecord> {
     kyc,
     created_at: user.created_at.toISOString(),
     updated_at: user.updated_at.toISOString(),
+    deactivated_at: user.deactivated_at?.toISOString() ?? null,
   };
 }

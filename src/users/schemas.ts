@@ -4,6 +4,7 @@ import {
   closedObject,
   METADATA,
   NULLABLE_TEXT,
+  nullable,
   OPTIONAL_METADATA,
   optionalText,
   TIME,
@@ -84,6 +85,10 @@ export const UserRecord = titledObject("User", {
   }),
   created_at: TIME,
   updated_at: TIME,
+  deactivated_at: nullable(
+    TIME,
+    "Since when nothing new can be started, because the user's erasure was requested.",
+  ),
 });
 
 export const UserAnswer = Type.Object({ user: UserRecord });

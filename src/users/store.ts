@@ -25,6 +25,7 @@ export type UserRow = {
   sequence: number;
   created_at: Date;
   updated_at: Date;
+  deactivated_at: Date | null;
 };
 
 type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
@@ -35,7 +36,7 @@ const IS_FROZEN = `(users.frozen_at is not null or exists (select from accounts
 
 const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_comment,
   kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
-  sequence, created_at, updated_at`;
+  sequence, created_at, updated_at, deactivated_at`;
 
 /** A user's id within an account. */
 export type UserKey = { account_id: string; user_id: string };
@@ -106,14 +107,18 @@ async function readKycs(
 ): Promise<AccountMap<Kyc>> {
   const rows = await session.query<KycColumns & { is_frozen: boolean }>(
     `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
-       kyc_eur_swift_status, ${IS_FROZEN} as is_frozen
+       kyc_eur_swift_status, deactivated_at, ${IS_FROZEN} as is_frozen
      from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
      ${locking}`,
     columnsOf(keys, "account_id", "user_id"),
   );
   const kycs = new AccountMap<Kyc>();
   for (const row of rows)
-    kycs.set(row.account_id, row.id, { ...toKyc(row, null), is_frozen: row.is_frozen });
+    kycs.set(row.account_id, row.id, {
+      ...toKyc(row, null),
+      is_frozen: row.is_frozen,
+      is_deactivated: row.deactivated_at !== null,
+    });
   return kycs;
 }
 
@@ -198,6 +203,14 @@ export function updateFrozen(
   updateRow(tx, "users", { account_id, id: user_id }, { frozen_at });
 }
 
+export function updateDeactivated(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+  deactivated_at: Date | null,
+): void {
+  updateRow(tx, "users", { account_id, id: user_id }, { deactivated_at });
+}
+
 /** Locks a user of any account, for the operator. */
 export async function lockUserAnywhere(
   tx: Session,
@@ -265,6 +278,7 @@ function toUser({ identity, kyc_comment, ...row }: UserRow, key: Buffer): User {
     sequence: row.sequence,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    deactivated_at: row.deactivated_at,
   };
 }
 

@@ -155,7 +155,10 @@ describe("users erase", () => {
     const { id } = (await server.call("POST", "/users", { user })).body.user;
     expectSentence(await run(["users", "erase", id]), "--reason");
     const args = ["users", "erase", id, "--reason", "asked to"];
-    expect(documentOf(await run([...args, "--json"]))).toEqual({ user: { id, erased: true } });
+    const shown = ["users", "retention", id, "--json"];
+    expect(documentOf(await run(shown)).retention).toMatchObject({ status: "active", kept: [] });
+    const { retention } = documentOf(await run([...args, "--json"]));
+    expect(retention).toMatchObject({ user_id: id, status: "erased" });
     expect((await server.call("GET", `/users/${id}`)).status).toBe(404);
     expectSentence(await run(args), `There is no user ${id}`);
   });

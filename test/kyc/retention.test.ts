@@ -1,10 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { existsOpenOfframp } from "../../src/offramps/store.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
-import { eraseUser } from "../../src/users/erase-user.ts";
 import type { HttpVisitor } from "../harness/http-visitor.ts";
+import { addQuote } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor, png, statusOf } from "./kyc-fixture.ts";
@@ -13,7 +12,7 @@ import { addWaiting, decide, signInAs, waitForStatus } from "./review/review-fix
 let server: TestServer;
 let admin: HttpVisitor;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_KYC_RETENTION_DAYS: "30" } });
+  server = await startTestServer({ environment: { SLIPROAD_RETENTION_YEARS: "1" } });
   admin = (await signInAs(server, server.account_id, "admin")).visitor;
 });
 afterAll(() => server.close());
@@ -98,10 +97,10 @@ describe("files on disk", () => {
 });
 
 describe("after a decision", () => {
-  it("data and files are kept for the days of the setting, then deleted", async () => {
+  it("data and files are kept for the years of the setting, then deleted", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin, path, "approve");
-    await advance(29 * DAY_MS);
+    await advance(364 * DAY_MS);
     expect(await rowsOf(user_id)).toEqual({ files: 2, drafts: 0, applications: 1 });
     expect(await filesOf(user_id)).toBe(2);
     await advance(DAY_MS + 60 * MINUTE_MS);
@@ -114,18 +113,18 @@ describe("after a decision", () => {
     expect((await admin.get(path)).body).toContain("The files were deleted");
   });
 
-  it("the days count from the last decision, and not while the user is suspended", async () => {
+  it("the time counts from the last decision, and not while the user is suspended", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin, path, "approve");
     await decide(admin, path, "suspend", "a question");
-    await advance(40 * DAY_MS);
+    await advance(380 * DAY_MS);
     await advance(2 * 60 * MINUTE_MS);
     expect(await filesOf(user_id)).toBe(2);
     admin = (await signInAs(server, server.account_id, "admin")).visitor;
     await decide(admin, path, "unsuspend", "answered");
-    await advance(20 * DAY_MS);
+    await advance(360 * DAY_MS);
     expect(await filesOf(user_id)).toBe(2);
-    await advance(11 * DAY_MS);
+    await advance(6 * DAY_MS);
     await advance(2 * 60 * MINUTE_MS);
     expect(await filesOf(user_id)).toBe(0);
   });
@@ -134,24 +133,26 @@ describe("after a decision", () => {
     const { user_id, path } = await addWaiting(server);
     admin = (await signInAs(server, server.account_id, "admin")).visitor;
     await decide(admin, path, "ask_again", "another picture, please");
-    await advance(31 * DAY_MS);
+    await advance(367 * DAY_MS);
     await advance(2 * 60 * MINUTE_MS);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
     expect(await filesOf(user_id)).toBe(0);
   });
 
-  it("with 0 days they are kept", async () => {
-    const keeping = await startTestServer({ environment: { SLIPROAD_KYC_RETENTION_DAYS: "0" } });
-    try {
-      const { user_id } = await addWaiting(keeping);
-      const kyc = { status: "approved" };
-      await keeping.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc });
-      await keeping.call("POST", "/sandbox/clock", { advance_ms: 400 * DAY_MS });
-      await keeping.call("POST", "/sandbox/clock", { advance_ms: 2 * 60 * MINUTE_MS });
-      expect(await filesOf(user_id, keeping)).toBe(2);
-    } finally {
-      await keeping.close();
-    }
+  it("they are kept while payments follow, whenever the decision was", async () => {
+    const { user_id, path } = await addWaiting(server);
+    admin = (await signInAs(server, server.account_id, "admin")).visitor;
+    await decide(admin, path, "approve");
+    await advance(300 * DAY_MS);
+    const quote_id = await addQuote(server, user_id);
+    const crypto_deposit = { quote_id, amount: 5 };
+    await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit });
+    await advance(300 * DAY_MS);
+    await advance(2 * 60 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(2);
+    await advance(70 * DAY_MS);
+    await advance(2 * 60 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(0);
   });
 });
 
@@ -163,11 +164,8 @@ describe("erasing a person", () => {
       server.db.database.query("select from kyc_review_notes where user_id = $1", [user_id]);
     expect(await notes()).toHaveLength(1);
     expect(await filesOf(user_id)).toBe(2);
-    const { database, keyring, clock } = server.core;
-    const key = { account_id: server.account_id, user_id };
-    const by = { actor: "command line", reason: "asked to" } as const;
-    const outcome = await eraseUser(database, keyring, key, by, clock.now(), existsOpenOfframp);
-    expect(outcome).toBe("erased");
+    const answer = await server.call("DELETE", `/users/${user_id}`);
+    expect(answer.body.retention).toMatchObject({ status: "erased", kept: [] });
     await waitFor(async () => (await filesOf(user_id)) === 0);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
     expect(await notes()).toEqual([]);

@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordCredits } from "../../src/onramps/deposits/record-credits.ts";
 import { findDeposit, findLines } from "../../src/onramps/deposits/store.ts";
 import { fundOnramp } from "../../src/onramps/fund-onramp.ts";
-import { findOpenOnramp } from "../../src/onramps/store.ts";
 import { READ_CREDITS_TASK } from "../../src/onramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { eraseUser as erase } from "../../src/users/erase-user.ts";
+import { eraseUser } from "../harness/erase-user.ts";
 import { atEveryCommit } from "../harness/mortal.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -61,12 +60,8 @@ async function countBankLines(): Promise<number> {
 const setKyc = (user_id: string, status: string) =>
   server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
 
-async function eraseUser(user_id: string): Promise<string> {
-  const { database, keyring, clock } = server.core;
-  const key = { account_id: server.account_id, user_id };
-  const by = { actor: "command line", reason: "a test" } as const;
-  return erase(database, keyring, key, by, clock.now(), findOpenOnramp);
-}
+const erase = (user_id: string) =>
+  eraseUser(server.core, { account_id: server.account_id, user_id });
 
 describe("a process that ends at any commit", { timeout: 90_000 }, () => {
   it("of a return from an onramp: given back once, the ledger is right", async () => {
@@ -80,7 +75,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       good(await act(server, id, "return"));
       await run(runWith);
       // A user with nothing open may be erased, even in the middle of this.
-      await eraseUser(onramp.user_id);
+      await erase(onramp.user_id);
       await runWith(server.core.database);
       const { deposit } = good(await server.call("GET", `/deposits/${id}`));
       expect(deposit.status, round).toBe("returned");
@@ -111,7 +106,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
         onramp: { status: "crypto_sent" },
       }),
     );
-    expect(await eraseUser(onramp.user_id)).toBe("erased");
+    expect(await erase(onramp.user_id)).toBe(true);
     await runWith(core.database);
     const { deposit } = good(await server.call("GET", `/deposits/${row!.id}`));
     expect(deposit.status).toBe("matched");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { HOUR_MS } from "../../src/platform/durations.ts";
-import { eraseUser } from "../../src/users/erase-user.ts";
+import { eraseUser } from "../harness/erase-user.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { advance } from "../offramps/story.ts";
@@ -30,12 +30,8 @@ it("the key of a person erased by one process is dropped by the others", async (
   const onramp = await openOnramp(first);
   const path = `/users/${onramp.user_id}/onramps/${onramp.id}`;
   expect((await second.call("GET", path)).status).toBe(200);
-  const { database, keyring, clock } = first.core;
   const key = { account_id: first.account_id, user_id: onramp.user_id };
-  const by = { actor: "command line", reason: "a test" } as const;
-  expect(await eraseUser(database, keyring, key, by, clock.now(), async () => false)).toBe(
-    "erased",
-  );
+  expect(await eraseUser(first.core, key)).toBe(true);
   expect((await second.call("GET", path)).status).toBe(404);
   const subject = { account_id: first.account_id, subject_id: onramp.user_id };
   await waitFor(async () => {

@@ -142,10 +142,12 @@ test.each([
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 2, name: "History" }).waitFor();
-    const text = await page.getByRole("table").textContent();
+    const text = await page.getByRole("table", { name: "History" }).textContent();
     for (const words of ["refund_started", "6000", "confirm", "API key"]) {
       expect(text).toContain(words);
     }
+    const kept = await page.getByRole("table", { name: "What is kept" }).textContent();
+    for (const words of ["balance", "No time known", "5 years"]) expect(kept).toContain(words);
     expect(await scrollsSideways(page)).toBe(false);
     expect(await findBarriers(page)).toEqual([]);
     await takeShot(page, `history-${width}`);

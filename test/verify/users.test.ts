@@ -70,6 +70,19 @@ describe("the KYC of a user", () => {
   });
 });
 
+describe("a user", () => {
+  it("who was erased by half is named", async () => {
+    const kept = `update users set identity = null, email_index = null, erased_at = created_at
+      where account_id = $1 and id = $2`;
+    const fault = named(untouched, "it is erased, but the key of its data exists");
+    expect(await faultAfter(kept, untouched)).toBe(fault);
+    const lost = "delete from subject_keys where account_id = $1 and subject_id = $2";
+    expect(await faultAfter(lost, untouched)).toBe(
+      named(untouched, "the key of its data is missing"),
+    );
+  });
+});
+
 describe("the events of a user", () => {
   const events = "events set %s where account_id = $1 and record_id = $2 and sequence = 5";
   const change = (set: string) => `update ${events.replace("%s", set)}`;

@@ -7,9 +7,9 @@ import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { verifyChain } from "../../src/platform/sealing/verify-chain.ts";
 import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
-import { eraseUser } from "../../src/users/erase-user.ts";
 import { QUEUE_COLUMNS, QUEUED } from "../../src/webhooks/delivery/store.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
+import { eraseUser } from "../harness/erase-user.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {
@@ -361,11 +361,7 @@ describe("erasing a person", () => {
     await idle(server);
     const id = got("/erased")[0]!.headers["webhook-id"] as string;
     expect((await deliveriesOf(server, id))[0].attempts[0].answer).toContain("Gone Ltd");
-    const { database, keyring, clock } = server.core;
-    const by = { actor: "command line", reason: "test" } as const;
-    const key = { account_id: server.account_id, user_id };
-    const erased = await eraseUser(database, keyring, key, by, clock.now(), async () => false);
-    expect(erased).toBe("erased");
+    expect(await eraseUser(server.core, { account_id: server.account_id, user_id })).toBe(true);
     expect((await deliveriesOf(server, id))[0].attempts[0].answer).toBeNull();
     expect((await server.call("GET", `/webhook_events/${id}`)).body.webhook_event.body).toBeNull();
     await server.call("POST", `/webhook_events/${id}/redeliver`, {});

@@ -6,6 +6,7 @@ import { Resource } from "./resource.ts";
 export type User = Schema<"User">;
 export type NewUser = Body<"post", "/users">["user"];
 export type FrozenUser = Answer<"post", "/users/{user_id}/freeze">["user"];
+export type Retention = Schema<"Retention">;
 export type UserChanges = Body<"patch", "/users/{user_id}">["user"];
 
 /** The payers of your account. */
@@ -37,5 +38,23 @@ export class Users extends Resource {
   async unfreeze(user_id: string, reason: string, options?: CallOptions): Promise<FrozenUser> {
     const input = { path: { user_id }, body: { reason } };
     return this.api.sendFor("user", "post", "/users/{user_id}/unfreeze", input, options);
+  }
+
+  /** Erases the user, or deactivates it until nothing has to be kept any more. */
+  async delete(user_id: string, options?: CallOptions): Promise<Retention> {
+    const input = { path: { user_id } };
+    return this.api.sendFor("retention", "delete", "/users/{user_id}", input, options);
+  }
+
+  /** Withdraws the request to erase a user. */
+  async restore(user_id: string, options?: CallOptions): Promise<Retention> {
+    const input = { path: { user_id } };
+    return this.api.sendFor("retention", "post", "/users/{user_id}/restore", input, options);
+  }
+
+  /** What must be kept of the user, why and until when. */
+  async retention(user_id: string, options?: CallOptions): Promise<Retention> {
+    const input = { path: { user_id } };
+    return this.api.sendFor("retention", "get", "/users/{user_id}/retention", input, options);
   }
 }

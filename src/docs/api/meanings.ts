@@ -14,6 +14,7 @@ import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../on
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { ExportFormat, ExportKind, ExportRecord } from "../../reports/exports/model.ts";
+import type { KeptRecord, Retention } from "../../retention/model.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 
@@ -95,6 +96,19 @@ export const MEANINGS = {
     sent: "The transaction is confirmed; `tx_id` names it. Final.",
     failed: "The chain refused it. The amount is owed to the user again. Final.",
   } satisfies Meanings<RefundStatus>,
+  RetentionStatus: {
+    active: "Nobody requested the user's erasure.",
+    erasure_requested:
+      "The user is deactivated. It is erased by itself once nothing has to be kept any more.",
+    erased: "The user is erased. Final.",
+  } satisfies Meanings<Retention["status"]>,
+  KeptRecord: {
+    payments: "Records of payments, for the years of `SLIPROAD_RETENTION_YEARS`.",
+    identity_documents: "The documents and data that identified the user, as long as payments.",
+    open_payments: "A payout, refund or onramp is not completed.",
+    balance: "Money is owed to the user.",
+    hold: "The user or account is frozen, or the user is suspended.",
+  } satisfies Meanings<KeptRecord>,
   LimitScope: {
     payout: "The largest single payment.",
     user: "All payments of a user.",

@@ -11,6 +11,7 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
   },
   User: {
     id: IDS.user_id,
+    deactivated_at: null,
     first_name: "Ana",
     last_name: "Sample",
     company_name: null,
@@ -31,6 +32,15 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
       usd: { status: "approved", swift_status: "approved" },
       eur: { status: "approved", swift_status: "approved" },
     },
+  },
+  Retention: {
+    status: "erasure_requested",
+    requested_at: CREATED_AT,
+    last_payment_at: "2026-11-02T14:05:00.000Z",
+    erase_after: "2031-11-02T14:05:00.000Z",
+    record: "payments",
+    why: "Records of payments must be kept for 5 years after the last payment.",
+    until: "2031-11-02T14:05:00.000Z",
   },
   KycSession: { url: `${SERVER}/kyc/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM` },
   PaymentDetail: {

@@ -7,6 +7,7 @@ import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Checked, problemsOf } from "../../platform/problems.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { deactivationProblems } from "../../users/clearance.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs, lockUsers, usersOf } from "../../users/store.ts";
 import { CLOSE_QUOTE_TASK } from "../task-kinds.ts";
@@ -83,12 +84,16 @@ function decideOne(
   now: Date,
 ): Verdict<Quote> {
   const { wanted } = input;
-  if (!users.has(account_id, input.user_id)) {
+  const kyc = users.get(account_id, input.user_id);
+  if (!kyc) {
     return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
   }
   if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
-  const too_much = limits.openQuoteProblems(account_id, "quote");
-  if (too_much.length > 0) return { refusal: Refusal.of(too_much) };
+  const problems = [
+    ...deactivationProblems(kyc, "user_id"),
+    ...limits.openQuoteProblems(account_id, "quote"),
+  ];
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
   if (input.price_version_id === null) {
     const message = "Current rates are not available, so no quote can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };

@@ -64,7 +64,7 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     body: CreateQuoteBody,
     body_example: { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } },
     answer: QuoteAnswer,
-    errors: ["limit_exceeded"],
+    errors: ["limit_exceeded", "invalid_transition"],
     handle: async ({ params, body, problems, command }) => {
       const wanted = checkNewQuote(body.quote, deps.chain.chains, problems);
       const current = await prices.currentPrices(clock.now());
@@ -166,6 +166,7 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "not_yet_passed_kyc_kyb",
       "not_approved_for_payout_rail",
       "no_offramps_present",
+      "invalid_transition",
       "limit_exceeded",
       "on_hold",
     ],
@@ -209,6 +210,7 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "not_yet_passed_kyc_kyb",
       "not_approved_for_payout_rail",
       "no_offramps_present",
+      "invalid_transition",
       "limit_exceeded",
       "on_hold",
     ],

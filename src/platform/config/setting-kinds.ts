@@ -103,6 +103,19 @@ export function networks(name: string, meaning: string): Setting<readonly string
   return { name, default_text: "", meaning, read };
 }
 
+const URI = /^(mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s/]+\S*|tel:\+[\d-]+)$/;
+
+/** Of the schemes by which a person can be reached. */
+export function uris(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (value: string) => {
+    const parts = words(value);
+    const wrong = parts.find((part) => !URI.test(part));
+    if (wrong) fail(`must list URIs such as mailto:security@example.com; ${wrong} is none`);
+    return parts;
+  };
+  return { name, default_text: "", meaning, read };
+}
+
 /** Separated by commas. */
 export function words(text: string): string[] {
   return text

@@ -8,6 +8,7 @@ import {
   optional,
   secret,
   text,
+  uris,
   urlOf,
   wholeNumber,
   words,
@@ -186,13 +187,14 @@ export const SETTINGS = {
     "Whether passing KYC also approves a user for swift. With `separate` a reviewer grants and " +
       "withdraws that approval on the user's page, for eur and for all other currencies.",
   ),
-  kyc_retention_days: integer(
-    "SLIPROAD_KYC_RETENTION_DAYS",
-    0,
-    36_500,
-    1825,
-    "How long identity documents and submitted data are kept after the decision; then they are " +
-      "deleted permanently. 0 = keep. The default is five years.",
+  retention_years: integer(
+    "SLIPROAD_RETENTION_YEARS",
+    1,
+    100,
+    5,
+    "How many years the law requires you to keep what is known about a person after their last " +
+      "payment. A requested erasure waits for it. Identity documents are deleted when it has " +
+      "passed since the last payment and the last decision on them.",
   ),
   outbound_allow: {
     name: "SLIPROAD_OUTBOUND_ALLOW",
@@ -321,6 +323,12 @@ export const SETTINGS = {
     36_500,
     30,
     "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
+  ),
+  security_contacts: uris(
+    "SLIPROAD_SECURITY_CONTACT",
+    "Where people can report a vulnerability: `mailto:`, `https:` or `tel:` URIs, separated by " +
+      "commas, in order of preference. Served at `/.well-known/security.txt`; without it there " +
+      "is no such file.",
   ),
   metrics_token: secret(
     "SLIPROAD_METRICS_TOKEN",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setMemberRole } from "../../../src/accounts/change-members.ts";
-import { eraseUser } from "../../../src/users/erase-user.ts";
 import { PROPOSALS } from "../../approvals/proposal-fixture.ts";
+import { eraseUser } from "../../harness/erase-user.ts";
 import type { HttpVisitor } from "../../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -128,11 +128,7 @@ describe("a KYC decision that needs two people", () => {
   it("becomes void and unreadable when the person is erased", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
-    const { database, keyring, clock } = server.core;
-    const key = { account_id: server.account_id, user_id };
-    const by = { actor: "command line", reason: "asked to" } as const;
-    const now = clock.now();
-    expect(await eraseUser(database, keyring, key, by, now, async () => false)).toBe("erased");
+    expect(await eraseUser(server.core, { account_id: server.account_id, user_id })).toBe(true);
     server.app.worker.wake();
     await waitFor(async () => (await proposalsOn(user_id))[0].status === "void");
     expect(await proposalsOn(user_id)).toMatchObject([{ outcome: "The user was erased." }]);

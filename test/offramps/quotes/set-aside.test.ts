@@ -3,11 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPartners } from "../../../src/app/open-partners.ts";
 import { recordDeposits } from "../../../src/offramps/quotes/record-deposits.ts";
 import { findQuotes } from "../../../src/offramps/quotes/store.ts";
-import { existsOpenOfframp } from "../../../src/offramps/store.ts";
 import type { ChainPort, Transfer } from "../../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../../../src/partners/chain/sandbox-store.ts";
-import { eraseUser } from "../../../src/users/erase-user.ts";
+import { eraseUser } from "../../harness/erase-user.ts";
 import { addApprovedUser, addQuote, txId } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { deposit, expectRefusal, findFault, good, settle } from "../story.ts";
@@ -181,19 +180,15 @@ describe("several readers of one page", () => {
 });
 
 it("what reaches an erased user's address waits in the operator's list", async () => {
-  const { database, keyring, clock } = server.core;
   const user_id = await addApprovedUser(server);
   const quote_id = await addQuote(server, user_id);
-  const key = { account_id: server.account_id, user_id };
-  const by = { actor: "command line", reason: "asked to" } as const;
-  const erased = eraseUser(database, keyring, key, by, clock.now(), existsOpenOfframp);
-  expect(await erased).toBe("erased");
+  expect(await eraseUser(server.core, { account_id: server.account_id, user_id })).toBe(true);
   const crypto_deposit = { quote_id, amount: 12, from: SENDER };
   good(await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit }));
   await settle(server);
   const [listed] = await unmatched();
   expect(listed).toMatchObject({ amount: 12, reason: "erased_user", payer_name: SENDER });
-  const balances = await database.query(
+  const balances = await server.core.database.query(
     "select balance from ledger_balances where ledger_account like $1",
     [`owed:${user_id}:%`],
   );

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eraseUser } from "../../../src/users/erase-user.ts";
+import { eraseUser } from "../../harness/erase-user.ts";
 import { revokeKey } from "../../harness/note-fixture.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -179,10 +179,8 @@ describe("a request with an Idempotency-Key", () => {
     const idempotency_key = randomUUID();
     const body = person();
     const created = await create(first, body, { idempotency_key });
-    const { database, keyring, clock } = first.core;
     const key = { account_id: first.account_id, user_id: created.body.user.id };
-    const by = { actor: "command line", reason: "test" } as const;
-    await eraseUser(database, keyring, key, by, clock.now(), async () => false);
+    expect(await eraseUser(first.core, key)).toBe(true);
     const again = await create(second, body, { idempotency_key });
     expect(again.status).toBe(200);
     expect(isReplayed(again)).toBe(false);

@@ -71,6 +71,7 @@ const PREPARE: Record<string, Prepare> = {
     return { ids: { user_id: created.body.user.id } };
   },
   createKycSession: (own) => PREPARE.updateUser!(own),
+  deleteUser: (own) => PREPARE.updateUser!(own),
   rotateWebhookSecret: listen,
   pauseApp: listen,
   resumeApp: async () => {

@@ -14,9 +14,9 @@ import { signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
-import { eraseUser } from "../../../src/users/erase-user.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { runCommand } from "../../harness/command-line.ts";
+import { eraseUser } from "../../harness/erase-user.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
@@ -534,12 +534,10 @@ describe("erasing a person", () => {
   const headers = { "idempotency-key": "creation" };
   const erase = async (id: string) => {
     // As the command line does it: in a process that shares nothing with the servers.
-    const { database, keyring, clock } = await openCore(server.core.config, server.db.url);
-    const key = { account_id: server.account_id, user_id: id };
-    const by = { actor: "command line", reason: "asked to" } as const;
-    const erased = await eraseUser(database, keyring, key, by, clock.now(), async () => false);
-    await database.close();
-    return erased === "erased";
+    const core = await openCore(server.core.config, server.db.url);
+    const erased = await eraseUser(core, { account_id: server.account_id, user_id: id });
+    await core.database.close();
+    return erased;
   };
   beforeAll(async () => {
     server = await startTestServer();

@@ -15,7 +15,12 @@ const PUBLIC_URL = "https://pay.example.com/ramp";
 let server: TestServer;
 let user_id: string;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_PUBLIC_URL: `${PUBLIC_URL}/` } });
+  server = await startTestServer({
+    environment: {
+      SLIPROAD_PUBLIC_URL: `${PUBLIC_URL}/`,
+      SLIPROAD_SECURITY_CONTACT: "mailto:security@example.com, https://example.com/report",
+    },
+  });
   user_id = (await createUser(server)).body.user.id;
 });
 afterAll(() => server.close());
@@ -768,6 +773,36 @@ describe("rate limits", () => {
     );
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([401]));
     expect(answers[0]!.headers.has("ratelimit-limit")).toBe(false);
+  });
+});
+
+describe("security.txt", () => {
+  const path = "/.well-known/security.txt";
+
+  it("names the contacts, its own address and an end that lies ahead", async () => {
+    const answer = await fetch(`${server.url}${path}`);
+    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const [first, second, expires, language, canonical, rest] = (await answer.text()).split("\n");
+    expect([first, second]).toEqual([
+      "Contact: mailto:security@example.com",
+      "Contact: https://example.com/report",
+    ]);
+    expect(expires).toMatch(/^Expires: \d{4}-\d{2}-\d{2}T00:00:00Z$/);
+    const days = (Date.parse(expires!.slice(9)) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(80);
+    expect(days).toBeLessThan(100);
+    expect([language, canonical, rest]).toEqual([
+      "Preferred-Languages: en",
+      `Canonical: ${PUBLIC_URL}${path}`,
+      "",
+    ]);
+  });
+
+  it("does not exist where no contact is set", async () => {
+    const plain = await startTestServer({ beside: server });
+    const answer = await plain.call("GET", path, undefined, { key: null });
+    await plain.app.close();
+    expect(answer.status).toBe(404);
   });
 });
 

@@ -1,0 +1,46 @@
+import { existsOpenRefund } from "../balances/refund-store.ts";
+import { existsApplicationData } from "../kyc/application-store.ts";
+import { listBalances } from "../ledger/store.ts";
+import { existsOpenOfframp } from "../offramps/store.ts";
+import { findOpenOnramp } from "../onramps/store.ts";
+import type { Session } from "../platform/db/database.ts";
+import { findKycs, findUser, type UserKey, type UserRow } from "../users/store.ts";
+import { type Retention, type RetentionFacts, retentionOf } from "./model.ts";
+import { findLastPayment } from "./store.ts";
+
+/** What must be kept of a user now; undefined if there is no such user. */
+export async function findRetention(
+  session: Session,
+  key: UserKey,
+  years: number,
+  now: Date,
+): Promise<Retention | undefined> {
+  const user = await findUser(session, key);
+  return user && retentionOf(user.id, await loadFacts(session, user), years, now);
+}
+
+/** Of a user whose row was locked if something is decided from it. */
+export async function loadFacts(session: Session, user: UserRow): Promise<RetentionFacts> {
+  const { account_id, id: user_id, deactivated_at } = user;
+  const key: UserKey = { account_id, user_id };
+  const [last_payment_at, balances, open, kycs, has_identity_documents] = await Promise.all([
+    findLastPayment(session, key),
+    listBalances(session, key),
+    Promise.all([
+      existsOpenOfframp(session, key),
+      existsOpenRefund(session, key),
+      findOpenOnramp(session, key),
+    ]),
+    findKycs(session, [key]),
+    existsApplicationData(session, key),
+  ]);
+  const kyc = kycs.get(account_id, user_id);
+  return {
+    deactivated_at,
+    last_payment_at,
+    has_open_payments: open.includes(true),
+    has_balance: balances.some(({ balance }) => balance > 0n),
+    is_held: kyc?.is_frozen === true || kyc?.general.status === "suspended",
+    has_identity_documents,
+  };
+}
