@@ -2,7 +2,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../platform/tasks/tasks.ts";
 import { recordAudit } from "./audit.ts";
 import { hashBillingEmail, insertBillingEmail } from "./billing-email-store.ts";
 import type { Actor } from "./model.ts";
@@ -30,10 +30,8 @@ export async function setBillingEmail(
   const record = `account:${account_id}`;
   const action = "account.set_billing_email";
   recordAudit(tx, { account_id, actor, action, record, reason }, now);
-  const task = { account_id, kind: SHARE_INVOICES_TASK, record_id: newId(now), created_at: now };
   const later = new Date(now.getTime() + LOOK_AGAIN_AFTER_MS);
-  enqueueTasks(tx, [
-    { ...task, id: newId(now), due_at: now },
-    { ...task, id: newId(now), due_at: later },
-  ]);
+  const task = { account_id, id: newId(now) };
+  const both = [now, later].map((due_at) => ({ ...task, due_at }));
+  enqueueTasksAt(tx, SHARE_INVOICES_TASK, both, now);
 }

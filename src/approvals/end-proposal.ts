@@ -1,7 +1,7 @@
 import { recordAudit } from "../accounts/audit.ts";
 import type { Actor } from "../accounts/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { PROPOSAL_MOVES, type Proposal, type ProposalStatus, runProposalKind } from "./model.ts";
 import { listPendingOfSubject, lockProposal, updateProposal } from "./store.ts";
 
@@ -23,7 +23,7 @@ export function endProposal(
 /** Lets the proposing module follow the end of a proposal that was not confirmed. */
 export function enqueueEnd(tx: Transaction, proposal: Proposal, now: Date): void {
   if (proposal.voters === "reviewers") return;
-  enqueueTasks(tx, [taskNow(runProposalKind(proposal.kind), proposal, now)]);
+  enqueueTasks(tx, runProposalKind(proposal.kind), [proposal], now);
 }
 
 /** The content about an erased person cannot be read, so these proposals cannot be judged. */

@@ -24,17 +24,9 @@ export function recordProposals(tx: Transaction, added: readonly NewProposal[], 
         },
   );
   insertVotes(tx, votes);
-  enqueueTasks(
-    tx,
-    added.map(({ proposal: { account_id, id } }) => ({
-      account_id,
-      id: newId(now),
-      kind: LAPSE_PROPOSAL_TASK,
-      record_id: id,
-      due_at: new Date(now.getTime() + PROPOSAL_LIFE_MS),
-      created_at: now,
-    })),
-  );
+  const proposals = added.map(({ proposal }) => proposal);
+  const lapse_at = new Date(now.getTime() + PROPOSAL_LIFE_MS);
+  enqueueTasks(tx, LAPSE_PROPOSAL_TASK, proposals, now, lapse_at);
   for (const { proposal, proposer } of added) {
     const { account_id, id, kind, record_id, amount_usd, proposed_by } = proposal;
     const { voters, proposed_by_person } = proposal;

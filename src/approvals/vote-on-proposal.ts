@@ -2,7 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { enqueueEnd } from "./end-proposal.ts";
 import { runProposalKind, type VoteChoice, type Voter } from "./model.ts";
 import { recordVote } from "./record-vote.ts";
@@ -23,7 +23,7 @@ export function voteOnProposal(
     const now = clock.now();
     const status = await recordVote(tx, proposal, voter, { verdict, reason }, now);
     if (status === "confirmed") {
-      enqueueTasks(tx, [taskNow(runProposalKind(proposal.kind), proposal, now)]);
+      enqueueTasks(tx, runProposalKind(proposal.kind), [proposal], now);
     } else if (status === "rejected") {
       enqueueEnd(tx, proposal, now);
     }

@@ -19,7 +19,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
 import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
@@ -84,10 +84,7 @@ export function refundBalances(
         accepted.map(({ output: { refund, ...sealed } }) => ({ ...refund, ...sealed })),
       );
       postEntries(tx, refunds.map(refundStarted), now);
-      enqueueTasks(
-        tx,
-        refunds.map(({ account_id, id }) => taskNow(SEND_REFUND_TASK, { account_id, id }, now)),
-      );
+      enqueueTasks(tx, SEND_REFUND_TASK, refunds, now);
     },
     render: ({ refund }) => render(refund),
   };

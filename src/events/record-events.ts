@@ -4,7 +4,7 @@ import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { EventName } from "./model.ts";
 import { FAN_OUT_TASK } from "./model.ts";
 import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
@@ -66,10 +66,7 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
     now,
   );
   const first_of_accounts = new Map(rows.toReversed().map((row) => [row.account_id, row]));
-  enqueueTasks(
-    tx,
-    [...first_of_accounts.values()].map((row) => taskNow(FAN_OUT_TASK, row, now)),
-  );
+  enqueueTasks(tx, FAN_OUT_TASK, [...first_of_accounts.values()], now);
 }
 
 const NO_INVOICE = { change_id: null, role: null, app_id: null, counterpart_account_id: null };

@@ -13,7 +13,7 @@ import type { AccountKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../platform/tasks/tasks.ts";
 import { insertLinks } from "./change-store.ts";
 import type { CheckedInvoice } from "./check-invoice.ts";
 import { detailIds } from "./check-parties.ts";
@@ -255,13 +255,9 @@ export function recordInvoices(
     created.flatMap(({ change }) => change ?? []),
     now,
   );
-  enqueueTasks(
-    tx,
-    created
-      .filter(({ invoice }) => invoice.next_occurrence_at !== null)
-      .map(({ invoice }) => ({
-        ...taskNow(CREATE_OCCURRENCES_TASK, invoice, now),
-        due_at: invoice.next_occurrence_at!,
-      })),
+  const recurring = created.flatMap(
+    ({ invoice: { account_id, id, next_occurrence_at: due_at } }) =>
+      due_at === null ? [] : { account_id, id, due_at },
   );
+  enqueueTasksAt(tx, CREATE_OCCURRENCES_TASK, recurring, now);
 }

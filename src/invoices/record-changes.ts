@@ -2,7 +2,7 @@ import { INVOICE_EVENTS, type InvoiceEvent } from "../events/model.ts";
 import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { type Act, applyChange } from "./apply-change.ts";
 import { insertChanges, insertRequestIds } from "./change-store.ts";
 import { updateFreedOfSent, updateViews } from "./counterparty/view-store.ts";
@@ -101,16 +101,11 @@ export function recordHistory(
   const claimed = changes.filter(({ invoice, change }) => {
     return CLAIM_CHANGES.includes(change.name) && invoice.payment?.tx_hash !== undefined;
   });
-  enqueueTasks(
-    tx,
-    claimed.map(({ invoice }) => taskNow(CHECK_CLAIM_TASK, invoice, now)),
-  );
+  const claimed_invoices = claimed.map(({ invoice }) => invoice);
+  enqueueTasks(tx, CHECK_CLAIM_TASK, claimed_invoices, now);
   const shared = changes.map(({ invoice }) => invoice).filter((invoice) => invoice.shared_with);
   const by_id = new Map(shared.map((invoice) => [invoice.id, invoice]));
-  enqueueTasks(
-    tx,
-    [...by_id.values()].map((invoice) => taskNow(SYNC_COUNTERPARTY_TASK, invoice, now)),
-  );
+  enqueueTasks(tx, SYNC_COUNTERPARTY_TASK, [...by_id.values()], now);
 }
 
 function otherBody(renderer: InvoiceRenderer, entry: ChangedInvoice): string | null {

@@ -5,7 +5,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../platform/tasks/tasks.ts";
 import { deactivationProblems } from "../users/clearance.ts";
 import type { KycStatus } from "../users/model.ts";
 import { lockUsers, toUsers, type UserKey, type UserRow, usersOf } from "../users/store.ts";
@@ -76,7 +76,8 @@ export function createKycSessions(
         tx,
         created.flatMap((one) => one.files),
       );
-      enqueueTasks(tx, sessions.map(expiryOf));
+      const expiring = sessions.map((session) => ({ ...session, due_at: session.expires_at }));
+      enqueueTasksAt(tx, EXPIRE_SESSION_TASK, expiring, now);
     },
     render: ({ session, token }) => renderSession(session.user_id, token),
   };
@@ -159,15 +160,4 @@ function notNow(status: KycStatus): Problem {
         ? "The user's verification was permanently refused."
         : "The user's application is under review; wait for the decision.";
   return { field: "user_id", code: "invalid_transition", message };
-}
-
-function expiryOf({ account_id, id, created_at, expires_at }: KycSession) {
-  return {
-    account_id,
-    id: newId(created_at),
-    kind: EXPIRE_SESSION_TASK,
-    record_id: id,
-    due_at: expires_at,
-    created_at,
-  };
 }

@@ -1,7 +1,6 @@
 import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
 import {
@@ -13,7 +12,7 @@ import {
   updateIdentity,
   updateKyc,
 } from "../users/store.ts";
-import { REASSESS_USER_TASK, USER_CHANGED_TASK, userTask } from "../users/task-kinds.ts";
+import { enqueueUserTasks, REASSESS_USER_TASK, USER_CHANGED_TASK } from "../users/task-kinds.ts";
 import {
   deleteKycDraft,
   findLastApplication,
@@ -127,7 +126,7 @@ function recordPath(
   if (path.some((passed) => !EDITABLE.includes(passed))) updateSessionsReadOnly(tx, key, now);
   if (EDITABLE.includes(status)) return user;
   deleteKycDraft(tx, key);
-  enqueueTasks(tx, [sweepFiles(key, now)]);
+  sweepFiles(tx, key, now);
   return user;
 }
 
@@ -163,9 +162,6 @@ export function recordKycs(
   recordEvents(tx, events, now);
   const key = { account_id, user_id: id };
   const kinds = [REASSESS_USER_TASK, USER_CHANGED_TASK];
-  enqueueTasks(
-    tx,
-    kinds.map((kind) => userTask(kind, key, now)),
-  );
+  for (const kind of kinds) enqueueUserTasks(tx, kind, [key], now);
   return user;
 }

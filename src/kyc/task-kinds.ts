@@ -1,7 +1,7 @@
+import type { Transaction } from "../platform/db/database.ts";
 import { MINUTE_MS, SECOND_MS } from "../platform/durations.ts";
-import { newId } from "../platform/ids.ts";
-import type { NewTask } from "../platform/tasks/tasks.ts";
 import type { UserKey } from "../users/store.ts";
+import { enqueueUserTasks } from "../users/task-kinds.ts";
 
 export const EXPIRE_SESSION_TASK = "expire-kyc-session";
 export const ASSESS_APPLICATION_TASK = "assess-kyc-application";
@@ -15,13 +15,7 @@ export const FILES_SWEPT_AFTER_MS = 5 * MINUTE_MS;
  * Deletes from the file store what no record of the user refers to. Due a moment after a file that
  * is stored now is old enough: written before an upload, it also finds what a crash leaves behind.
  */
-export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {
-  return {
-    account_id,
-    id: newId(now),
-    kind: SWEEP_FILES_TASK,
-    record_id: user_id,
-    due_at: new Date(now.getTime() + FILES_SWEPT_AFTER_MS + SECOND_MS),
-    created_at: now,
-  };
+export function sweepFiles(tx: Transaction, user: UserKey, now: Date): void {
+  const due_at = new Date(now.getTime() + FILES_SWEPT_AFTER_MS + SECOND_MS);
+  enqueueUserTasks(tx, SWEEP_FILES_TASK, [user], now, due_at);
 }

@@ -6,7 +6,7 @@ import { firstIdAt } from "../platform/ids.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
 import { USER_CHANGED_TASK, USER_ERASED_TASK } from "../users/task-kinds.ts";
 import { deleteKycDataOf, deleteKycDraft, listNamedFiles } from "./application-store.ts";
 import { readIdentityResults } from "./apply-identity-results.ts";
@@ -89,7 +89,7 @@ async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promi
     const is_last = open.every(({ id }) => id === session.id);
     if (locked && is_last && EDITABLE.includes(locked.user.kyc.general.status)) {
       deleteKycDraft(tx, key);
-      enqueueTasks(tx, [sweepFiles(key, set.now)]);
+      sweepFiles(tx, key, set.now);
     }
     set.repeat(tx, tasks, known_until);
   });

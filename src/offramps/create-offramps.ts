@@ -10,7 +10,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Prices, PriceVersions } from "../prices/price-book.ts";
 import { usersOf } from "../users/store.ts";
 import { checkItemTerms, type PricedTerms } from "./check-item-terms.ts";
@@ -90,16 +90,10 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
         created.map((entry) => ({ ...entry, from_status: null })),
         now,
       );
-      enqueueTasks(
-        tx,
-        created
-          .filter(
-            ({ offramp }) => offramp.document_source === "url" && offramp.document_file === null,
-          )
-          .map(({ offramp }) =>
-            taskNow(FETCH_DOCUMENT_TASK, { account_id: offramp.account_id, id: offramp.id }, now),
-          ),
-      );
+      const fetched = created
+        .map(({ offramp }) => offramp)
+        .filter((offramp) => offramp.document_source === "url" && offramp.document_file === null);
+      enqueueTasks(tx, FETCH_DOCUMENT_TASK, fetched, now);
     },
     render: ({ offramps }) => deps.renderer.created(offramps),
   };

@@ -4,7 +4,7 @@ import { offrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { type FundingRules, withoutAbandoned } from "./quotes/fund-quote.ts";
 import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
@@ -41,12 +41,8 @@ export async function fundOfframps(
       offramps.map(({ offramp }) => offrampFunded(offramp)),
       now,
     );
-    enqueueTasks(
-      tx,
-      offramps.map(({ offramp }) =>
-        taskNow(ASSESS_OFFRAMP_TASK, { account_id, id: offramp.id }, now),
-      ),
-    );
+    const funded = offramps.map(({ offramp }) => offramp);
+    enqueueTasks(tx, ASSESS_OFFRAMP_TASK, funded, now);
   }
   // Not "a full chunk": rows that another transaction changed while we waited are skipped.
   return offramps.length > 0;

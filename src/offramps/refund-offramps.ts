@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import {
@@ -11,7 +11,6 @@ import {
   recordGiveUps,
   withPayouts,
 } from "./give-up.ts";
-import type { Offramp } from "./model.ts";
 import type { ChangedOfframp } from "./record-changes.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
@@ -74,11 +73,8 @@ export function refundOfframps(
 /** The deposit may now suffice for the rest of a short quote. */
 function fundTheRest(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
   const unfunded = changes.map(({ offramp }) => offramp).filter((offramp) => !offramp.funded_at);
-  const by_quote = new Map<string, Offramp>(unfunded.map((offramp) => [offramp.quote_id, offramp]));
-  enqueueTasks(
-    tx,
-    [...by_quote].map(([quote_id, { account_id }]) =>
-      taskNow(FUND_QUOTE_TASK, { account_id, id: quote_id }, now),
-    ),
+  const quotes = new Map(
+    unfunded.map(({ account_id, quote_id: id }) => [id, { account_id, id }] as const),
   );
+  enqueueTasks(tx, FUND_QUOTE_TASK, [...quotes.values()], now);
 }

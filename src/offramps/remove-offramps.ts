@@ -6,7 +6,7 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { dropLater } from "./documents/upload-documents.ts";
 import type { Offramp } from "./model.ts";
 import { additionProblems, type Quote } from "./quotes/model.ts";
@@ -57,10 +57,7 @@ export function removeOfframps(
           })),
       );
       // The files of its document are deleted too.
-      enqueueTasks(
-        tx,
-        removed.map(({ account_id, id }) => taskNow(SWEEP_DOCUMENTS_TASK, { account_id, id }, now)),
-      );
+      enqueueTasks(tx, SWEEP_DOCUMENTS_TASK, removed, now);
       dropLater(
         tx,
         removed.flatMap(({ account_id, document_id }) =>

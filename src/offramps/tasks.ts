@@ -3,7 +3,7 @@ import { partnerTask } from "../partners/partner-task.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
@@ -76,7 +76,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       const decision = await fundQuote(tx, deps, quote, now);
       // They wait, with a message that says how much is missing.
-      if (decision === "short") enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, quote, now)]);
+      if (decision === "short") enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
       return null;
     }),
     quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now) => {

@@ -92,17 +92,9 @@ export function createOnramps(
         entries.map((entry) => ({ ...entry, from_status: null })),
         now,
       );
-      enqueueTasks(
-        tx,
-        entries.map(({ onramp: { account_id, id } }) => ({
-          account_id,
-          id: newId(now),
-          kind: EXPIRE_ONRAMP_TASK,
-          record_id: id,
-          due_at: new Date(now.getTime() + UNPAID_LIFE_MS),
-          created_at: now,
-        })),
-      );
+      const onramps = entries.map(({ onramp }) => onramp);
+      const expires_at = new Date(now.getTime() + UNPAID_LIFE_MS);
+      enqueueTasks(tx, EXPIRE_ONRAMP_TASK, onramps, now, expires_at);
     },
     render: ({ onramp }) => renderOnramp(onramp),
   };

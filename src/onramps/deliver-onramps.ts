@@ -5,7 +5,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
@@ -66,7 +66,7 @@ function releaseDeposit(
     const [deposit] = await lockDeposits(tx, operator_id, [deposit_id!]);
     if (deposit?.status !== "matched") return;
     updateDeposits(tx, [changeDeposit(deposit, { status: "releasing", reason: "held" }, now)]);
-    enqueueTasks(tx, [taskNow(MOVE_DEPOSIT_TASK, deposit, now)]);
+    enqueueTasks(tx, MOVE_DEPOSIT_TASK, [deposit], now);
   });
 }
 

@@ -3,7 +3,7 @@ import { onrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import type { DepositFacts } from "./deposits/store.ts";
 import { type DepositReason, fundingProblem, type Onramp, openAmount } from "./model.ts";
@@ -50,7 +50,7 @@ export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Pr
     } as const;
     recordChanges(tx, [changeOnramp(entry, change, now)], now);
     postEntries(tx, [onrampFunded(onramp, taken)], now);
-    enqueueTasks(tx, holds_delivery ? [] : [taskNow(DELIVER_ONRAMP_TASK, key, now)]);
+    if (!holds_delivery) enqueueTasks(tx, DELIVER_ONRAMP_TASK, [key], now);
     return { taken };
   });
 }

@@ -1,8 +1,7 @@
 import { recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { REASSESS_USER_TASK, userTask } from "../users/task-kinds.ts";
+import { enqueueUserTasks, REASSESS_USER_TASK } from "../users/task-kinds.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 import { renderPaymentDetailEvent } from "./render.ts";
 import { updateStatuses } from "./store.ts";
@@ -36,10 +35,7 @@ export function recordDetailChanges(
   if (changes.length === 0) return;
   const last = new Map(changes.map(({ detail }) => [detail.id, detail]));
   updateStatuses(tx, [...last.values()]);
-  enqueueTasks(
-    tx,
-    [...last.values()].map((detail) => userTask(REASSESS_USER_TASK, detail, now)),
-  );
+  enqueueUserTasks(tx, REASSESS_USER_TASK, [...last.values()], now);
   recordEvents(
     tx,
     changes.map(({ detail, from_status, key }) => ({

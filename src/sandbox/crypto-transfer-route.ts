@@ -14,7 +14,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
 
 const writeTransfer = compileRender(CryptoTransferAnswer);
@@ -54,12 +54,8 @@ export function addCryptoTransferRoute(
       const mined = await deps.database.transaction(async (tx) => {
         const mined = await insertWalletTransfer(tx, chain, tx_id, rest);
         const claims = await listClaims(tx, chain, tx_id);
-        enqueueTasks(
-          tx,
-          claims.map(({ account_id, invoice_id }) =>
-            taskNow(CHECK_CLAIM_TASK, { account_id, id: invoice_id }, now),
-          ),
-        );
+        const invoices = claims.map(({ account_id, invoice_id: id }) => ({ account_id, id }));
+        enqueueTasks(tx, CHECK_CLAIM_TASK, invoices, now);
         return mined;
       });
       deps.wake();

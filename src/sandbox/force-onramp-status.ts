@@ -21,7 +21,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { RecordKey } from "../platform/db/rows.ts";
 import { newId } from "../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { findPath } from "./find-path.ts";
 
 const TAKEN_OVER_AFTER_MS = 10_000;
@@ -105,7 +105,7 @@ function changeLocked(
     updateDeposits(tx, [changeDeposit(deposit!, changes, now)]);
     // If this process ends before the next line, a worker takes over.
     const due_at = new Date(now.getTime() + TAKEN_OVER_AFTER_MS);
-    enqueueTasks(tx, [{ ...taskNow(MOVE_DEPOSIT_TASK, deposit!, now), due_at }]);
+    enqueueTasks(tx, MOVE_DEPOSIT_TASK, [deposit!], now, due_at);
   });
 }
 

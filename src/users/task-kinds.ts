@@ -1,4 +1,5 @@
-import { type NewTask, taskNow } from "../platform/tasks/tasks.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { UserKey } from "./store.ts";
 
 // What later modules do once a user has changed; each kind is handled by one of them.
@@ -9,6 +10,13 @@ export const USER_CHANGED_TASK = "user-changed";
 /** Personal data outside the database must be deleted. */
 export const USER_ERASED_TASK = "user-erased";
 
-export function userTask(kind: string, { account_id, user_id }: UserKey, now: Date): NewTask {
-  return taskNow(kind, { account_id, id: user_id }, now);
+export function enqueueUserTasks(
+  tx: Transaction,
+  kind: string,
+  users: readonly UserKey[],
+  now: Date,
+  due_at = now,
+): void {
+  const records = users.map(({ account_id, user_id }) => ({ account_id, id: user_id }));
+  enqueueTasks(tx, kind, records, now, due_at);
 }

@@ -17,7 +17,7 @@ import {
   updateIdentities,
   usersOf,
 } from "./store.ts";
-import { USER_CHANGED_TASK, userTask } from "./task-kinds.ts";
+import { USER_CHANGED_TASK } from "./task-kinds.ts";
 
 type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
 
@@ -69,12 +69,8 @@ export function updateUsers(
       const last = new Map(accepted.map(({ output }) => [output.user.id, output]));
       updateIdentities(tx, [...last.values()]);
       const reviewed = [...last.values()].filter(({ user }) => isReviewed(user));
-      enqueueTasks(
-        tx,
-        reviewed.map(({ user: { account_id, id } }) =>
-          userTask(USER_CHANGED_TASK, { account_id, user_id: id }, now),
-        ),
-      );
+      const changed = reviewed.map(({ user }) => user);
+      enqueueTasks(tx, USER_CHANGED_TASK, changed, now);
     },
     render: ({ user }) => renderUser(user),
   };

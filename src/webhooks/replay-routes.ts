@@ -6,7 +6,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { resendProblem } from "./audience.ts";
 import { REPLAY_TASK } from "./model.ts";
 import { renderReplay } from "./render.ts";
@@ -57,7 +57,7 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
       const replay = { account_id, id: newId(now), app_id, ...range };
       await database.transaction(async (tx) => {
         insertReplay(tx, replay);
-        enqueueTasks(tx, [taskNow(REPLAY_TASK, replay, now)]);
+        enqueueTasks(tx, REPLAY_TASK, [replay], now);
         const actor = `api_key:${credential_id}` as const;
         const reason = "through the API";
         const record = `app:${app_id}`;

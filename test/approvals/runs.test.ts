@@ -15,7 +15,7 @@ import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
 import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
-import { enqueueTasks, taskNow } from "../../src/platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../src/platform/tasks/tasks.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
 import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { usdValue } from "../../src/prices/usd-value.ts";
@@ -114,7 +114,7 @@ describe("a confirmed proposal whose worker dies", () => {
         // Not even if the task were enqueued again.
         const kind = runProposalKind("refund-balances");
         await database.transaction(async (tx) =>
-          enqueueTasks(tx, [taskNow(kind, { account_id, id }, clock.now())]),
+          enqueueTasks(tx, kind, [{ account_id, id }], clock.now()),
         );
         await expect
           .poll(() =>
@@ -135,7 +135,7 @@ it("a task for a proposal without confirmations does nothing", async () => {
   const { database, clock } = server.core;
   const kind = runProposalKind("refund-balances");
   await database.transaction(async (tx) =>
-    enqueueTasks(tx, [taskNow(kind, { account_id: server.account_id, id }, clock.now())]),
+    enqueueTasks(tx, kind, [{ account_id: server.account_id, id }], clock.now()),
   );
   await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
     await expect
@@ -301,12 +301,10 @@ it("a proposal marked confirmed without the votes is not executed", async () => 
   await ada.confirm(id);
   const { database, clock } = server.core;
   await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
-  const task = taskNow(
-    runProposalKind("refund-balances"),
-    { account_id: server.account_id, id },
-    clock.now(),
+  const kind = runProposalKind("refund-balances");
+  await database.transaction(async (tx) =>
+    enqueueTasks(tx, kind, [{ account_id: server.account_id, id }], clock.now()),
   );
-  await database.transaction(async (tx) => enqueueTasks(tx, [task]));
   await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
     await expect
       .poll(async () => {

@@ -4,7 +4,7 @@ import type { Database, Transaction } from "../../src/platform/db/database.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
 import type { TaskLog } from "../../src/platform/tasks/task-log.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
-import { enqueueTasks, type Task } from "../../src/platform/tasks/tasks.ts";
+import { enqueueTasksAt, type Task } from "../../src/platform/tasks/tasks.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../src/platform/tasks/worker.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { insertInstallation } from "./installation.ts";
@@ -46,17 +46,16 @@ export async function openTaskFixture(): Promise<TaskFixture> {
     clock,
     account_id,
     enqueue: async (kind, count, due_at = () => clock.now()) => {
-      const now = clock.now();
-      const tasks = Array.from({ length: count }, (_, index) => ({
-        account_id,
-        id: randomUUID(),
-        kind,
-        record_id: randomUUID(),
-        due_at: due_at(index),
-        created_at: now,
-      }));
-      await database.transaction(async (tx) => enqueueTasks(tx, tasks));
-      return tasks.map((task) => task.id);
+      const records = Array.from({ length: count }, (_, index) => {
+        return { account_id, id: randomUUID(), due_at: due_at(index) };
+      });
+      await database.transaction(async (tx) => enqueueTasksAt(tx, kind, records, clock.now()));
+      const rows = await database.query<{ id: string }>(
+        `select t.id from unnest($1::uuid[]) with ordinality as r (record_id, place)
+         join tasks t using (record_id) order by place`,
+        [records.map((record) => record.id)],
+      );
+      return rows.map((row) => row.id);
     },
     startWorker: (handlers, options) => {
       const worker = createWorker({ database, clock, handlers, log: SILENT, ...options });

@@ -2,7 +2,7 @@ import { findBilledAccounts, findBillingIndex } from "../../accounts/billing-ema
 import { listAccounts } from "../../accounts/store.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { listUnshared, lockInvoices, openInvoices, updateInvoices } from "../store.ts";
 import { SYNC_COUNTERPARTY_TASK } from "../task-kinds.ts";
 import type { SyncDeps } from "./sync-counterparty.ts";
@@ -65,9 +65,7 @@ async function sharePage(
       }));
     if (shared.length === 0) return;
     updateInvoices(tx, shared);
-    enqueueTasks(
-      tx,
-      shared.map(({ invoice }) => taskNow(SYNC_COUNTERPARTY_TASK, invoice, now)),
-    );
+    const invoices = shared.map(({ invoice }) => invoice);
+    enqueueTasks(tx, SYNC_COUNTERPARTY_TASK, invoices, now);
   });
 }

@@ -2,7 +2,7 @@ import type { ChainPort, ChainTransaction } from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import type { Act } from "../apply-change.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { insertWords } from "../counterparty/view-store.ts";
@@ -97,10 +97,7 @@ async function settleFinal(
     // Others may have claimed it without a proof: they are checked again, and dropped.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
     const others = rivals.filter(({ id }) => id !== invoice.id);
-    enqueueTasks(
-      tx,
-      others.map((other) => taskNow(CHECK_CLAIM_TASK, other, now)),
-    );
+    enqueueTasks(tx, CHECK_CLAIM_TASK, others, now);
     const shown = trackOnce(entry, tracked, now);
     const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
     return [...shown, changeInvoice(shown[0] ?? entry, act, now)];

@@ -2,7 +2,7 @@ import { lowerAscii } from "../../catalogue/text.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { notFound, type Problem } from "../../platform/errors.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import {
   findViews,
   type InvoiceView,
@@ -134,13 +134,10 @@ export function recordPaymentSteps(
 ): void {
   if (steps.length === 0) return;
   insertPaymentSteps(tx, steps, now);
-  const by_offramp = new Map(steps.map((step) => [step.offramp_id, step]));
-  enqueueTasks(
-    tx,
-    [...by_offramp.values()].map(({ account_id, offramp_id }) =>
-      taskNow(INVOICE_PAYMENT_TASK, { account_id, id: offramp_id }, now),
-    ),
+  const offramps = new Map(
+    steps.map(({ account_id, offramp_id: id }) => [id, { account_id, id }] as const),
   );
+  enqueueTasks(tx, INVOICE_PAYMENT_TASK, [...offramps.values()], now);
 }
 
 /** These offramps will not pay their invoices, so others may. */

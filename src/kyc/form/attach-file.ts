@@ -7,7 +7,6 @@ import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.
 import { Refusal } from "../../platform/errors.ts";
 import { readUpload } from "../../platform/http/upload.ts";
 import { newId } from "../../platform/ids.ts";
-import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { deleteDraftFile, insertKycFiles, type KycFile } from "../application-store.ts";
 import { acceptedTypes, SLOTS_OF, type Slot } from "../fields.ts";
 import { kycFileKey, kycFilePlace, openKycFile } from "../kyc-file.ts";
@@ -40,7 +39,7 @@ export async function attachFile(
   const { file, subject_key } = await changeAsVisitor(deps, visitor, async (tx, locked, now) => {
     const { user, subject_key } = locked;
     if (!SLOTS_OF[user.beneficiary_type].includes(slot)) throw new Refusal("record_not_found");
-    enqueueTasks(tx, [sweepFiles(key, now)]);
+    sweepFiles(tx, key, now);
     return { file: newId(now), subject_key };
   });
   const stored = await storeUpload(deps, visitor, slot, file, subject_key, request);
@@ -68,7 +67,7 @@ export async function attachFile(
 export function deleteFile(deps: StateDeps, visitor: Visitor, slot: Slot): Promise<void> {
   return changeAsVisitor(deps, visitor, async (tx, _locked, now) => {
     deleteDraftFile(tx, visitor.key, slot);
-    enqueueTasks(tx, [sweepFiles(visitor.key, now)]);
+    sweepFiles(tx, visitor.key, now);
   });
 }
 

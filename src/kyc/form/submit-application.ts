@@ -1,6 +1,6 @@
 import { type Problem, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import {
   insertApplication,
   type KycApplication,
@@ -54,7 +54,7 @@ export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<vo
     updateFilesSubmitted(tx, key, application.id);
     const path = user.kyc.general.status === "initiated" ? [] : (["initiated"] as const);
     recordMoves(tx, locked, [...path, "pending_assessment"], null, now);
-    enqueueTasks(tx, [taskNow(ASSESS_APPLICATION_TASK, application, now)]);
+    enqueueTasks(tx, ASSESS_APPLICATION_TASK, [application], now);
   });
 }
 

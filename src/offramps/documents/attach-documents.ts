@@ -2,8 +2,8 @@ import { recordAudit } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
-import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
@@ -98,13 +98,11 @@ export function recordDocument(
 /** Before a file is stored, too: should its command never run, nothing else would remove it. */
 export function sweepLater(
   tx: Transaction,
-  { account_id, id }: { account_id: string; id: string },
+  record: RecordKey,
   now: Date,
   after_ms = SWEPT_AFTER_MS,
 ): void {
-  const due_at = new Date(now.getTime() + after_ms);
-  const task = { account_id, id: newId(now), kind: SWEEP_DOCUMENTS_TASK, record_id: id };
-  enqueueTasks(tx, [{ ...task, due_at, created_at: now }]);
+  enqueueTasks(tx, SWEEP_DOCUMENTS_TASK, [record], now, new Date(now.getTime() + after_ms));
 }
 
 export function auditDocument(

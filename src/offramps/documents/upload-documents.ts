@@ -2,10 +2,10 @@ import type { FileStore } from "../../partners/files/file-store.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { DAY_MS } from "../../platform/durations.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
-import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { usersOf } from "../../users/store.ts";
@@ -49,22 +49,9 @@ export function uploadDocuments(
 }
 
 /** Checks in 7 days whether an offramp refers to them: after the upload or a removed reference. */
-export function dropLater(
-  tx: Transaction,
-  documents: readonly { account_id: string; id: string }[],
-  now: Date,
-): void {
-  enqueueTasks(
-    tx,
-    documents.map(({ account_id, id }) => ({
-      account_id,
-      id: newId(now),
-      kind: DROP_DOCUMENT_TASK,
-      record_id: id,
-      due_at: new Date(now.getTime() + UNUSED_KEPT_MS),
-      created_at: now,
-    })),
-  );
+export function dropLater(tx: Transaction, documents: readonly RecordKey[], now: Date): void {
+  const due_at = new Date(now.getTime() + UNUSED_KEPT_MS);
+  enqueueTasks(tx, DROP_DOCUMENT_TASK, documents, now, due_at);
 }
 
 function decideOne(

@@ -5,7 +5,7 @@ import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
 import {
   type GivenUp,
@@ -214,14 +214,11 @@ export function bounced(status_message: string, reroute_ms: number, now: Date): 
 
 /** Looks at bounced payouts again when their time is over. */
 export function lapseLater(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
-  const lapsing = changes.filter(({ offramp }) => offramp.status === "bounced");
-  enqueueTasks(
-    tx,
-    lapsing.map(({ offramp: { account_id, id, rate_until } }) => ({
-      ...taskNow(FAIL_LAPSED_TASK, { account_id, id }, now),
-      due_at: rate_until!,
-    })),
-  );
+  const bounced = changes
+    .map(({ offramp }) => offramp)
+    .filter(({ status }) => status === "bounced");
+  const lapsing = bounced.map((offramp) => ({ ...offramp, due_at: offramp.rate_until! }));
+  enqueueTasksAt(tx, FAIL_LAPSED_TASK, lapsing, now);
 }
 
 /** Money that matches no payment. */

@@ -9,7 +9,7 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS, SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
@@ -81,10 +81,7 @@ export async function assessOfframps(
       lapsed.push(offramp);
     }
   }
-  enqueueTasks(
-    tx,
-    lapsed.map(({ account_id, id }) => taskNow(FAIL_LAPSED_TASK, { account_id, id }, now)),
-  );
+  enqueueTasks(tx, FAIL_LAPSED_TASK, lapsed, now);
   recordChanges(tx, deps.renderer, changes, now);
   recordInstructions(tx, instructed, now);
   postEntries(tx, instructed.map(payoutInstructed), now);
@@ -137,12 +134,7 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
     tx,
     offramps.map((offramp) => newPayout(offramp, now)),
   );
-  enqueueTasks(
-    tx,
-    offramps.map((offramp) =>
-      taskNow(SEND_PAYOUT_TASK, { account_id: offramp.account_id, id: offramp.id }, now),
-    ),
-  );
+  enqueueTasks(tx, SEND_PAYOUT_TASK, offramps, now);
 }
 
 /** Locks users, payment details and offramps, in this order, and reads what the gates depend on. */

@@ -7,7 +7,7 @@ import type { Accepted, Command, UseCase, Verdict } from "../../platform/command
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
@@ -174,10 +174,8 @@ function recordResolved(
     now,
   );
   const returning = outputs.filter(({ exception }) => exception.status === "returning");
-  enqueueTasks(
-    tx,
-    returning.map(({ exception }) => taskNow(RETURN_EXCEPTION_TASK, exception, now)),
-  );
+  const exceptions = returning.map(({ exception }) => exception);
+  enqueueTasks(tx, RETURN_EXCEPTION_TASK, exceptions, now);
   for (const { command, output } of accepted) recordActs(tx, command, output.exception, now);
 }
 

@@ -5,7 +5,7 @@ import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
@@ -42,7 +42,7 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
         tx,
         changed.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
       );
-      enqueueTasks(tx, [taskNow(READ_BANK_TASK, { account_id, id: newId(now) }, now)]);
+      enqueueTasks(tx, READ_BANK_TASK, [{ account_id, id: newId(now) }], now);
     }
     const isHeld = (task: { record_id: string }) => held.has(task.record_id);
     const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);

@@ -6,7 +6,7 @@ import type { Command, UseCase, Verdict } from "../../platform/commands/use-case
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Checked, problemsOf } from "../../platform/problems.ts";
-import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import { deactivationProblems } from "../../users/clearance.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs, lockUsers, usersOf } from "../../users/store.ts";
@@ -61,17 +61,8 @@ export function createQuotes(
     record: (tx, _loaded, accepted, now) => {
       const quotes = accepted.map((entry) => entry.output);
       insertQuotes(tx, quotes);
-      enqueueTasks(
-        tx,
-        quotes.map((quote) => ({
-          account_id: quote.account_id,
-          id: newId(now),
-          kind: CLOSE_QUOTE_TASK,
-          record_id: quote.id,
-          due_at: restUntil(quote),
-          created_at: now,
-        })),
-      );
+      const closing = quotes.map((quote) => ({ ...quote, due_at: restUntil(quote) }));
+      enqueueTasksAt(tx, CLOSE_QUOTE_TASK, closing, now);
     },
     render,
   };

@@ -1,6 +1,6 @@
 import type { TransferStatus } from "../../partners/chain/port.ts";
 import type { Problem } from "../../platform/errors.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
 import { type PayDeps, type PaymentRule, payQuotes, type QuotePayment } from "./pay-quotes.ts";
@@ -53,13 +53,9 @@ const EXECUTION: PaymentRule<Execution, SameTransfer> = {
     updated_at: now,
   }),
   record: (tx, paid, now) => {
-    const kinds = [ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK];
-    enqueueTasks(
-      tx,
-      paid.flatMap(({ quote: { account_id, id } }) =>
-        kinds.map((kind) => taskNow(kind, { account_id, id }, now)),
-      ),
-    );
+    const quotes = paid.map(({ quote }) => quote);
+    enqueueTasks(tx, ANNOUNCE_TRANSFER_TASK, quotes, now);
+    enqueueTasks(tx, FUND_QUOTE_TASK, quotes, now);
   },
 };
 

@@ -6,7 +6,7 @@ import { quoteFunded } from "../../ledger/postings.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf, minorToText } from "../../platform/money.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockUsers, usersOf } from "../../users/store.ts";
 import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { owedKey } from "./fund-quote.ts";
@@ -91,12 +91,11 @@ const BALANCE_FUNDING: PaymentRule<QuotePayment, Funds> = {
       }),
       now,
     );
-    enqueueTasks(
-      tx,
-      paid.map(({ quote: { account_id, id, funded_at } }) =>
-        taskNow(funded_at ? FUND_OFFRAMPS_TASK : FUND_QUOTE_TASK, { account_id, id }, now),
-      ),
-    );
+    const quotes = paid.map(({ quote }) => quote);
+    const in_full = quotes.filter((quote) => quote.funded_at !== null);
+    enqueueTasks(tx, FUND_OFFRAMPS_TASK, in_full, now);
+    const in_part = quotes.filter((quote) => quote.funded_at === null);
+    enqueueTasks(tx, FUND_QUOTE_TASK, in_part, now);
   },
 };
 

@@ -8,7 +8,7 @@ import { findBalances } from "../../ledger/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import { minOf } from "../../platform/money.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
@@ -112,7 +112,7 @@ export async function fundQuote(
     const shortfall = quote.token_amount - funding.used;
     updateProgress(tx, { ...quote, funded_at: now, shortfall, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
-    enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
+    enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
   } else if (locked.spent_before === null && (funding.decision === "short" || isSpent(quote))) {
     updateProgress(tx, { ...quote, updated_at: now });
   }

@@ -18,7 +18,7 @@ import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import { type Database, isDatabaseError, type Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockKycs } from "../../users/store.ts";
 import { FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
@@ -133,10 +133,7 @@ function setAside(
     created_at: now,
   }));
   insertSetAside(tx, rows);
-  enqueueTasks(
-    tx,
-    rows.map((row) => taskNow(LIST_TRANSFER_TASK, row, now)),
-  );
+  enqueueTasks(tx, LIST_TRANSFER_TASK, rows, now);
 }
 
 /** Credits the owner of the address, whatever the quote's state and whichever quote names it. */
@@ -185,10 +182,6 @@ async function creditAll(
   const changed = new Set(credited.map((deposit) => deposit.quote_id));
   for (const id of changed) updateProgress(tx, quotes.get(id)!);
   postEntries(tx, credited.map(depositFinal), now);
-  enqueueTasks(
-    tx,
-    [...changed].map((id) =>
-      taskNow(FUND_QUOTE_TASK, { account_id: quotes.get(id)!.account_id, id }, now),
-    ),
-  );
+  const due = [...changed].map((id) => quotes.get(id)!);
+  enqueueTasks(tx, FUND_QUOTE_TASK, due, now);
 }

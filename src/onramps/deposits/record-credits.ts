@@ -8,7 +8,7 @@ import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { findCodes } from "../store.ts";
 import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
 import { findDepositCodes, meantCodes } from "./deposit-code.ts";
@@ -58,12 +58,8 @@ export function takeCredits(
     }));
     createSubjectKeys(tx, account_keys, subjects, now);
     postEntries(tx, recorded.filter((deposit) => deposit.is_posted).map(fiatDepositReceived), now);
-    enqueueTasks(
-      tx,
-      recorded
-        .filter((deposit) => deposit.status === "matching")
-        .map((deposit) => taskNow(MOVE_DEPOSIT_TASK, deposit, now)),
-    );
+    const matching = recorded.filter((deposit) => deposit.status === "matching");
+    enqueueTasks(tx, MOVE_DEPOSIT_TASK, matching, now);
   });
 }
 

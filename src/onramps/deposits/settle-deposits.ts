@@ -11,7 +11,7 @@ import type { Command, UseCase, Verdict } from "../../platform/commands/use-case
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import {
   DEPOSIT_REASONS,
   type FiatDeposit,
@@ -71,12 +71,8 @@ export function settleDeposits(
       const deposits = accepted.flatMap(({ output }) => [output, ...output.dismissed_with]);
       updateDeposits(tx, deposits);
       postEntries(tx, deposits.flatMap(entriesOf), now);
-      enqueueTasks(
-        tx,
-        deposits
-          .filter((deposit) => deposit.status !== "dismissed")
-          .map((deposit) => taskNow(MOVE_DEPOSIT_TASK, deposit, now)),
-      );
+      const moving = deposits.filter((deposit) => deposit.status !== "dismissed");
+      enqueueTasks(tx, MOVE_DEPOSIT_TASK, moving, now);
       for (const { command, output } of accepted) {
         const { account_id, id } = output;
         const actor = actorOf(command);

@@ -1,44 +1,50 @@
 import { createHash } from "node:crypto";
 import type { Session, Transaction } from "../db/database.ts";
-import { columnsOf } from "../db/rows.ts";
+import { columnsOf, type RecordKey } from "../db/rows.ts";
 import { newId } from "../ids.ts";
 
 /** Work for later: the record, the kind of work, and when. The record contains everything else. */
-export type NewTask = {
+export type Task = {
   account_id: string;
   id: string;
   kind: string;
   record_id: string;
   due_at: Date;
   created_at: Date;
-};
-
-export type Task = NewTask & {
   /** How often in a row its handler has failed. */
   attempts: number;
 };
 
-/** Work on a record that is due at once. */
-export function taskNow(
+/** A task per record, in the caller's transaction: they exist if and only if it commits. */
+export function enqueueTasks(
+  tx: Transaction,
   kind: string,
-  record: { account_id: string; id: string },
+  records: readonly RecordKey[],
   now: Date,
-): NewTask {
-  const { account_id, id } = record;
-  return { account_id, id: newId(now), kind, record_id: id, due_at: now, created_at: now };
+  due_at = now,
+): void {
+  const timed = records.map(({ account_id, id }) => ({ account_id, id, due_at }));
+  enqueueTasksAt(tx, kind, timed, now);
 }
 
-/** Inserts the tasks in the caller's transaction: they exist if and only if it commits. */
-export function enqueueTasks(tx: Transaction, tasks: readonly NewTask[]): void {
-  if (tasks.length === 0) return;
+/** The same, each due at its own time. */
+export function enqueueTasksAt(
+  tx: Transaction,
+  kind: string,
+  records: readonly (RecordKey & { due_at: Date })[],
+  now: Date,
+): void {
+  if (records.length === 0) return;
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[],
-       $5::timestamptz[], $6::timestamptz[])`,
+     select t.account_id, t.id, $5, t.record_id, t.due_at, $6
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
+       as t (account_id, record_id, id, due_at)`,
     [
-      ...columnsOf(tasks, "account_id", "id", "kind", "record_id"),
-      tasks.map((task) => task.due_at.toISOString()),
-      tasks.map((task) => task.created_at.toISOString()),
+      ...columnsOf(records, "account_id", "id"),
+      records.map(() => newId(now)),
+      records.map((record) => record.due_at.toISOString()),
+      ...[kind, now],
     ],
   );
 }
@@ -73,7 +79,7 @@ export async function ensureRecurring(
 export function wakeTasks(
   tx: Transaction,
   kind: string,
-  records: readonly { account_id: string; id: string }[],
+  records: readonly RecordKey[],
   now: Date,
 ): void {
   if (records.length === 0) return;
@@ -110,7 +116,7 @@ export function updateTasksDue(
 export async function lockWakened(
   tx: Session,
   kind: string,
-  records: readonly { account_id: string; id: string }[],
+  records: readonly RecordKey[],
 ): Promise<void> {
   await tx.query(
     `select t.id from unnest($1::uuid[], $2::uuid[]) as key (account_id, id)
@@ -120,7 +126,7 @@ export async function lockWakened(
   );
 }
 
-function wakenId(kind: string, { account_id, id }: { account_id: string; id: string }): string {
+function wakenId(kind: string, { account_id, id }: RecordKey): string {
   return derivedId(`waken\n${account_id}\n${kind}\n${id}`);
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { INVOICE_PAYMENT_TASK } from "../../../src/invoices/task-kinds.ts";
-import { enqueueTasks, taskNow } from "../../../src/platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../../src/platform/tasks/tasks.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { findFault, good, settle } from "../../offramps/story.ts";
@@ -66,10 +66,7 @@ it("steps of an offramp are applied in order, although only the task of the last
     const now = server.core.clock.now();
     await database.query("update invoice_payment_steps set applied_at = null");
     await database.transaction(async (tx) =>
-      enqueueTasks(tx, [
-        taskNow(INVOICE_PAYMENT_TASK, key, now),
-        taskNow(INVOICE_PAYMENT_TASK, key, now),
-      ]),
+      enqueueTasks(tx, INVOICE_PAYMENT_TASK, [key, key], now),
     );
     await settle(beside);
     expect(await namesOf(server, server.account_id, invoice_id)).toEqual(NAMES);

@@ -7,7 +7,6 @@ import {
   enqueueTasks,
   ensureRecurring,
   type Task,
-  taskNow,
   wakeTasks,
 } from "../../../src/platform/tasks/tasks.ts";
 import { waitUntilIdle } from "../../../src/platform/tasks/wait-until-idle.ts";
@@ -58,13 +57,10 @@ test("the worker is not idle while a handler runs, and reports that at the deadl
 test("a task that was due when it was written counts even if our clock is behind", async () => {
   const { database, clock, account_id } = fixture;
   const ahead = new Date(clock.now().getTime() + 2_000);
-  const task = { account_id, id: randomUUID(), kind: "plain", record_id: randomUUID() };
-  await database.transaction(async (tx) =>
-    enqueueTasks(tx, [{ ...task, due_at: ahead, created_at: ahead }]),
-  );
+  const record = { account_id, id: randomUUID() };
+  await database.transaction(async (tx) => enqueueTasks(tx, "plain", [record], ahead));
   expect(await waitUntilIdle({ database, clock }, 0)).toBe(false);
   await database.query("delete from tasks");
-  const record = { account_id, id: randomUUID() };
   const later = new Date(ahead.getTime() + HOUR_MS);
   const wake = (due_at: Date) =>
     database.transaction(async (tx) => wakeTasks(tx, "plain", [record], due_at));
@@ -108,7 +104,7 @@ test("tasks created by a finished task are done when the worker is idle", async 
       writeEffects(tx, tasks, "worker");
       const [task] = tasks;
       const next = Number(task!.kind.slice(1)) + 1;
-      if (next < generations) enqueueTasks(tx, [taskNow(`g${next}`, record, set.now)]);
+      if (next < generations) enqueueTasks(tx, `g${next}`, [record], set.now);
       set.finish(tx, tasks);
     });
   };

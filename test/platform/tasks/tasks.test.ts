@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Database } from "../../../src/platform/db/database.ts";
+import type { Database, Transaction } from "../../../src/platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
@@ -35,18 +35,16 @@ const listTasks = () =>
   fixture.database.query<Task & { last_error: string }>("select * from tasks");
 
 describe("enqueueing", () => {
-  const newTask = () => ({
-    account_id: fixture.account_id,
-    id: randomUUID(),
-    kind: "plain",
-    record_id: randomUUID(),
-    due_at: fixture.clock.now(),
-    created_at: fixture.clock.now(),
-  });
+  const enqueue = (tx: Transaction, count: number) => {
+    const records = Array.from({ length: count }, () => {
+      return { account_id: fixture.account_id, id: randomUUID() };
+    });
+    enqueueTasks(tx, "plain", records, fixture.clock.now());
+  };
 
   test("a task exists once the transaction commits, and not before", async () => {
     await fixture.database.transaction(async (tx) => {
-      enqueueTasks(tx, [newTask(), newTask()]);
+      enqueue(tx, 2);
       expect(await fixture.countTasks()).toBe(0);
     });
     expect(await fixture.countTasks()).toBe(2);
@@ -54,12 +52,12 @@ describe("enqueueing", () => {
 
   test("a rollback leaves no task", async () => {
     const work = fixture.database.transaction(async (tx) => {
-      enqueueTasks(tx, [newTask()]);
+      enqueue(tx, 1);
       throw new Error("changed my mind");
     });
     await expect(work).rejects.toThrow("changed my mind");
     const failing_write = fixture.database.transaction(async (tx) => {
-      enqueueTasks(tx, [newTask()]);
+      enqueue(tx, 1);
       tx.write("insert into effects (task_id, by) values (null, null)", []);
     });
     await expect(failing_write).rejects.toThrow("null value");
