@@ -145,15 +145,14 @@ async function findReplay(
 ): Promise<Answer | undefined> {
   const { account_id, id } = command;
   const { rows } = await client.query(
-    `select id, request_hash, subject_id, answer from commands
+    `select account_id, id, request_hash, subject_id, answer from commands
      where account_id = $1 and idempotency_index = $2`,
     [account_id, index],
   );
   if (rows.length === 0) return undefined;
   const session = sessionOf(client);
-  const account_keys = await keyring.openAccounts(session, [account_id]);
   const stored = new Map([[id, rows[0]]]);
-  const outcomes = await replayAnswers(keyring, session, account_keys, [command], stored);
+  const outcomes = await replayAnswers(keyring, session, [command], stored);
   const outcome = outcomes.get(id)!;
   if ("refusal" in outcome) throw outcome.refusal;
   return outcome.answer;

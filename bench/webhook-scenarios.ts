@@ -149,7 +149,7 @@ async function post({ stage }: Bench, account: Account, path: string, body: unkn
 
 async function emit({ stage }: Bench, { account_id }: Account, count: number): Promise<void> {
   const { database, keyring, clock } = stage.core;
-  const key = (await keyring.openAccounts(database, [account_id])).get(account_id)!;
+  const key = await keyring.openAccount(database, account_id);
   for (let left = count; left > 0; left -= 1_000) {
     const events = Array.from({ length: Math.min(left, 1_000) }, () => newEvent(account_id, key));
     await database.transaction(async (tx) => recordEvents(tx, events, clock.now()));

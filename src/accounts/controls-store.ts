@@ -20,12 +20,12 @@ export function updateControls(tx: Transaction, controls: AccountControls): void
 }
 
 /**
- * Locks the accounts in which amounts are counted, in key order; the others have nothing to count
+ * Locks those of the accounts in which amounts are counted, in key order; the others have nothing to count
  * and are left out. This lock comes before those of users and quotes.
  */
 export function lockControls(
   tx: Session,
-  account_ids: readonly string[],
+  owned: readonly { account_id: string }[],
   counts_all: boolean,
 ): Promise<AccountControls[]> {
   return tx.query<AccountControls>(
@@ -34,6 +34,6 @@ export function lockControls(
        or exists (select from limit_rules
          where limit_rules.account_id in (account_controls.account_id, '${FIRST_ID}')))
      order by account_id for no key update`,
-    [[...new Set(account_ids)], counts_all],
+    [[...new Set(owned.map(({ account_id }) => account_id))], counts_all],
   );
 }

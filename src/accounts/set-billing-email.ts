@@ -24,9 +24,9 @@ export async function setBillingEmail(
   now: Date,
 ): Promise<void> {
   const { account_id, email, actor, reason } = input;
-  const keys = await deps.keyring.openAccounts(tx, [account_id]);
+  const key = await deps.keyring.openAccount(tx, account_id);
   const email_index = hashBillingEmail(deps.index_key, email);
-  insertBillingEmail(tx, keys.get(account_id)!, { account_id, email, email_index }, now);
+  insertBillingEmail(tx, key, { account_id, email, email_index }, now);
   const record = `account:${account_id}`;
   const action = "account.set_billing_email";
   recordAudit(tx, { account_id, actor, action, record, reason }, now);

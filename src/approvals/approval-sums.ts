@@ -52,9 +52,9 @@ export type ApprovalSums = {
 export function lockSums(
   tx: Session,
   { limit_usd }: SumRules,
-  account_ids: readonly string[],
+  owned: readonly { account_id: string }[],
 ): Promise<AccountControls[]> {
-  return lockControls(tx, account_ids, limit_usd !== undefined);
+  return lockControls(tx, owned, limit_usd !== undefined);
 }
 
 /** Reads the sums of locked accounts; without a limit this reads nothing but the rates. */

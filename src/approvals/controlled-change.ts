@@ -66,7 +66,7 @@ export async function changeOrPropose<Input>(
     summary: change.summaryOf(input),
   };
   const proposal = newProposal(proposed, by.actor, null, now);
-  const key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
+  const key = await keyring.openAccount(tx, account_id);
   recordProposals(tx, [{ proposal, proposer: null, content, subject_id: null, key }], now);
   return proposal;
 }

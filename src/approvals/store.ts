@@ -245,22 +245,11 @@ export async function findContents(
   keyring: Keyring,
   rows: readonly SealedProposal[],
 ): Promise<Map<string, Content>> {
-  const subjects = rows.flatMap(({ account_id, subject_id }) =>
-    subject_id ? [{ account_id, subject_id }] : [],
-  );
-  const [subject_keys, account_keys] = await Promise.all([
-    keyring.openSubjects(session, subjects),
-    keyring.openAccounts(
-      session,
-      rows.map((row) => row.account_id),
-    ),
-  ]);
+  const keyOf = await keyring.openOwners(session, rows);
   const contents = new Map<string, Content>();
   for (const row of rows) {
-    const { account_id, id, subject_id, input } = row;
-    const key = subject_id
-      ? subject_keys.get(account_id, subject_id)
-      : account_keys.get(account_id);
+    const { account_id, id, input } = row;
+    const key = keyOf(row);
     if (!key) continue;
     const text = open(key, contentPlace(account_id, id), input).toString();
     contents.set(id, readPlainData(text) as Content);

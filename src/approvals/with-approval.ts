@@ -135,11 +135,7 @@ async function loadWithApproval<Input, Loaded, Output>(
   commands: readonly Command<Input>[],
 ): Promise<LoadedWithApproval<Loaded>> {
   const [controls, inner] = await Promise.all([
-    lockSums(
-      tx,
-      options,
-      commands.map(({ account_id }) => account_id),
-    ),
+    lockSums(tx, options, commands),
     use_case.load(tx, commands),
   ]);
   const counted = new Map(
@@ -167,10 +163,7 @@ async function loadWithApproval<Input, Loaded, Output>(
   }
   const proposing = commands.filter(({ id }) => alone.has(id));
   const [account_keys, key_creators] = await Promise.all([
-    options.keyring.openAccounts(
-      tx,
-      proposing.map(({ account_id }) => account_id),
-    ),
+    options.keyring.openAccounts(tx, proposing),
     findKeyCreators(
       tx,
       proposing.map(({ credential_id }) => credential_id),

@@ -53,12 +53,7 @@ export function createApps(
   return {
     name: "create-apps",
     rows: () => 1,
-    load: (tx, commands) =>
-      load(
-        tx,
-        keyring,
-        commands.map((command) => command.account_id),
-      ),
+    load: (tx, commands) => load(tx, keyring, commands),
     decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
@@ -83,7 +78,7 @@ export function createOneApp(
   by: By,
 ): Promise<AppOutcome> {
   return database.transaction(async (tx) => {
-    const { owners, counts } = await load(tx, keyring, [account_id]);
+    const { owners, counts } = await load(tx, keyring, [{ account_id }]);
     const problems = takePlace(counts, account_id);
     if (problems.length > 0) throw Refusal.of(problems);
     const now = clock.now();
@@ -93,12 +88,16 @@ export function createOneApp(
   });
 }
 
-async function load(tx: Session, keyring: Keyring, account_ids: string[]): Promise<Loaded> {
+async function load(
+  tx: Session,
+  keyring: Keyring,
+  owned: readonly { account_id: string }[],
+): Promise<Loaded> {
   // Of two requests at once, the second must count what the first creates.
-  await lockControls(tx, account_ids, true);
+  await lockControls(tx, owned, true);
   const [owners, counts] = await Promise.all([
-    loadOwners(tx, keyring, account_ids),
-    countApps(tx, account_ids),
+    loadOwners(tx, keyring, owned),
+    countApps(tx, owned),
   ]);
   return { owners, counts };
 }

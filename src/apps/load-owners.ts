@@ -10,11 +10,11 @@ export type Owners = ReadonlyMap<string, Owner>;
 export async function loadOwners(
   session: Session,
   keyring: Keyring,
-  account_ids: readonly string[],
+  owned: readonly { account_id: string }[],
 ): Promise<Owners> {
   const [keys, enabled] = await Promise.all([
-    keyring.openAccounts(session, account_ids),
-    findEnabled(session, account_ids),
+    keyring.openAccounts(session, owned),
+    findEnabled(session, owned),
   ]);
   return new Map(
     [...keys].map(([account_id, account_key]) => {

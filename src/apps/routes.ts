@@ -60,8 +60,6 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
 }
 
 function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps): void {
-  const openKey = async (account_id: string) =>
-    (await keyring.openAccounts(database, [account_id])).get(account_id)!;
   addRoute({
     method: "GET",
     path: "/apps",
@@ -76,7 +74,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
       const page = requirePage(query, problems);
       const rows = await listEndpointPage(database, caller.account_id, page);
       const { rows: shown, has_more } = cutPage(rows, page);
-      const key = await openKey(caller.account_id);
+      const key = await keyring.openAccount(database, caller.account_id);
       const now = clock.now();
       const endpoints = shown.map((endpoint) => asOf(endpoint, now));
       return renderApps(endpoints, (endpoint) => headerNamesOf(key, endpoint), has_more);
@@ -96,7 +94,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
       const found = [...problems, ...(endpoint ? [] : [notFound("app_id")])];
       if (!endpoint || found.length > 0) throw Refusal.of(found);
-      const header_names = headerNamesOf(await openKey(account_id), endpoint);
+      const header_names = headerNamesOf(await keyring.openAccount(database, account_id), endpoint);
       return renderApp(asOf(endpoint, clock.now()), header_names);
     },
   });

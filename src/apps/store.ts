@@ -235,11 +235,11 @@ export function listFailingEndpoints(session: Session, limit: number): Promise<F
 /** Since when webhooks are enabled for these accounts. */
 export async function findEnabled(
   session: Session,
-  account_ids: readonly string[],
+  owned: readonly { account_id: string }[],
 ): Promise<Map<string, Date | null>> {
   const rows = await session.query<{ id: string; webhooks_enabled_at: Date | null }>(
     "select id, webhooks_enabled_at from accounts where id = any($1::uuid[])",
-    [account_ids],
+    columnsOf(owned, "account_id"),
   );
   return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
 }
@@ -247,12 +247,12 @@ export async function findEnabled(
 /** How many applications each account has; accounts without any are missing. */
 export async function countApps(
   session: Session,
-  account_ids: readonly string[],
+  owned: readonly { account_id: string }[],
 ): Promise<Map<string, number>> {
   const rows = await session.query<{ account_id: string; count: number }>(
     `select account_id, count(*)::integer as count from apps
      where account_id = any($1::uuid[]) and deleted_at is null group by account_id`,
-    [account_ids],
+    columnsOf(owned, "account_id"),
   );
   return new Map(rows.map((row) => [row.account_id, row.count]));
 }

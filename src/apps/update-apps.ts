@@ -96,12 +96,11 @@ async function lockForChange(
   keyring: Keyring,
   keys: readonly AppKey[],
 ): Promise<Loaded> {
-  const account_ids = [...new Set(keys.map((key) => key.account_id))];
   const [, apps, owners] = await Promise.all([
     // In the delivery worker's order: first the task, then the application.
     lockWakened(tx, DELIVER_TASK, keys),
     lockApps(tx, keys),
-    loadOwners(tx, keyring, account_ids),
+    loadOwners(tx, keyring, keys),
   ]);
   return { apps: AccountMap.of(apps, (app) => app), owners };
 }

@@ -99,9 +99,8 @@ async function load(
   const addresses = commands.flatMap((command) => addressOf(index_key, command) ?? []);
   // Every operation that lowers `owed` locks the account, where amounts count, then the user, and
   // then reads the balance.
-  const account_ids = commands.map(({ account_id }) => account_id);
   const [locked_ids, rows, kycs] = await Promise.all([
-    lockLimits(tx, account_ids),
+    lockLimits(tx, commands),
     lockUsers(tx, users),
     findKycs(tx, users),
   ]);

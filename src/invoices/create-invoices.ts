@@ -77,7 +77,7 @@ async function load(
   const account_ids = [...new Set(commands.map((command) => command.account_id))];
   const documents = commands.map(({ account_id, input }) => ({ account_id, ...input.checked }));
   const [keys, profiles, taken, billed, details] = await Promise.all([
-    keyring.openAccounts(tx, account_ids),
+    keyring.openAccounts(tx, commands),
     findBillingProfiles(tx, account_ids),
     findTakenNumbers(
       tx,

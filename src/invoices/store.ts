@@ -48,10 +48,7 @@ export async function openInvoices(
 ): Promise<KeyedInvoice[]> {
   if (rows.length === 0) return [];
   const [keys, changes] = await Promise.all([
-    keyring.openAccounts(
-      session,
-      rows.map((row) => row.account_id),
-    ),
+    keyring.openAccounts(session, rows),
     listChanges(session, rows),
   ]);
   const by_invoice = Map.groupBy(changes, (change) => `${change.account_id} ${change.invoice_id}`);

@@ -66,8 +66,11 @@ const OFF: Limits = {
 };
 
 /** Locks the accounts that have limits; sent first, it costs no round trip of its own. */
-export async function lockLimits(tx: Session, account_ids: readonly string[]): Promise<string[]> {
-  const rows = await lockControls(tx, account_ids, false);
+export async function lockLimits(
+  tx: Session,
+  owned: readonly { account_id: string }[],
+): Promise<string[]> {
+  const rows = await lockControls(tx, owned, false);
   return rows.map((row) => row.account_id);
 }
 

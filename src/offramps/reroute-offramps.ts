@@ -167,9 +167,8 @@ async function lockRoutes(
       ? [{ account_id, id: input.requested.payment_detail_id }]
       : [],
   );
-  const account_ids = commands.map(({ account_id }) => account_id);
   const [locked_ids, kycs, rows, keys] = await Promise.all([
-    lockLimits(tx, account_ids),
+    lockLimits(tx, commands),
     lockKycs(tx, users),
     lockPaymentDetails(tx, wanted),
     keyring.openUserKeys(tx, users),

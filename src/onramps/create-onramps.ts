@@ -66,8 +66,7 @@ export function createOnramps(
       const of = usersOf(commands);
       // Locked, so that no user is erased before the rows below are written, and of two
       // transactions that count at once the second sees what the first created.
-      const account_ids = commands.map(({ account_id }) => account_id);
-      const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, of)]);
+      const [locked_ids] = await Promise.all([lockLimits(tx, commands), lockUsers(tx, of)]);
       const version_ids = commands.flatMap(({ input }) => input.terms?.price_version_id ?? []);
       const limits = await loadLimits(tx, limit_deps, locked_ids, {
         version_ids,

@@ -27,13 +27,12 @@ export function createUsers(
     name: "create-users",
     rows: () => 2,
     load: async (tx, commands) => {
-      const account_ids = commands.map((command) => command.account_id);
       const emails = commands.map((command) => ({
         account_id: command.account_id,
         email_index: emailIndex(command),
       }));
       const [account_keys, taken] = await Promise.all([
-        keyring.openAccounts(tx, account_ids),
+        keyring.openAccounts(tx, commands),
         findTakenEmails(tx, emails),
       ]);
       return { account_keys, taken };

@@ -258,23 +258,10 @@ async function openEvents(
   { database, keyring }: ModuleCore,
   events: readonly StoredEvent[],
 ): Promise<ReadableEvent[]> {
-  const [account_keys, subject_keys] = await Promise.all([
-    keyring.openAccounts(
-      database,
-      events.map((event) => event.account_id),
-    ),
-    keyring.openSubjects(
-      database,
-      events.flatMap(({ account_id, subject_id }) =>
-        subject_id ? [{ account_id, subject_id }] : [],
-      ),
-    ),
-  ]);
+  const keyOf = await keyring.openOwners(database, events);
   return events.map((event) => {
-    const { account_id, id, subject_id, body } = event;
-    const key = subject_id
-      ? subject_keys.get(account_id, subject_id)
-      : account_keys.get(account_id);
+    const { account_id, id, body } = event;
+    const key = keyOf(event);
     const text = key && body ? open(key, bodyPlace(account_id, id), body).toString() : null;
     return { ...event, text };
   });
@@ -287,13 +274,12 @@ async function withAttempts(
 ): Promise<ReadableDelivery[]> {
   const ids = deliveries.map((delivery) => delivery.id);
   const shown = Math.min(ATTEMPTS_SHOWN, Math.floor(ATTEMPTS_OF_ANSWER_MAX / ids.length));
-  const [attempts, keys] = await Promise.all([
+  const [attempts, key] = await Promise.all([
     listAttempts(database, account_id, ids, shown),
-    keyring.openAccounts(database, [account_id]),
+    keyring.openAccount(database, account_id),
   ]);
   const readable = attempts.map((attempt) => {
     const { answer, ...rest } = attempt;
-    const key = keys.get(account_id)!;
     const text = answer && openAnswer(key, { ...rest, account_id }, answer).toString();
     return { ...rest, answer: text };
   });

@@ -25,7 +25,7 @@ export async function sendSample(
       endpoint.webhook_state !== "disabled" &&
       chose(endpoint, sample.name),
   );
-  const keys = await keyring.openAccounts(database, [account_id]);
+  const key = await keyring.openAccount(database, account_id);
   await database.transaction(async (tx) => {
     const event_id = newId(now);
     const deliveries = receivers.map((endpoint) => {
@@ -42,7 +42,7 @@ export async function sendSample(
         sequence: 1,
         status: "pending" as const,
         reason: null,
-        body: seal(keys.get(account_id)!, 1, place, Buffer.from(sample.body)),
+        body: seal(key, 1, place, Buffer.from(sample.body)),
       };
     });
     handOver(tx, deliveries, now);

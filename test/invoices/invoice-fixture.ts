@@ -91,7 +91,7 @@ export async function eventsOf(
   invoice_id: string,
 ): Promise<StoredEvent[]> {
   const { database, keyring } = server.core;
-  const keys = await keyring.openAccounts(database, [account_id]);
+  const key = await keyring.openAccount(database, account_id);
   const rows = await database.query<StoredEvent & { id: string; body: Buffer }>(
     `select id, name, sequence, role, change_id, body from events
      where account_id = $1 and record_id = $2 order by sequence`,
@@ -99,7 +99,7 @@ export async function eventsOf(
   );
   return rows.map(({ id, body, ...event }) => ({
     ...event,
-    body: JSON.parse(open(keys.get(account_id)!, bodyPlace(account_id, id), body).toString()),
+    body: JSON.parse(open(key, bodyPlace(account_id, id), body).toString()),
   }));
 }
 

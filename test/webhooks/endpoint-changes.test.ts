@@ -72,7 +72,7 @@ const answerSlowly = () => {
 async function addSubjects(count: number): Promise<{ subject_id: string; key: Buffer }[]> {
   const { database, keyring, clock } = server.core;
   const { account_id } = server;
-  const account_keys = await keyring.openAccounts(database, [account_id]);
+  const account_keys = await keyring.openAccounts(database, [{ account_id }]);
   const subjects = Array.from({ length: count }, () => {
     return { account_id, subject_id: randomUUID(), key: randomBytes(32) };
   });

@@ -390,7 +390,7 @@ async function writeLate(
   beforeCommit: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { database, keyring, clock } = server.core;
-  const keys = await keyring.openAccounts(database, [about.account_id]);
+  const keys = await keyring.openAccounts(database, [about]);
   const now = clock.now();
   await database.transaction(async (tx) => {
     recordEvents(tx, [newEvent(about, about.account_id, keys, now)], now);

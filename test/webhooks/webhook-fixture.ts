@@ -27,8 +27,8 @@ export type EventInput = {
 export async function emit(server: TestServer, ...inputs: EventInput[]): Promise<NewEvent[]> {
   const { database, keyring, clock } = server.core;
   const now = clock.now();
-  const account_ids = inputs.map((input) => input.account_id ?? server.account_id);
-  const keys = await keyring.openAccounts(database, account_ids);
+  const owned = inputs.map(({ account_id = server.account_id }) => ({ account_id }));
+  const keys = await keyring.openAccounts(database, owned);
   const events = inputs.map((input) => newEvent(input, server.account_id, keys, now));
   await database.transaction(async (tx) => recordEvents(tx, events, now));
   server.app.worker.wake();

@@ -71,7 +71,7 @@ export async function list(core: Core, wanted: string | undefined) {
   const accounts = wanted ? [await findAccountOf(core, wanted)] : await listAccounts(database);
   const keys = await keyring.openAccounts(
     database,
-    accounts.map((account) => account.id),
+    accounts.map(({ id }) => ({ account_id: id })),
   );
   const found = await Promise.all(accounts.map(({ id }) => listEndpointsFor(database, id)));
   return found.flatMap((endpoints, at) =>

@@ -51,7 +51,7 @@ async function notifyParty(
   const { invoice } = entry;
   const account_id = invoice.shared_with!;
   const role = otherRole(ownRole(invoice.format));
-  const keys = await keyring.openAccounts(tx, [account_id]);
+  const key = await keyring.openAccount(tx, account_id);
   const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
   const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
   const known = view?.sequence ?? invoice.shared_from! - 1;
@@ -78,7 +78,6 @@ async function notifyParty(
   if (unpaid) updateFreedOfSent(tx, [{ account_id, id: invoice.id, at: unpaid.at }]);
   // The app that created the invoice belongs to the owner, and is notified there.
   const audience = { role, app_id: null, counterpart_account_id: invoice.account_id };
-  const key = keys.get(account_id)!;
   const events = changes.flatMap(({ body, facts, ...change }) =>
     body === null ? [] : toEvents(invoice, change, audience, { account_id, key, facts, body }),
   );

@@ -49,8 +49,7 @@ export function createQuotes(
     load: async (tx, commands) => {
       const keys = usersOf(commands);
       // Locked: of two transactions that count at once, the second sees what the first created.
-      const account_ids = commands.map(({ account_id }) => account_id);
-      const [locked_ids] = await Promise.all([lockLimits(tx, account_ids), lockUsers(tx, keys)]);
+      const [locked_ids] = await Promise.all([lockLimits(tx, commands), lockUsers(tx, keys)]);
       const [users, open] = await Promise.all([
         findKycs(tx, keys),
         countOpenQuotes(tx, keys, deps.clock.now()),

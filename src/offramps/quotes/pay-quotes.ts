@@ -100,11 +100,10 @@ async function load<Input extends QuotePayment, Extra>(
   commands: readonly Command<Input>[],
 ): Promise<Loaded<Extra>> {
   const { keyring, approvals: rules, limits } = deps;
-  const account_ids = commands.map(({ account_id }) => account_id);
   // Sent at once and run in this order: the account, where amounts count, then what the rule
   // locks, then the quotes.
   const [controls, , loaded] = await Promise.all([
-    lockSums(tx, rules, account_ids),
+    lockSums(tx, rules, commands),
     rule.lock?.(tx, commands),
     loadQuotes(tx, keyring, commands),
   ]);

@@ -42,7 +42,7 @@ async function listTransfer(
   now: Date,
 ): Promise<void> {
   const deposit = toDeposit(transfer, operator_id, now);
-  const account_keys = await keyring.openAccounts(tx, [operator_id]);
+  const account_keys = await keyring.openAccounts(tx, [{ account_id: operator_id }]);
   const key = randomBytes(KEY_BYTES);
   const written = await insertFiatDeposits(tx, [{ ...deposit, key }], now);
   if (!written.has(deposit.id)) return;

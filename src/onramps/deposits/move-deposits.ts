@@ -143,7 +143,7 @@ async function insertExcess(
 ): Promise<void> {
   const [[deposit], account_keys, last_part] = await Promise.all([
     openDeposits(tx, keyring, [row]),
-    keyring.openAccounts(tx, [row.account_id]),
+    keyring.openAccounts(tx, [row]),
     findLastPart(tx, row),
   ]);
   const { account_id } = row;

@@ -45,7 +45,7 @@ export function takeCredits(
       .map(withoutNul)
       .sort((a, b) => Number(lineName(a) > lineName(b)) - Number(lineName(a) < lineName(b)));
     const deposits = await toDeposits(tx, deps.operator_id, sorted, now);
-    const account_keys = await deps.keyring.openAccounts(tx, [deps.operator_id]);
+    const account_keys = await deps.keyring.openAccounts(tx, [{ account_id: deps.operator_id }]);
     const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
     // A line that another reader wrote concurrently is neither written nor posted again.
     const written = await insertFiatDeposits(tx, keyed, now);

@@ -1,6 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import { open, type Place, seal } from "../encryption/cipher.ts";
-import type { AccountKeys, Keyring, Subject } from "../encryption/keyring.ts";
+import type { Keyring } from "../encryption/keyring.ts";
 import { Refusal } from "../errors.ts";
 import type { Outcome } from "./model.ts";
 import type { StoredAnswer } from "./store.ts";
@@ -12,7 +12,6 @@ const KEY_VERSION = 1;
 export async function replayAnswers(
   keyring: Keyring,
   tx: Transaction,
-  account_keys: AccountKeys,
   commands: readonly Command<unknown>[],
   stored: ReadonlyMap<string, StoredAnswer>,
 ): Promise<Map<string, Outcome>> {
@@ -25,13 +24,13 @@ export async function replayAnswers(
       equal.push({ command, found });
     } else outcomes.set(command.id, { refusal: new Refusal("idempotency_key_reused") });
   }
-  const subjects = equal.flatMap(({ command, found }) => subjectOf(command.account_id, found));
-  const subject_keys = await keyring.openSubjects(tx, subjects);
+  const keyOf = await keyring.openOwners(
+    tx,
+    equal.map(({ found }) => found),
+  );
   for (const { command, found } of equal) {
     const { account_id, id } = command;
-    const key = found.subject_id
-      ? subject_keys.get(account_id, found.subject_id)
-      : account_keys.get(account_id);
+    const key = keyOf(found);
     outcomes.set(id, key ? replay(key, account_id, found) : gone());
   }
   return outcomes;
@@ -51,10 +50,6 @@ function replay(key: Buffer, account_id: string, found: StoredAnswer): Outcome {
  */
 function gone(): Outcome {
   return { refusal: new Refusal("record_not_found") };
-}
-
-function subjectOf(account_id: string, { subject_id }: StoredAnswer): Subject[] {
-  return subject_id ? [{ account_id, subject_id }] : [];
 }
 
 function answerPlace(account_id: string, command_id: string): Place {

@@ -17,13 +17,12 @@ export async function runInTransaction(
 ): Promise<void> {
   const { outcomes, written } = attempt;
   const commands = [...attempt.commands.values()];
-  const account_ids = [...new Set(commands.map((command) => command.account_id))];
   const actor_ids = [...new Set(commands.map((one) => one.actor_account_id ?? one.account_id))];
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
   const [active, stored, account_keys, loaded] = await Promise.all([
     deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock)),
     findStoredAnswers(tx, commands),
-    deps.keyring.openAccounts(tx, account_ids),
+    deps.keyring.openAccounts(tx, commands),
     use_case.load(tx, commands),
   ]);
   const unanswered = () => commands.filter((command) => !outcomes.has(command.id));
@@ -31,7 +30,7 @@ export async function runInTransaction(
   for (const { id, credential_id } of commands) {
     if (!active.has(credential_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
   }
-  const replayed = await replayAnswers(deps.keyring, tx, account_keys, unanswered(), stored);
+  const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
   const fresh = unanswered();
@@ -40,7 +39,7 @@ export async function runInTransaction(
   // refused because of its own effect, and its answer is stored by now.
   const refused = fresh.filter(({ id }) => outcomes.has(id));
   const late = await findStoredAnswers(tx, refused);
-  const replayed_late = await replayAnswers(deps.keyring, tx, account_keys, refused, late);
+  const replayed_late = await replayAnswers(deps.keyring, tx, refused, late);
   for (const [id, outcome] of replayed_late) outcomes.set(id, outcome);
   if (accepted.length === 0) return;
   const rows = accepted.map(({ command, output, subject }) => {

@@ -3,6 +3,7 @@ import { columnsOf } from "../db/rows.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 export type StoredAnswer = {
+  account_id: string;
   id: string;
   request_hash: Buffer;
   subject_id: string | null;
@@ -22,7 +23,7 @@ export async function findStoredAnswers(
 ): Promise<Map<string, StoredAnswer>> {
   const keyed = commands.filter((command) => command.idempotency !== null);
   if (keyed.length === 0) return new Map();
-  const rows = await tx.query<StoredAnswer & { account_id: string; idempotency_index: Buffer }>(
+  const rows = await tx.query<StoredAnswer & { idempotency_index: Buffer }>(
     `select account_id, idempotency_index, id, request_hash, subject_id, answer from commands
      where account_id = any($1::uuid[]) and idempotency_index = any($2::bytea[])`,
     [

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
 import type { Session, Transaction } from "../db/database.ts";
-import { insertRow, insertRows } from "../db/rows.ts";
+import { columnsOf, insertRow, insertRows } from "../db/rows.ts";
 import { LruMap } from "../lru-map.ts";
 import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
@@ -10,13 +10,23 @@ import { ACCOUNT_KEY_VERSION } from "./local-keys.ts";
 /** A person whose data is encrypted with their own key. */
 export type Subject = { account_id: string; subject_id: string };
 
+/** Whom a record's data belongs to: a subject, or the account as such. */
+type Owner = { account_id: string; subject_id: string | null };
+
+/** Undefined for an erased subject. */
+export type OwnerKeys = (owner: Owner) => Buffer | undefined;
+
 /** Unwraps keys on demand and caches the recently used ones in memory. */
 export type Keyring = {
   /** The data keys of these subjects; erased subjects are missing. */
   openSubjects(session: Session, subjects: readonly Subject[]): Promise<SubjectKeys>;
   /** The same for users: most subjects are. */
   openUserKeys(session: Session, users: readonly UserKey[]): Promise<SubjectKeys>;
-  openAccounts(session: Session, account_ids: readonly string[]): Promise<AccountKeys>;
+  /** The keys of the accounts that these belong to. */
+  openAccounts(session: Session, owned: readonly { account_id: string }[]): Promise<AccountKeys>;
+  openAccount(session: Session, account_id: string): Promise<Buffer>;
+  /** The key of each record: its subject's, or its account's if it is about nobody. */
+  openOwners(session: Session, owners: readonly Owner[]): Promise<OwnerKeys>;
   createAccount(tx: Transaction, account_id: string, now: Date): Promise<void>;
   /** Deletes the subject's key: data encrypted with it can never be read again. */
   eraseSubject(tx: Transaction, subject: Subject): void;
@@ -47,15 +57,14 @@ export function createKeyring(masters: MasterKeys): Keyring {
       else missing.push(subject);
     }
     if (missing.length === 0) return found;
-    const account_ids = missing.map((subject) => subject.account_id);
     const forgotten_before = forgotten;
     const [rows, wrapping_keys] = await Promise.all([
       session.query<Subject & { wrapped: Buffer }>(
         `select account_id, subject_id, wrapped from subject_keys
          where account_id = any($1::uuid[]) and subject_id = any($2::uuid[])`,
-        [account_ids, missing.map((subject) => subject.subject_id)],
+        columnsOf(missing, "account_id", "subject_id"),
       ),
-      openAccounts(session, account_ids),
+      openAccounts(session, missing),
     ]);
     for (const row of rows) {
       const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
@@ -68,6 +77,19 @@ export function createKeyring(masters: MasterKeys): Keyring {
 
   return {
     openAccounts,
+    openAccount: async (session, account_id) =>
+      (await openAccounts(session, [{ account_id }])).get(account_id)!,
+    openOwners: async (session, owners) => {
+      const subjects = owners.filter((owner): owner is Subject => owner.subject_id !== null);
+      const [subject_keys, account_keys] = await Promise.all([
+        openSubjects(session, subjects),
+        openAccounts(session, owners),
+      ]);
+      return ({ account_id, subject_id }) =>
+        subject_id === null
+          ? account_keys.get(account_id)
+          : subject_keys.get(account_id, subject_id);
+    },
     openUserKeys: (session, users) =>
       openSubjects(
         session,
@@ -105,10 +127,10 @@ export function createKeyring(masters: MasterKeys): Keyring {
 /** Account keys are never erased: they can stay cached. */
 function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
   const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
-  return async (session, account_ids) => {
+  return async (session, owned) => {
     const found = new Map<string, Buffer>();
     const missing: string[] = [];
-    for (const id of new Set(account_ids)) {
+    for (const id of new Set(owned.map(({ account_id }) => account_id))) {
       const cached = accounts.get(id);
       if (cached) found.set(id, cached);
       else missing.push(id);

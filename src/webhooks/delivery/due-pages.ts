@@ -5,7 +5,7 @@ import { bodyPlace } from "../../events/record-events.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { DecryptionError, open as openSealed } from "../../platform/encryption/cipher.ts";
-import type { AccountKeys, Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
@@ -54,19 +54,11 @@ export function createPageLoader(deps: {
       listDue(database, queries, clock.now()),
       deps.countErasures(),
     ]);
-    const [account_keys, subject_keys] = await Promise.all([
-      keyring.openAccounts(database, [
-        ...endpoints.map((endpoint) => endpoint.account_id),
-        ...due.map((delivery) => delivery.event_account_id),
-      ]),
-      keyring.openSubjects(
-        database,
-        due.flatMap(({ event_account_id, subject_id }) =>
-          subject_id ? [{ account_id: event_account_id, subject_id }] : [],
-        ),
-      ),
+    const [account_keys, keyOf] = await Promise.all([
+      keyring.openAccounts(database, endpoints),
+      keyring.openOwners(database, due.map(ownerOf)),
     ]);
-    const open = (delivery: DueDelivery) => openBody(delivery, account_keys, subject_keys);
+    const open = (delivery: DueDelivery) => openBody(delivery, keyOf(ownerOf(delivery)));
     const by_app = Map.groupBy(due, (delivery) => delivery.app_id);
     return queries.map(({ app_id }) => {
       const endpoint = endpoints.find((one) => one.id === app_id);
@@ -115,21 +107,18 @@ function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {
   };
 }
 
-function openBody(
-  delivery: DueDelivery,
-  account_keys: AccountKeys,
-  subject_keys: SubjectKeys,
-): OpenBody {
-  const { event_account_id, event_id, subject_id } = delivery;
+/** For a sample, the account is the event's. */
+function ownerOf({ event_account_id: account_id, subject_id }: DueDelivery) {
+  return { account_id, subject_id };
+}
+
+function openBody(delivery: DueDelivery, key: Buffer | undefined): OpenBody {
+  const { event_account_id, event_id } = delivery;
   const missing = (reason: string) => ({ body: null, missing: reason });
   if (delivery.consent === "withdrawn") return missing("The account withdrew its consent.");
   const sealed = delivery.sample ?? delivery.body;
   if (!sealed) return missing("The event's body was deleted after its retention period.");
   const place = delivery.sample ? samplePlace(delivery) : bodyPlace(event_account_id, event_id);
-  // For a sample, the account is the event's.
-  const key = subject_id
-    ? subject_keys.get(event_account_id, subject_id)
-    : account_keys.get(event_account_id);
   if (!key) return missing("The user's data was erased.");
   try {
     return { body: openSealed(key, place, sealed), missing: null };
