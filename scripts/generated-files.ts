@@ -7,7 +7,6 @@ import {
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
 import { loadFees } from "../src/catalogue/fee-table.ts";
-import { describePostings } from "../src/ledger/posting-table.ts";
 import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
 import type { Setting } from "../src/platform/config/setting-kinds.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
@@ -17,6 +16,7 @@ import { commandLinePage } from "./command-line-page.ts";
 import { feesPage } from "./fees-page.ts";
 import { insidersPage } from "./insiders-page.ts";
 import { messagesPage } from "./messages-page.ts";
+import { postingsPage } from "./postings-page.ts";
 import { rolesPage } from "./roles-page.ts";
 import { statesPage } from "./states-page.ts";
 import { webhooksPage } from "./webhooks-page.ts";
@@ -45,7 +45,7 @@ export async function generatedFiles(
     { path: "docs/reference/messages.md", text: page("Messages", messagesPage()) },
     { path: "docs/reference/roles.md", text: page("Roles", rolesPage(table)) },
     { path: "docs/reference/insiders.md", text: page("Insiders", insidersPage(table)) },
-    { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
+    { path: "docs/reference/postings.md", text: page("Postings", postingsPage(table)) },
   ];
 }
 

@@ -1,6 +1,8 @@
 import { type NewEntry, payoutPending } from "./model.ts";
-import { entry } from "./posting-entry.ts";
-import type { ReturnTry } from "./postings.ts";
+import type { ReturnTry } from "./onramp-postings.ts";
+import { entry } from "./posting-kinds.ts";
+
+type BankReceipt = { account_id: string; bank_reference: string; currency: string; amount: bigint };
 
 /** What stands in suspense because of a bank's answer that fits no payout. */
 export type ExceptionMoney = {
@@ -9,6 +11,14 @@ export type ExceptionMoney = {
   currency: string;
   held: bigint;
 };
+
+export function suspenseReceived(receipt: BankReceipt): NewEntry {
+  const { bank_reference, currency, amount } = receipt;
+  return entry("suspense_received", receipt, `suspense:${bank_reference}`, [
+    ["bank", currency, amount],
+    ["suspense", currency, -amount],
+  ]);
+}
 
 /** The money of an exception is a return of this payout; `source` is where it stood before. */
 export function exceptionAssigned(

@@ -1,7 +1,7 @@
 import { CHAINS } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { columnsOf, insertRows } from "../platform/db/rows.ts";
-import { type Entry, type EntryLine, naturalAmount, owedTo } from "./model.ts";
+import { type Entry, type EntryLine, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
 export type BalanceChange = LedgerAccountKey & { change: bigint };
@@ -26,19 +26,6 @@ export async function findBalances(
   );
   const balances = new Map(rows.map((row) => [textOf(row), row.balance]));
   return { get: (key) => balances.get(textOf(key)) ?? 0n };
-}
-
-/** Any account's balance in its natural sign, summed from its lines. */
-export async function findLedgerAccountBalance(
-  session: Session,
-  key: LedgerAccountKey,
-): Promise<bigint> {
-  const [row] = await session.query<{ sum: string }>(
-    `select coalesce(sum(amount), 0)::text as sum from ledger_lines
-     where account_id = $1 and ledger_account = $2 and currency = $3`,
-    [key.account_id, key.ledger_account, key.currency],
-  );
-  return naturalAmount(key.ledger_account, BigInt(row!.sum));
 }
 
 export type OwedBalance = { currency: string; chain: string; balance: bigint };

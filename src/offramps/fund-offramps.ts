@@ -1,6 +1,6 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
-import { postEntries } from "../ledger/post.ts";
-import { offrampFunded } from "../ledger/postings.ts";
+import { offrampFunded } from "../ledger/offramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";

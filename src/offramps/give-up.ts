@@ -1,14 +1,14 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { NewEntry } from "../ledger/model.ts";
-import { postEntries } from "../ledger/post.ts";
 import {
   type OfframpMoney,
   offrampFailedAfterInstruction,
   offrampFailedAfterReturn,
   offrampFailedBeforeInstruction,
   offrampFunded,
-} from "../ledger/postings.ts";
+} from "../ledger/offramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import {

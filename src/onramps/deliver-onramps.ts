@@ -1,5 +1,5 @@
-import { postEntries } from "../ledger/post.ts";
-import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/postings.ts";
+import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/onramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";

@@ -1,5 +1,5 @@
-import { postEntries } from "../ledger/post.ts";
-import { onrampFunded } from "../ledger/postings.ts";
+import { onrampFunded } from "../ledger/onramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";

@@ -1,5 +1,5 @@
-import { postEntries } from "../ledger/post.ts";
-import { onrampGivenBack } from "../ledger/postings.ts";
+import { onrampGivenBack } from "../ledger/onramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { DepositFacts } from "./deposits/store.ts";

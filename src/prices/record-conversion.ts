@@ -1,7 +1,7 @@
 import { recordAudit } from "../accounts/audit.ts";
 import type { Actor } from "../accounts/model.ts";
-import { isAlreadyPosted, postEntries } from "../ledger/post.ts";
-import { type ConversionMoney, treasuryConverted } from "../ledger/postings.ts";
+import { type ConversionMoney, treasuryConverted } from "../ledger/conversion-postings.ts";
+import { isAlreadyPosted, postEntries } from "../ledger/post-entries.ts";
 import type { Database } from "../platform/db/database.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { loadPayables } from "../invoices/payments/payments.ts";
 import { owedTo } from "../ledger/model.ts";
-import { postEntries } from "../ledger/post.ts";
-import { payoutInstructed } from "../ledger/postings.ts";
+import { payoutInstructed } from "../ledger/offramp-postings.ts";
+import { postEntries } from "../ledger/post-entries.ts";
 import { findBalances } from "../ledger/store.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import {

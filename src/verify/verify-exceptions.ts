@@ -5,9 +5,9 @@ import {
   exceptionReturnRefused,
   exceptionReturnStarted,
   exceptionWrittenOff,
+  suspenseReceived,
 } from "../ledger/exception-postings.ts";
 import type { NewEntry } from "../ledger/model.ts";
-import { suspenseReceived } from "../ledger/postings.ts";
 import type { BankException } from "../offramps/payouts/exception-model.ts";
 import type { Session } from "../platform/db/database.ts";
 import { type Check, eachPage, inOrder } from "./checks.ts";

@@ -1,5 +1,5 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
-import { POSTINGS } from "../ledger/posting-table.ts";
+import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { EXPOSURE_PARTS } from "../prices/exposure-store.ts";
 import { type Check, inOrder } from "./checks.ts";
 

@@ -5,7 +5,7 @@ import {
   onrampFunded,
   onrampGivenBack,
   onrampRefused,
-} from "../ledger/postings.ts";
+} from "../ledger/onramp-postings.ts";
 import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, ONRAMP_MOVES } from "../onramps/model.ts";
 import type { OnrampRow } from "../onramps/store.ts";

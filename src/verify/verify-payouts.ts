@@ -1,13 +1,13 @@
 import { type ExceptionMoney, exceptionAssigned } from "../ledger/exception-postings.ts";
 import { type Entry, type NewEntry, owedTo, payoutPending } from "../ledger/model.ts";
-import type { PostingKind } from "../ledger/posting-table.ts";
 import {
   offrampFunded,
   payoutBooked,
   payoutInstructed,
   payoutRerouted,
   payoutReturned,
-} from "../ledger/postings.ts";
+} from "../ledger/offramp-postings.ts";
+import type { PostingKind } from "../ledger/posting-kinds.ts";
 import { giveBackEntry, refundWorth } from "../offramps/give-up.ts";
 import type { Offramp as OfframpRecord, OfframpStatus } from "../offramps/model.ts";
 import { endToEndId, findReturn, type Payout } from "../offramps/payouts/model.ts";

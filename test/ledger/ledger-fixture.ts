@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { recordEvents } from "../../src/events/record-events.ts";
-import type { NewEntry } from "../../src/ledger/model.ts";
-import { postEntries } from "../../src/ledger/post.ts";
-import type * as postings from "../../src/ledger/postings.ts";
+import { type NewEntry, naturalAmount } from "../../src/ledger/model.ts";
+import type { QuoteMoney } from "../../src/ledger/offramp-postings.ts";
+import { postEntries } from "../../src/ledger/post-entries.ts";
 import { digestFacts, type Offramp, type OfframpStatus } from "../../src/offramps/model.ts";
 import { insertOfframps, updateOfframpRows } from "../../src/offramps/store.ts";
 import type { Session, Transaction } from "../../src/platform/db/database.ts";
@@ -12,7 +12,7 @@ import type { Check } from "../../src/verify/checks.ts";
 import { findFault } from "../../src/verify/verify.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 
-export type Quote = postings.QuoteMoney & { token_fees: bigint };
+export type Quote = QuoteMoney & { token_fees: bigint };
 export type Item = { destination_amount: bigint; fee: bigint; token_amount: bigint };
 
 /** Records and postings without the modules that create them: only the rows they would write. */
@@ -233,4 +233,17 @@ function recordEvent(tx: Transaction, offramp: Offramp, from_status: OfframpStat
     body: "{}",
   };
   recordEvents(tx, [event], NOW);
+}
+
+/** Any account's balance in its natural sign, summed from its lines. */
+export async function findLedgerAccountBalance(
+  session: Session,
+  key: { account_id: string; ledger_account: string; currency: string },
+): Promise<bigint> {
+  const [row] = await session.query<{ sum: string }>(
+    `select coalesce(sum(amount), 0)::text as sum from ledger_lines
+     where account_id = $1 and ledger_account = $2 and currency = $3`,
+    [key.account_id, key.ledger_account, key.currency],
+  );
+  return naturalAmount(key.ledger_account, BigInt(row!.sum));
 }

@@ -1,4 +1,13 @@
-import * as postings from "../../src/ledger/postings.ts";
+import {
+  depositFinal,
+  offrampFunded,
+  payoutBooked,
+  payoutInstructed,
+  payoutRerouted,
+  payoutReturned,
+  quoteFunded,
+} from "../../src/ledger/offramp-postings.ts";
+import { refundSent, refundStarted } from "../../src/ledger/refund-postings.ts";
 import { giveBackEntry, refundWorth } from "../../src/offramps/give-up.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { endToEndId, findReturn } from "../../src/offramps/payouts/model.ts";
@@ -34,9 +43,9 @@ export function payoutStory(fixture: LedgerFixture) {
     const missing = came_back ? offramp.destination_amount - came_back.pending : 0n;
     const entries =
       attempt === 1
-        ? [postings.payoutInstructed(offramp)]
+        ? [payoutInstructed(offramp)]
         : missing > 0n
-          ? [postings.payoutRerouted(offramp, attempt, missing)]
+          ? [payoutRerouted(offramp, attempt, missing)]
           : [];
     await fixture.change(offramp, { status: "sending_fiat", attempt }, ...entries);
     await addAttempt(offramp);
@@ -47,20 +56,20 @@ export function payoutStory(fixture: LedgerFixture) {
       fixture.write(
         "update quotes set funded_at = $3, shortfall = $4 where account_id = $1 and id = $2",
         [quote.account_id, quote.id, NOW, quote.token_amount - used],
-        postings.quoteFunded(quote, used),
+        quoteFunded(quote, used),
       ),
     fund: (offramp: Offramp) =>
       fixture.change(
         offramp,
         { status: "pending_internal_assessment", funded_at: NOW },
-        postings.offrampFunded(offramp),
+        offrampFunded(offramp),
       ),
     hold: (offramp: Offramp) => fixture.change(offramp, { status: "ongoing_checks" }),
     /** The first attempt, or another one after a return. */
     send,
     book: async (offramp: Offramp) => {
       await payout(offramp, "booked");
-      const entry = postings.payoutBooked(offramp, offramp.attempt);
+      const entry = payoutBooked(offramp, offramp.attempt);
       await fixture.change(offramp, { status: "fiat_sent" }, entry);
     },
     reject: async (offramp: Offramp) => {
@@ -69,7 +78,7 @@ export function payoutStory(fixture: LedgerFixture) {
     },
     bounce: async (offramp: Offramp, returned: bigint) => {
       await payout(offramp, "returned", returned);
-      const entry = postings.payoutReturned(offramp, offramp.attempt, returned);
+      const entry = payoutReturned(offramp, offramp.attempt, returned);
       await fixture.change(offramp, { status: "bounced" }, entry);
       const held = returned - offramp.destination_amount;
       if (held > 0n) await listExcess(fixture, offramp, returned, held);
@@ -142,7 +151,7 @@ function deposit(fixture: LedgerFixture, quote: Quote, amount: bigint): Promise<
       ...[account_id, newId(NOW), user_id, quote.id, transfer.chain, transfer.tx_id],
       ...[TOKEN, amount, NOW],
     ],
-    postings.depositFinal({ account_id, user_id, ...transfer }),
+    depositFinal({ account_id, user_id, ...transfer }),
   );
 }
 
@@ -162,11 +171,11 @@ async function refund(fixture: LedgerFixture, owner: Owner, amount: bigint): Pro
        created_at, updated_at)
      values ($1, $2, $3, $4, 'base', $5, '', 'pending', $6, $6)`,
     [account_id, row.id, user_id, TOKEN, amount, NOW],
-    postings.refundStarted(row),
+    refundStarted(row),
   );
   await fixture.write(
     "update refunds set status = 'sent' where account_id = $1 and id = $2",
     [account_id, row.id],
-    postings.refundSent(row),
+    refundSent(row),
   );
 }

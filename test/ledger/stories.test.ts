@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { owedTo } from "../../src/ledger/model.ts";
-import { isOverdrawn } from "../../src/ledger/post.ts";
-import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
+import { isOverdrawn } from "../../src/ledger/post-entries.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { minOf } from "../../src/platform/money.ts";
-import { CHAIN, CURRENCY, type LedgerFixture, openLedgerFixture, TOKEN } from "./ledger-fixture.ts";
+import {
+  CHAIN,
+  CURRENCY,
+  findLedgerAccountBalance,
+  type LedgerFixture,
+  openLedgerFixture,
+  TOKEN,
+} from "./ledger-fixture.ts";
 import { payoutStory } from "./payout-story.ts";
 
 let fixture: LedgerFixture;

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { owedTo } from "../../src/ledger/model.ts";
-import * as postings from "../../src/ledger/postings.ts";
+import { suspenseReceived } from "../../src/ledger/exception-postings.ts";
+import { offrampFailedAfterReturn, payoutBooked, quoteFunded } from "../../src/ledger/offramp-postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import type { Session } from "../../src/platform/db/database.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
@@ -147,7 +148,7 @@ describe("sealed entries", () => {
   test("a digest changed before it is sealed is found", async () => {
     const account_id = await fixture.addAccount();
     await fixture.post(
-      postings.suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
+      suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
     );
     const fault = await fixture.findFault(account_id, (session) =>
       session.query("update seal_pending set digest = '' where account_id = $1", [account_id]),
@@ -382,7 +383,7 @@ describe("offramps", () => {
         fixture.change(
           bounced,
           { status: "failed", given_back: 100_000_000n, refund_rate: "0.9" },
-          postings.offrampFailedAfterReturn(
+          offrampFailedAfterReturn(
             bounced,
             { pending: 90_00n, returned: 90_00n, worth: 1n },
             0n,
@@ -396,7 +397,7 @@ describe("offramps", () => {
         fixture.change(
           bounced,
           { attempt: 2 },
-          postings.payoutBooked({ ...bounced, destination_amount: 90_00n }, 2),
+          payoutBooked({ ...bounced, destination_amount: 90_00n }, 2),
         ),
       /its ledger entry .* \(book:.*:2\) belongs to no change of it$/,
     ],
@@ -404,7 +405,7 @@ describe("offramps", () => {
       "funded without its quote",
       async (payouts, { unpaid, quote }) => {
         await payouts.deposit(quote, ITEM.token_amount);
-        await fixture.post(postings.quoteFunded(unpaid.quote, ITEM.token_amount));
+        await fixture.post(quoteFunded(unpaid.quote, ITEM.token_amount));
         await payouts.fund(unpaid.offramps[0]!);
       },
       /it is funded, but its quote is not$/,

@@ -1,6 +1,7 @@
+import { suspenseReceived } from "../../ledger/exception-postings.ts";
 import type { NewEntry } from "../../ledger/model.ts";
-import { postEntries } from "../../ledger/post.ts";
-import { payoutBooked, payoutReturned, suspenseReceived } from "../../ledger/postings.ts";
+import { payoutBooked, payoutReturned } from "../../ledger/offramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";

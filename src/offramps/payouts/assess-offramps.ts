@@ -1,8 +1,8 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
-import { postEntries } from "../../ledger/post.ts";
-import { payoutInstructed } from "../../ledger/postings.ts";
+import { payoutInstructed } from "../../ledger/offramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "../../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";

@@ -5,7 +5,7 @@ import {
   exceptionWrittenOff,
 } from "../../ledger/exception-postings.ts";
 import type { NewEntry } from "../../ledger/model.ts";
-import { payoutBooked } from "../../ledger/postings.ts";
+import { payoutBooked } from "../../ledger/offramp-postings.ts";
 import type { ErrorCode, Problem } from "../../platform/errors.ts";
 import type { Offramp } from "../model.ts";
 import { bounced } from "./apply-bank-answers.ts";

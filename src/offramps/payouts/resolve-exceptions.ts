@@ -1,7 +1,7 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { actorOf } from "../../accounts/model.ts";
 import type { NewEntry } from "../../ledger/model.ts";
-import { postEntries } from "../../ledger/post.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import { noteOriginsElsewhere } from "../../platform/commands/origins.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";

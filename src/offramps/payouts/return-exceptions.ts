@@ -1,5 +1,5 @@
 import { exceptionReturnBooked, exceptionReturnRefused } from "../../ledger/exception-postings.ts";
-import { postEntries } from "../../ledger/post.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";

@@ -1,8 +1,8 @@
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
-import { postEntries } from "../../ledger/post.ts";
-import { quoteFunded } from "../../ledger/postings.ts";
+import { quoteFunded } from "../../ledger/offramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import { type Balances, findBalances } from "../../ledger/store.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf, minorToText } from "../../platform/money.ts";

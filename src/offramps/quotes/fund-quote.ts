@@ -2,8 +2,8 @@ import { type Deposit, listQuoteDeposits } from "../../balances/deposit-store.ts
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations } from "../../balances/reservation-store.ts";
 import { owedTo } from "../../ledger/model.ts";
-import { postEntries } from "../../ledger/post.ts";
-import { quoteFunded } from "../../ledger/postings.ts";
+import { quoteFunded } from "../../ledger/offramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import { findBalances } from "../../ledger/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";

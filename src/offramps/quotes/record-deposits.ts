@@ -12,8 +12,8 @@ import {
   transferKey,
 } from "../../balances/set-aside-store.ts";
 import type { Chain } from "../../catalogue/chains.ts";
-import { postEntries } from "../../ledger/post.ts";
-import { depositFinal } from "../../ledger/postings.ts";
+import { depositFinal } from "../../ledger/offramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import { type Database, isDatabaseError, type Transaction } from "../../platform/db/database.ts";

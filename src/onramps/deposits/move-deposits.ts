@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { isChain, isToken } from "../../catalogue/chains.ts";
 import { type NewEntry, walletOn } from "../../ledger/model.ts";
-import { postEntries } from "../../ledger/post.ts";
 import {
   fiatDepositMatched,
   fiatDepositReleased,
   fiatReturnBooked,
   fiatReturnRefused,
   fiatReturnStarted,
-} from "../../ledger/postings.ts";
+} from "../../ledger/onramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";

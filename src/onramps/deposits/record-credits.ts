@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { postEntries } from "../../ledger/post.ts";
-import { fiatDepositReceived } from "../../ledger/postings.ts";
+import { fiatDepositReceived } from "../../ledger/onramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankCredit, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";

@@ -1,12 +1,12 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { actorOf } from "../../accounts/model.ts";
 import { isToken } from "../../catalogue/chains.ts";
-import { postEntries } from "../../ledger/post.ts";
 import {
   fiatDepositReceived,
   fiatDepositWithdrawn,
   fiatReturnStarted,
-} from "../../ledger/postings.ts";
+} from "../../ledger/onramp-postings.ts";
+import { postEntries } from "../../ledger/post-entries.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type NewEntry, owedTo } from "../../src/ledger/model.ts";
-import { isAlreadyPosted, isOverdrawn, postEntries } from "../../src/ledger/post.ts";
-import * as postings from "../../src/ledger/postings.ts";
-import {
-  findBalances,
-  findEntryCount,
-  findLedgerAccountBalance,
-  listBalances,
-} from "../../src/ledger/store.ts";
+import { depositFinal } from "../../src/ledger/offramp-postings.ts";
+import { isAlreadyPosted, isOverdrawn, postEntries } from "../../src/ledger/post-entries.ts";
+import { refundStarted } from "../../src/ledger/refund-postings.ts";
+import { findBalances, findEntryCount, listBalances } from "../../src/ledger/store.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
-import { type LedgerFixture, openLedgerFixture } from "./ledger-fixture.ts";
+import {
+  findLedgerAccountBalance,
+  type LedgerFixture,
+  openLedgerFixture,
+} from "./ledger-fixture.ts";
 
 let fixture: LedgerFixture;
 let account_id: string;
@@ -28,10 +28,10 @@ let transfers = 0;
 const deposit = (amount: bigint, user = user_id) => {
   transfers += 1;
   const transfer = { chain: "base", tx_id: `0x${transfers}`, log_index: 0, token: "usdc" };
-  return postings.depositFinal({ account_id, user_id: user, ...transfer, amount });
+  return depositFinal({ account_id, user_id: user, ...transfer, amount });
 };
 const refund = (amount: bigint, user = user_id) =>
-  postings.refundStarted({
+  refundStarted({
     ...{ account_id, user_id: user, id: randomUUID() },
     ...{ token: "usdc", chain: "base", amount, network_fee: 0n },
   });

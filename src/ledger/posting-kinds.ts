@@ -1,24 +1,22 @@
-import { LEDGER_ACCOUNTS } from "./model.ts";
+import type { EntryLine, NewEntry } from "./model.ts";
 
-/** One row of the posting table, in words. */
-type Posting = {
+/** An entry in words. */
+export type Posting = {
   when: string;
   key: string;
   lines: readonly { side: "debit" | "credit"; account: string; amount: string }[];
 };
 
 /**
- * The posting table: one row per transition that moves money. The functions of `postings.ts`
- * implement it (a test compares them), and the reference page is generated from it.
+ * Every kind of entry, in words: one row per transition that moves money. The functions of the
+ * `*-postings.ts` files write the entries (a test compares them); the reference page is generated
+ * from this table.
  */
 export const POSTINGS = {
   deposit_final: {
     when: "A transfer to a deposit address is final.",
     key: "deposit:<chain>:<tx>:<log>",
-    lines: [
-      debit("wallet:<chain>", "what arrived, in the token"),
-      credit("owed:<user>:<chain>", "what arrived, in the token"),
-    ],
+    lines: move("wallet:<chain>", "owed:<user>:<chain>", "what arrived, in the token"),
   },
   quote_funded: {
     when: "The user's balance covers the quote, within the tolerance.",
@@ -32,10 +30,7 @@ export const POSTINGS = {
   offramp_funded: {
     when: "The amount of one offramp is reserved from its funded quote.",
     key: "fund:<offramp>",
-    lines: [
-      debit("deposit_clearing", "the offramp's token amount"),
-      credit("payout_pending:<offramp>", "the offramp's token amount"),
-    ],
+    lines: move("deposit_clearing", "payout_pending:<offramp>", "the offramp's token amount"),
   },
   payout_instructed: {
     when: "The first payout attempt is recorded.",
@@ -51,7 +46,7 @@ export const POSTINGS = {
   payout_booked: {
     when: "The bank confirms the payment.",
     key: "book:<offramp>:<attempt>",
-    lines: [debit("payout_pending:<offramp>", "the payout"), credit("bank", "the payout")],
+    lines: move("payout_pending:<offramp>", "bank", "the payout"),
   },
   payout_returned: {
     when: "The bank returns a payout.",
@@ -65,10 +60,7 @@ export const POSTINGS = {
   payout_rerouted: {
     when: "A payout is re-routed in full although less came back than was paid.",
     key: "reroute:<offramp>:<attempt>",
-    lines: [
-      debit("return_costs", "what did not come back"),
-      credit("payout_pending:<offramp>", "what did not come back"),
-    ],
+    lines: move("return_costs", "payout_pending:<offramp>", "what did not come back"),
   },
   offramp_failed_before_instruction: {
     when: "A funded offramp fails before the first payout attempt.",
@@ -106,10 +98,7 @@ export const POSTINGS = {
   refund_started: {
     when: "A refund of a user's balance is created.",
     key: "refund:<refund>",
-    lines: [
-      debit("owed:<user>:<chain>", "the refund, in the token"),
-      credit("refund_pending:<refund>", "the refund, in the token"),
-    ],
+    lines: move("owed:<user>:<chain>", "refund_pending:<refund>", "the refund, in the token"),
   },
   refund_sent: {
     when: "The transfer of a refund is final.",
@@ -123,15 +112,12 @@ export const POSTINGS = {
   refund_failed: {
     when: "The chain refuses the transfer of a refund permanently.",
     key: "refund_failed:<refund>",
-    lines: [
-      debit("refund_pending:<refund>", "the refund, in the token"),
-      credit("owed:<user>:<chain>", "the refund, in the token"),
-    ],
+    lines: move("refund_pending:<refund>", "owed:<user>:<chain>", "the refund, in the token"),
   },
   suspense_received: {
     when: "Money arrives at the bank that belongs to no payout.",
     key: "suspense:<bank_reference>",
-    lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
+    lines: move("bank", "suspense", "what arrived"),
   },
   exception_assigned: {
     when: "The operator assigns money of a bank exception to a payout, as a return of it.",
@@ -145,82 +131,64 @@ export const POSTINGS = {
   exception_written_off: {
     when: "The operator keeps money of a bank exception that nobody claims.",
     key: "write_off:<exception>",
-    lines: [
-      debit("suspense", "the money of the exception"),
-      credit("write_offs", "the money of the exception"),
-    ],
+    lines: move("suspense", "write_offs", "the money of the exception"),
   },
   exception_lost: {
     when: "The bank paid without an instruction, or too much, and the operator accepts the loss.",
     key: "loss:<exception>",
-    lines: [debit("write_offs", "what left"), credit("bank", "what left")],
+    lines: move("write_offs", "bank", "what left"),
   },
   exception_return_started: {
     when: "The return of a bank exception's money is started.",
     key: "exception_return:<exception>:<try>",
-    lines: [
-      debit("suspense", "the money of the exception"),
-      credit("return_clearing", "the money of the exception"),
-    ],
+    lines: move("suspense", "return_clearing", "the money of the exception"),
   },
   exception_return_booked: {
     when: "The bank confirms the return of a bank exception's money.",
     key: "exception_return_booked:<exception>:<try>",
-    lines: [
-      debit("return_clearing", "the money of the exception"),
-      credit("bank", "the money of the exception"),
-    ],
+    lines: move("return_clearing", "bank", "the money of the exception"),
   },
   exception_return_refused: {
     when: "The bank refuses the return of a bank exception's money: it is open again.",
     key: "exception_return_refused:<exception>:<try>",
-    lines: [
-      debit("return_clearing", "the money of the exception"),
-      credit("suspense", "the money of the exception"),
-    ],
+    lines: move("return_clearing", "suspense", "the money of the exception"),
   },
   fiat_deposit_received: {
     when: "The bank reports an incoming deposit; in the operator's books.",
     key: "fiat_deposit:<deposit>",
-    lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
+    lines: move("bank", "suspense", "what arrived"),
   },
   fiat_deposit_withdrawn: {
     when: "The operator dismisses a deposit that the bank reported twice with different details.",
     key: "fiat_withdrawn:<deposit>",
-    lines: [
-      debit("suspense", "the amount posted before"),
-      credit("bank", "the amount posted before"),
-    ],
+    lines: move("suspense", "bank", "the amount posted before"),
   },
   fiat_deposit_matched: {
     when: "A deposit is matched to an onramp and moves to the books of the onramp's account.",
     key: "fiat_matched:<deposit>:<try>",
-    lines: [
-      debit("suspense", "the amount that the onramp takes"),
-      credit("bank", "the amount that the onramp takes"),
-    ],
+    lines: move("suspense", "bank", "the amount that the onramp takes"),
   },
   fiat_deposit_released: {
     when:
       "The onramp releases the deposit without delivery; it moves back to the operator's " +
       "books.",
     key: "fiat_released:<deposit>:<try>",
-    lines: [debit("bank", "the amount that the onramp had taken"), credit("suspense", "the same")],
+    lines: move("bank", "suspense", "the amount that the onramp had taken"),
   },
   fiat_return_started: {
     when: "The return of a deposit to its payer is started.",
     key: "fiat_return:<deposit>:<try>",
-    lines: [debit("suspense", "the deposit"), credit("return_clearing", "the deposit")],
+    lines: move("suspense", "return_clearing", "the deposit"),
   },
   fiat_return_booked: {
     when: "The bank confirms the return.",
     key: "fiat_return_booked:<deposit>:<try>",
-    lines: [debit("return_clearing", "the deposit"), credit("bank", "the deposit")],
+    lines: move("return_clearing", "bank", "the deposit"),
   },
   fiat_return_refused: {
     when: "The bank refuses the return.",
     key: "fiat_return_refused:<deposit>:<try>",
-    lines: [debit("return_clearing", "the deposit"), credit("suspense", "the deposit")],
+    lines: move("return_clearing", "suspense", "the deposit"),
   },
   onramp_funded: {
     when: "A deposit pays an onramp; in the books of the onramp's account.",
@@ -245,7 +213,7 @@ export const POSTINGS = {
   onramp_delivered: {
     when: "The transfer is on the chain.",
     key: "onramp_deliver:<onramp>",
-    lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet:<chain>", "the tokens")],
+    lines: move("onramp:<onramp>", "wallet:<chain>", "the tokens"),
   },
   onramp_refused: {
     when: "The chain rejects the transfer permanently: the conversion is reversed.",
@@ -281,6 +249,11 @@ export const POSTINGS = {
 
 export type PostingKind = keyof typeof POSTINGS;
 
+/** One amount that goes from one account to another. */
+function move(debited: string, credited: string, amount: string) {
+  return [debit(debited, amount), credit(credited, amount)] as const;
+}
+
 function debit(account: string, amount: string) {
   return { side: "debit", account, amount } as const;
 }
@@ -289,33 +262,15 @@ function credit(account: string, amount: string) {
   return { side: "credit", account, amount } as const;
 }
 
-/** The reference page, without its first line (the note). */
-export function describePostings(): string {
-  const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
-    const limit = is_kept ? "never negative, enforced by the database" : "never negative";
-    const account = `\`${[name, ...per.map((part) => `<${part}>`)].join(":")}\``;
-    return [account, side, sign === "any" ? "any" : limit, meaning];
-  });
-  const postings = Object.entries<Posting>(POSTINGS).flatMap(([kind, { when, key, lines }]) => [
-    `### ${kind}`,
-    `${when} Key: \`${key}\`.`,
-    table(
-      ["side", "account", "amount"],
-      lines.map(({ side, account, amount }) => [side, `\`${account}\``, amount]),
-    ),
-  ]);
-  return `${[
-    "# Postings",
-    "Every movement of money is one journal entry. Its lines sum to zero in every currency, and " +
-      "its key can be posted once. Creating quotes and offramps moves no money and posts nothing.",
-    "## Accounts",
-    table(["account", "grows by", "sign", "meaning"], accounts),
-    "## Entries",
-    ...postings,
-  ].join("\n\n")}\n`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
+/** A part of zero, such as no fee, gets no line. */
+export function entry(
+  kind: PostingKind,
+  { account_id }: { account_id: string },
+  key: string,
+  lines: readonly (readonly [ledger_account: string, currency: string, amount: bigint])[],
+): NewEntry {
+  const present = lines
+    .filter(([, , amount]) => amount !== 0n)
+    .map(([ledger_account, currency, amount]): EntryLine => ({ ledger_account, currency, amount }));
+  return { account_id, key, kind, lines: present };
 }
