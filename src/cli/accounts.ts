@@ -13,7 +13,14 @@ import { updateAccountEnabled } from "../apps/store.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
-import { byOperator, changeByApproval, findAccountOf, proposedText, readUsd } from "./operator.ts";
+import {
+  byOperator,
+  changeByApproval,
+  changeText,
+  findAccountOf,
+  type Proposed,
+  readUsd,
+} from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
@@ -100,16 +107,12 @@ function addSettingCommands(accounts: Command): void {
     )
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .action(async (options: SetOptions) => {
-      const { account, proposal_id } = await withCore((core) => change(core, options));
-      if (proposal_id !== null) {
-        print(options, { account, proposal: { id: proposal_id } }, [proposedText(proposal_id)]);
-        return;
-      }
+      const { account, proposal } = await withCore((core) => change(core, options));
       const members = account.kyc_two_person_approval ? "two members" : "one member";
       const who = account.kyc_review_by_account ? "the account and the operator" : "the operator";
-      print(options, { account }, [
-        `Users of ${account.name} are reviewed by ${who}; ${members} must decide.`,
-      ]);
+      const done = `Users of ${account.name} are reviewed by ${who}; ${members} must decide.`;
+      const document = proposal ? { account, proposal } : { account };
+      print(options, document, [changeText(proposal, done)]);
     });
 
   addFreezeCommands(accounts);
@@ -148,17 +151,13 @@ function addFreezeCommands(accounts: Command): void {
 }
 
 async function freeze(
-  { database, clock }: Core,
+  core: Core,
   { account: wanted, reason }: { account: string; reason: string },
   is_frozen: boolean,
 ): Promise<Account> {
-  const account = await findAccount(database, wanted);
-  if (!account) {
-    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
-  }
-  const by = { actor: "command line", reason } as const;
-  await database.transaction(async (tx) =>
-    freezeAccount(tx, account.id, is_frozen, by, clock.now()),
+  const account = await findAccountOf(core, wanted);
+  await core.database.transaction(async (tx) =>
+    freezeAccount(tx, account.id, is_frozen, byOperator(reason), core.clock.now()),
   );
   return account;
 }
@@ -175,7 +174,7 @@ type SetOptions = JsonOption & {
 async function change(
   core: Core,
   options: SetOptions,
-): Promise<{ account: Account; proposal_id: string | null }> {
+): Promise<{ account: Account; proposal: Proposed }> {
   const { kycTwoPersonApproval: two_person, kycReview: review, reason } = options;
   const { documentReview: documents, approvalAbove: above } = options;
   const input: AccountChange = {
@@ -192,8 +191,8 @@ async function change(
   }
   const { id: account_id } = await findAccountOf(core, options.account);
   const asked = { account_id, input, is_operators: true, reason };
-  const proposal_id = await changeByApproval(core, accountChange, asked);
-  return { account: await findAccountOf(core, account_id), proposal_id };
+  const proposal = await changeByApproval(core, accountChange, asked);
+  return { account: await findAccountOf(core, account_id), proposal };
 }
 
 function readAbove(text: string): bigint | null {

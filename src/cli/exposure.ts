@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { findOperator } from "../accounts/store.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
@@ -7,6 +7,7 @@ import { readExposures } from "../prices/exposure.ts";
 import { readMarketRisk } from "../prices/operator-files.ts";
 import { STORED_PRICES } from "../prices/price-book.ts";
 import { withCore } from "./context.ts";
+import { byOperator } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type ExposureLine = {
@@ -50,14 +51,10 @@ export function addExposureCommands(program: Command): void {
     .requiredOption("--bought <amount>", "amount and currency, e.g. 1000:eur")
     .requiredOption("--sold <amount>", "amount and currency, e.g. 1163:usdc")
     .requiredOption("--reference <reference>", "the trade's own number; each is recorded once")
-    .addOption(
-      new Option("--reason <reason>", "the reason, for the audit log").makeOptionMandatory(),
-    )
+    .requiredOption("--reason <reason>", "the reason, for the audit log")
     .action(async (options: ConvertOptions) => {
-      const [bought, sold] = [
-        readMoney("--bought", options.bought),
-        readMoney("--sold", options.sold),
-      ];
+      const bought = readMoney("--bought", options.bought);
+      const sold = readMoney("--sold", options.sold);
       if (bought.currency === sold.currency) {
         throw new StartupError("--bought and --sold must have different currencies.");
       }
@@ -68,9 +65,8 @@ export function addExposureCommands(program: Command): void {
       const { reference, reason } = options;
       const recorded = await withCore(async ({ database, clock }) => {
         const { id: account_id } = (await findOperator(database))!;
-        const by = { actor: "command line", reason } as const;
         const conversion = { account_id, reference, bought, sold };
-        return recordConversion(database, conversion, by, clock.now());
+        return recordConversion(database, conversion, byOperator(reason), clock.now());
       });
       if (!recorded) throw new StartupError(`The conversion ${reference} is already recorded.`);
       print(options, { conversion: { reference, bought: options.bought, sold: options.sold } }, [

@@ -65,11 +65,7 @@ export function addKeyCommands(program: Command): void {
     .description("list the API keys, without the keys themselves")
     .action(async (options: JsonOption) => {
       const list = await withCore(({ database }) => listApiKeys(database));
-      print(
-        options,
-        { api_keys: list },
-        list.map((key) => lineOf(key)),
-      );
+      print(options, { api_keys: list }, list.map(lineOf));
     });
 
   keys

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { findAccount, findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { limitChange } from "../limits/change-limits.ts";
 import {
@@ -15,8 +14,9 @@ import {
 import { listAllRules } from "../limits/store.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import type { UserKey } from "../users/store.ts";
 import { withCore } from "./context.ts";
-import { changeByApproval, proposedText, readUsd } from "./operator.ts";
+import { changeByApproval, changeText, findAccountOf, type Proposed, readUsd } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type SetOptions = JsonOption & {
@@ -51,12 +51,9 @@ export function addLimitCommands(program: Command): void {
     .option("--user <id>", "for this user only; needs --account")
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .action(async (options: SetOptions) => {
-      const { rule, proposal_id } = await withCore((core) => set(core, options));
-      const proposal = proposal_id === null ? null : { id: proposal_id };
-      print(options, { limit: toJson(rule), proposal }, [
-        ...(proposal_id === null ? [] : [proposedText(proposal_id)]),
-        line(rule),
-      ]);
+      const { rule, proposal } = await withCore((core) => set(core, options));
+      const said = proposal ? [changeText(proposal, "")] : [];
+      print(options, { limit: toJson(rule), proposal }, [...said, line(rule)]);
     });
 }
 
@@ -75,7 +72,7 @@ function windowOption(): Option {
 async function set(
   core: Core,
   options: SetOptions,
-): Promise<{ rule: LimitRule; proposal_id: string | null }> {
+): Promise<{ rule: LimitRule; proposal: Proposed }> {
   const { scope, window, amount, count, reason } = options;
   if (!WINDOWS_OF[scope].includes(window)) {
     throw new StartupError(`--window must be ${WINDOWS_OF[scope].join(" or ")} for ${scope}.`);
@@ -90,24 +87,18 @@ async function set(
     amount_max: amount === undefined ? null : readUsd("--amount", amount),
     count_max: count === undefined ? null : Number(count),
   };
-  const operator = await findOperator(core.database);
-  const account_id = rule.account_id === EVERY ? operator!.id : rule.account_id;
+  const everybody = rule.account_id === EVERY;
+  const account_id = everybody ? core.first_start.operator.id : rule.account_id;
   const asked = { account_id, input: rule, is_operators: true, reason };
-  return { rule, proposal_id: await changeByApproval(core, limitChange, asked) };
+  return { rule, proposal: await changeByApproval(core, limitChange, asked) };
 }
 
-async function whom(
-  { database }: Core,
-  { account: wanted, user }: SetOptions,
-): Promise<{ account_id: string; user_id: string }> {
+async function whom(core: Core, { account: wanted, user }: SetOptions): Promise<UserKey> {
   if (wanted === undefined) {
     if (user !== undefined) throw new StartupError("--user needs --account.");
     return { account_id: EVERY, user_id: EVERY };
   }
-  const account = await findAccount(database, wanted);
-  if (!account) {
-    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
-  }
+  const account = await findAccountOf(core, wanted);
   if (user !== undefined && !isId(user)) throw new StartupError("--user must be a user's id.");
   return { account_id: account.id, user_id: user ?? EVERY };
 }

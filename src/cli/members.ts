@@ -9,7 +9,7 @@ import type { Core } from "../app/open-core.ts";
 import { type MemberChange, memberChange } from "../approvals/change-members.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
-import { changeByApproval, findAccountOf, proposedText } from "./operator.ts";
+import { changeByApproval, changeText, findAccountOf, type Proposed } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type ChangeOptions = JsonOption & { email: string; account?: string; reason: string };
@@ -36,11 +36,10 @@ function addCreate(members: Command): void {
     .option(...ACCOUNT)
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .action(async (options: RoleOptions) => {
-      const { member, password, proposal_id } = await withCore((core) => create(core, options));
+      const { member, password, proposal } = await withCore((core) => create(core, options));
       const { email, role } = options;
-      const proposal = proposal_id === null ? null : { id: proposal_id };
       print(options, { member: { ...member, email, role, password }, proposal }, [
-        proposal_id === null ? `Created member ${email} (${role}).` : proposedText(proposal_id),
+        changeText(proposal, `Created member ${email} (${role}).`),
         password === null
           ? "The person already exists and keeps their password."
           : `Password: ${password}\nStore it now: it cannot be shown again.`,
@@ -85,24 +84,22 @@ function addChanges(members: Command): void {
     .addOption(roleOption())
     .action(async (options: RoleOptions) => {
       const { role, email } = options;
-      const { member, proposal_id } = await withCore((core) =>
+      const { member, proposal } = await withCore((core) =>
         changeMember(core, options, { action: "set_role", role }),
       );
-      const proposal = proposal_id === null ? null : { id: proposal_id };
       print(options, { member: { ...member, email, role }, proposal }, [
-        proposal_id === null ? `${email} now has the role ${role}.` : proposedText(proposal_id),
+        changeText(proposal, `${email} now has the role ${role}.`),
       ]);
     });
 
   change("remove", "remove a member; their sessions and consents end immediately").action(
     async (options: ChangeOptions) => {
       const { email } = options;
-      const { member, proposal_id } = await withCore((core) =>
+      const { member, proposal } = await withCore((core) =>
         changeMember(core, options, { action: "remove" }),
       );
-      const proposal = proposal_id === null ? null : { id: proposal_id };
       print(options, { member: { ...member, email }, proposal }, [
-        proposal_id === null ? `${email} is no longer a member.` : proposedText(proposal_id),
+        changeText(proposal, `${email} is no longer a member.`),
       ]);
     },
   );
@@ -112,7 +109,7 @@ async function changeMember(
   core: Core,
   { email, account: wanted, reason }: ChangeOptions,
   change: { action: "set_role"; role: Role } | { action: "remove" },
-): Promise<{ member: MemberKey; proposal_id: string | null }> {
+): Promise<{ member: MemberKey; proposal: Proposed }> {
   const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
   const person = await findPerson(database, hashEmail(index_key, email));
@@ -123,7 +120,7 @@ async function changeMember(
     );
   }
   const input: MemberChange = { ...change, email, person_id: member.person_id };
-  return { member, proposal_id: await propose(core, account.id, input, reason) };
+  return { member, proposal: await propose(core, account.id, input, reason) };
 }
 
 async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
@@ -133,10 +130,10 @@ async function create(core: Core, { email, role, account: wanted, reason }: Role
   const password_hash = await hashPassword(password);
   const known = isEmail(email) && (await findPerson(database, hashEmail(index_key, email)));
   const input: MemberChange = { action: "add", email, role, password_hash };
-  const proposal_id = await propose(core, account.id, input, reason);
+  const proposal = await propose(core, account.id, input, reason);
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = { account_id: account.id, person_id: person?.id ?? null };
-  return { member, password: known ? null : password, proposal_id };
+  return { member, password: known ? null : password, proposal };
 }
 
 function propose(core: Core, account_id: string, input: MemberChange, reason: string) {

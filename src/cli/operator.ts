@@ -18,21 +18,25 @@ export function byOperator(reason: string) {
   return { actor: "command line", reason } as const;
 }
 
+/** The proposal of a change that waits for the members; null once the change is applied. */
+export type Proposed = { id: string } | null;
+
 /**
  * Applies a change of an account's members, limits or settings, or proposes it where two people can
- * vote on it. Returns the proposal's id; null once it is applied.
+ * vote on it.
  */
 export async function changeByApproval<Input>(
   core: Core,
   change: ControlledChange<Input>,
   asked: { account_id: string; input: Input; is_operators: boolean; reason: string },
-): Promise<string | null> {
+): Promise<Proposed> {
   const { database, clock } = core;
   const { reason, ...wanted } = asked;
   try {
     return await database.transaction(async (tx) => {
       const request = { ...wanted, by: byOperator(reason) };
-      return (await changeOrPropose(tx, core, change, request, clock.now()))?.id ?? null;
+      const proposal = await changeOrPropose(tx, core, change, request, clock.now());
+      return proposal ? { id: proposal.id } : null;
     });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -40,9 +44,10 @@ export async function changeByApproval<Input>(
   }
 }
 
-/** What the command line says about a change that waits for the members. */
-export function proposedText(proposal_id: string): string {
-  return `Proposed. Two members must confirm proposal ${proposal_id} on /dashboard/proposals.`;
+/** What the command line says about a change: done, or that it waits for the members. */
+export function changeText(proposal: Proposed, done: string): string {
+  if (proposal === null) return done;
+  return `Proposed. Two members must confirm proposal ${proposal.id} on /dashboard/proposals.`;
 }
 
 /** An amount in usd as cents. */

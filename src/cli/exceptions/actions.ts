@@ -1,10 +1,10 @@
 import { findOperator } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
-import { resolveWithApproval } from "../../offramps/payouts/approved-resolutions.ts";
-import type { ExceptionStatus } from "../../offramps/payouts/exception-model.ts";
-import { listBankExceptions } from "../../offramps/payouts/exception-store.ts";
-import { renderExceptions } from "../../offramps/payouts/render-exceptions.ts";
-import type { ResolveRequest } from "../../offramps/payouts/resolve-exceptions.ts";
+import { resolveWithApproval } from "../../offramps/exceptions/approved-resolutions.ts";
+import type { ExceptionStatus } from "../../offramps/exceptions/model.ts";
+import { renderExceptions } from "../../offramps/exceptions/render.ts";
+import type { ResolveRequest } from "../../offramps/exceptions/resolve-exceptions.ts";
+import { listBankExceptions } from "../../offramps/exceptions/store.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
 import { runOnce } from "../../platform/commands/run-once.ts";
 import { HOUR_MS } from "../../platform/durations.ts";

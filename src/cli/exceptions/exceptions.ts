@@ -4,7 +4,7 @@ import {
   type ExceptionStatus,
   RESOLUTIONS,
   type Resolution,
-} from "../../offramps/payouts/exception-model.ts";
+} from "../../offramps/exceptions/model.ts";
 import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
