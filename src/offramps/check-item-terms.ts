@@ -1,16 +1,12 @@
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { documentRequired } from "../catalogue/document-rules.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { notFound } from "../platform/errors.ts";
 import { minorToText } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
-import {
-  documentRequired,
-  isQuoted,
-  minimumMinor,
-  priceOfframp,
-} from "../prices/fees-and-minimums.ts";
+import { isQuoted, minimumMinor, priceOfframp } from "../prices/fees-and-minimums.ts";
 import type { Prices } from "../prices/price-book.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Quote } from "./quotes/model.ts";

@@ -22,8 +22,7 @@ import {
 } from "./documents/uploaded-document-store.ts";
 import { invoiceProblems, namedPayeeProblem, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
-import { additionProblems, type Quote } from "./quotes/model.ts";
-import { totalProblems, withTotals } from "./quotes/quote-totals.ts";
+import { additionProblems, type Quote, totalProblems, withTotals } from "./quotes/model.ts";
 import { lockQuotes, updateTotals } from "./quotes/store.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";

@@ -5,7 +5,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { type FundingRules, withoutAbandoned } from "./quotes/fund-quote.ts";
+import { type FundingRules, withoutAbandoned } from "./quotes/fund-from-deposits.ts";
 import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";

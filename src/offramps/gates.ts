@@ -1,6 +1,6 @@
+import { documentRequired } from "../catalogue/document-rules.ts";
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
-import { documentRequired } from "../prices/fees-and-minimums.ts";
 import {
   clearanceProblems,
   deactivationProblems,

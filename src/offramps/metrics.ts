@@ -1,6 +1,6 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
+import { findOpenExceptions } from "./exceptions/store.ts";
 import { listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
-import { findOpenExceptions } from "./payouts/exception-store.ts";
 
 /** Payouts in progress, bank answers that contradict them, and offramps that wait. */
 export const offrampMetrics: MetricSource = {

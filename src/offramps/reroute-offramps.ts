@@ -32,8 +32,8 @@ import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts } from "./payouts/store.ts";
 import type { RateRules } from "./rate-promise.ts";
+import { keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
-import { keptUntil, loadStoppedTimes, type StoppedTimes } from "./stopped-time.ts";
 import { findOfframps } from "./store.ts";
 
 export type NewRoute = { payment_detail_id: string | null };

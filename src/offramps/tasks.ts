@@ -8,15 +8,15 @@ import type { CurrentPrices } from "../prices/price-book.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
+import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { readBank } from "./payouts/apply-bank-answers.ts";
 import { assessOfframps } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
-import { type ReturnDeps, returnExceptions } from "./payouts/return-exceptions.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
-import { type FundingRules, fundQuote } from "./quotes/fund-quote.ts";
+import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
 import {
@@ -74,7 +74,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
-      const decision = await fundQuote(tx, deps, quote, now);
+      const decision = await fundFromDeposits(tx, deps, quote, now);
       // They wait, with a message that says how much is missing.
       if (decision === "short") enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
       return null;
@@ -146,7 +146,7 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name } = quote;
         // What was just recorded may pay for it.
-        if (quote.executed_at) await fundQuote(tx, deps, quote, now);
+        if (quote.executed_at) await fundFromDeposits(tx, deps, quote, now);
         return closeQuote(tx, deps, quote, final_until.get(name) ?? now, now);
       });
       return handle(set);

@@ -1,7 +1,6 @@
 import { type Catalogue, minimumOf } from "../catalogue/catalogue.ts";
 import { TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
-import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../catalogue/document-rules.ts";
 import type { Fee } from "../catalogue/fee-table.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import {
@@ -163,13 +162,6 @@ export function minimumMinor(
   const usd = parseDecimal(minimum.usd_equivalent)!;
   const { numerator, denominator } = convertUsd({ token, currency }, usd, prices);
   return roundUp(numerator, denominator);
-}
-
-/** Whether an offramp needs `submitted_url` at creation: above, not at, the threshold. */
-export function documentRequired(currency: string, rail: Rail, amount_minor: bigint): boolean {
-  if (DOCUMENT_RAILS.includes(rail)) return true;
-  if (!Object.hasOwn(DOCUMENT_THRESHOLDS, currency)) return false;
-  return amount_minor > toMinor(DOCUMENT_THRESHOLDS[currency]!, currency);
 }
 
 function toMinor(catalogue_text: string, currency: string): bigint {

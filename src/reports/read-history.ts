@@ -3,7 +3,7 @@ import { CHAINS } from "../catalogue/chains.ts";
 import { describeLine, type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById, listEntriesByKey } from "../ledger/store.ts";
-import { findBankException } from "../offramps/payouts/exception-store.ts";
+import { findBankException } from "../offramps/exceptions/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import {
   type HistoryProposal,

@@ -22,7 +22,11 @@ import { instruction } from "../offramps/payouts/assess-offramps.ts";
 import { endToEndId, newPayout } from "../offramps/payouts/model.ts";
 import { insertPayouts, lockCurrentPayouts, updatePayouts } from "../offramps/payouts/store.ts";
 import { endQuote } from "../offramps/quotes/close-quote.ts";
-import { type FundingRules, fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
+import {
+  type FundingRules,
+  fundFromDeposits,
+  withoutAbandoned,
+} from "../offramps/quotes/fund-from-deposits.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
@@ -211,7 +215,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
     });
   }
   await recordDeposits(database, chain, now);
-  await database.transaction((tx) => fundQuote(tx, deps, quote, now));
+  await database.transaction((tx) => fundFromDeposits(tx, deps, quote, now));
   for (let has_more = true; has_more; ) {
     has_more = await database.transaction(async (tx) => {
       const [current] = await lockQuotes(tx, [key]);

@@ -8,7 +8,7 @@ import {
   suspenseReceived,
 } from "../ledger/exception-postings.ts";
 import type { NewEntry } from "../ledger/model.ts";
-import type { BankException } from "../offramps/payouts/exception-model.ts";
+import type { BankException } from "../offramps/exceptions/model.ts";
 import type { Session } from "../platform/db/database.ts";
 import { type Check, eachPage, inOrder } from "./checks.ts";
 import { compareEntries } from "./compare-entries.ts";

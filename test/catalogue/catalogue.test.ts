@@ -9,7 +9,7 @@ import {
   requirementOf,
 } from "../../src/catalogue/catalogue.ts";
 import { isCountry } from "../../src/catalogue/countries.ts";
-import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS } from "../../src/catalogue/document-rules.ts";
+import { documentRequired } from "../../src/catalogue/document-rules.ts";
 import { checkFieldRule } from "../../src/catalogue/field-rules.ts";
 import { MINIMUMS } from "../../src/catalogue/minimums.ts";
 import type { RAILS } from "../../src/catalogue/rails.ts";
@@ -170,10 +170,20 @@ describe("minimums", () => {
       for (const rail of Object.keys(rows)) expect(railsOf(shipped, currency)).toContain(rail);
     }
   });
+});
 
-  test("documents are required above 15000 eur and 10000 usd, and always on swift", () => {
-    expect(DOCUMENT_THRESHOLDS).toEqual({ eur: "15000", usd: "10000" });
-    expect(DOCUMENT_RAILS).toEqual(["swift"]);
+describe("documents", () => {
+  test("are required above the threshold, not at it", () => {
+    expect(documentRequired("eur", "local", 1_500_000n)).toBe(false);
+    expect(documentRequired("eur", "local", 1_500_001n)).toBe(true);
+    expect(documentRequired("usd", "wire", 1_000_000n)).toBe(false);
+    expect(documentRequired("usd", "local", 1_000_001n)).toBe(true);
+  });
+
+  test("are required on swift at any amount, elsewhere never without a threshold", () => {
+    expect(documentRequired("usd", "swift", 1n)).toBe(true);
+    expect(documentRequired("mxn", "local", 10n ** 15n)).toBe(false);
+    expect(documentRequired("constructor", "local", 1n)).toBe(false);
   });
 });
 

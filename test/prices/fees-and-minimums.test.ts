@@ -9,7 +9,6 @@ import { type Decimal, parseDecimal } from "../../src/platform/money.ts";
 import {
   affordableOfframp,
   affordableOnramp,
-  documentRequired,
   hasRate,
   minimumMinor,
   priceOfframp,
@@ -254,21 +253,6 @@ describe("minimums", () => {
     ["pln", "swift", 365n],
   ] as const)("%s by %s: %i minor units", (currency, rail, minimum) => {
     expect(minimumMinor(catalogue, PRICES, "usdc", currency, rail)).toBe(minimum);
-  });
-});
-
-describe("documents", () => {
-  it("are required above the threshold, not at it", () => {
-    expect(documentRequired("eur", "local", 1_500_000n)).toBe(false);
-    expect(documentRequired("eur", "local", 1_500_001n)).toBe(true);
-    expect(documentRequired("usd", "wire", 1_000_000n)).toBe(false);
-    expect(documentRequired("usd", "local", 1_000_001n)).toBe(true);
-  });
-
-  it("are required on swift at any amount, elsewhere never without a threshold", () => {
-    expect(documentRequired("usd", "swift", 1n)).toBe(true);
-    expect(documentRequired("mxn", "local", 10n ** 15n)).toBe(false);
-    expect(documentRequired("constructor", "local", 1n)).toBe(false);
   });
 });
 

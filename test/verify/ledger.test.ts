@@ -1,8 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { owedTo } from "../../src/ledger/model.ts";
 import { suspenseReceived } from "../../src/ledger/exception-postings.ts";
-import { offrampFailedAfterReturn, payoutBooked, quoteFunded } from "../../src/ledger/offramp-postings.ts";
+import { owedTo } from "../../src/ledger/model.ts";
+import {
+  offrampFailedAfterReturn,
+  payoutBooked,
+  quoteFunded,
+} from "../../src/ledger/offramp-postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import type { Session } from "../../src/platform/db/database.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
@@ -383,11 +387,7 @@ describe("offramps", () => {
         fixture.change(
           bounced,
           { status: "failed", given_back: 100_000_000n, refund_rate: "0.9" },
-          offrampFailedAfterReturn(
-            bounced,
-            { pending: 90_00n, returned: 90_00n, worth: 1n },
-            0n,
-          ),
+          offrampFailedAfterReturn(bounced, { pending: 90_00n, returned: 90_00n, worth: 1n }, 0n),
         ),
       /\(giveback:.*\): its lines are .*, but its record requires /,
     ],

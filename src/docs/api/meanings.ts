@@ -4,12 +4,12 @@ import type { Chain, Token } from "../../catalogue/chains.ts";
 import type { DepositRail, Rail } from "../../catalogue/rails.ts";
 import type { ChangeType, InvoiceFormat, InvoiceStatus } from "../../invoices/model.ts";
 import type { LimitScope, LimitWindow } from "../../limits/model.ts";
-import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import type {
   ExceptionKind,
   ExceptionStatus,
   Resolution,
-} from "../../offramps/payouts/exception-model.ts";
+} from "../../offramps/exceptions/model.ts";
+import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";

@@ -5,8 +5,8 @@ import type { Task } from "../../platform/tasks/tasks.ts";
 import { lockKycs } from "../../users/store.ts";
 import { giveUp, lockForGiveUp, recordGiveUps, withPayouts } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
+import { keptUntil, loadStoppedTimes } from "../rate-promise.ts";
 import { recordChanges } from "../record-changes.ts";
-import { keptUntil, loadStoppedTimes } from "../stopped-time.ts";
 import { findOfframps } from "../store.ts";
 import { loadJudge, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 
@@ -18,7 +18,7 @@ type Outcome = "done" | Date;
 
 /**
  * Fails offramps whose rate is no longer kept: held by a gate for too long, opened when the rate
- * had moved, or bounced and not re-routed in time (`stopped-time.ts`).
+ * had moved, or bounced and not re-routed in time (`rate-promise.ts`).
  */
 export async function failLapsedOfframps(
   deps: OfframpAssessDeps & { database: Database },

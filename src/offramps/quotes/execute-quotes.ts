@@ -3,7 +3,12 @@ import type { Problem } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
-import { type PayDeps, type PaymentRule, payQuotes, type QuotePayment } from "./pay-quotes.ts";
+import {
+  type PayDeps,
+  type PaymentRule,
+  paymentUseCase,
+  type QuotePayment,
+} from "./payment-use-case.ts";
 import { listQuotesByTransfer } from "./store.ts";
 
 type Execution = QuotePayment & {
@@ -19,7 +24,7 @@ type SameTransfer = Map<string, { id: string; is_paid: boolean }[]>;
 
 /** Names the transfer that pays a quote. From then on no offramp can be added. */
 export function executeQuotes(deps: PayDeps) {
-  return payQuotes(deps, EXECUTION);
+  return paymentUseCase(deps, EXECUTION);
 }
 
 const EXECUTION: PaymentRule<Execution, SameTransfer> = {

@@ -9,15 +9,15 @@ import { minOf, minorToText } from "../../platform/money.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockUsers, usersOf } from "../../users/store.ts";
 import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
-import { owedKey } from "./fund-quote.ts";
+import { owedKey } from "./fund-from-deposits.ts";
 import { fundingProblems, type Quote } from "./model.ts";
 import {
   type Payable,
   type PayDeps,
   type PaymentRule,
-  payQuotes,
+  paymentUseCase,
   type QuotePayment,
-} from "./pay-quotes.ts";
+} from "./payment-use-case.ts";
 
 type Funds = {
   balances: Balances;
@@ -32,7 +32,7 @@ type Funds = {
  * reserved, and the quote waits for the rest as with a short deposit.
  */
 export function fundFromBalance(deps: PayDeps) {
-  return payQuotes(deps, BALANCE_FUNDING);
+  return paymentUseCase(deps, BALANCE_FUNDING);
 }
 
 const BALANCE_FUNDING: PaymentRule<QuotePayment, Funds> = {

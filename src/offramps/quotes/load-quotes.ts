@@ -17,7 +17,7 @@ import {
   listQuoteRates,
   toOfframps,
 } from "../store.ts";
-import { withoutAbandoned } from "./fund-quote.ts";
+import { withoutAbandoned } from "./fund-from-deposits.ts";
 import type { Quote } from "./model.ts";
 import { lockQuotes } from "./store.ts";
 

@@ -1,7 +1,8 @@
-import type { Chain, Token } from "../../catalogue/chains.ts";
+import { type Chain, TOKEN_AMOUNT_MAX, type Token } from "../../catalogue/chains.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf } from "../../platform/money.ts";
+import type { Offramp } from "../model.ts";
 
 export type Quote = {
   account_id: string;
@@ -63,7 +64,7 @@ export function quoteStatus(
   return quote.closed_at || now >= quote.expires_at ? "expired" : "open";
 }
 
-export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
+const OFFRAMPS_PER_QUOTE_MAX = 5_000;
 /** How long after the expiry the rest of a deposit may arrive; then an unpaid quote ends. */
 const REST_MS = HOUR_MS;
 /** A named transfer that the chain does not find within this time may be replaced. */
@@ -100,4 +101,28 @@ export function fundingProblems(quote: Quote, now: Date): Problem[] {
 /** How much a deposit may be short: at most the setting, and a tenth of the quote's fees. */
 export function toleranceOf(quote: Quote, tolerance_max: bigint): bigint {
   return minOf(tolerance_max, quote.token_fees / 10n);
+}
+
+/** The quote with the cost of its new offramps added. */
+export function withTotals(quote: Quote, offramps: readonly Offramp[], now: Date): Quote {
+  let { token_amount, token_fees } = quote;
+  for (const offramp of offramps) {
+    token_amount += offramp.token_amount;
+    token_fees += offramp.token_fee;
+  }
+  const offramp_count = quote.offramp_count + offramps.length;
+  return { ...quote, token_amount, token_fees, offramp_count, updated_at: now };
+}
+
+export function totalProblems(quote: Quote): Problem[] {
+  const problems: Problem[] = [];
+  const refuse = (message: string) =>
+    problems.push({ field: "offramps", code: "record_invalid", message });
+  if (quote.offramp_count > OFFRAMPS_PER_QUOTE_MAX) {
+    refuse(`A quote can have at most ${OFFRAMPS_PER_QUOTE_MAX} offramps; create another quote.`);
+  }
+  if (quote.token_amount > TOKEN_AMOUNT_MAX) {
+    refuse("The total of a quote must be below 1 000 000 000 tokens; create another quote.");
+  }
+  return problems;
 }

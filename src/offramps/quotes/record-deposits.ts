@@ -27,7 +27,7 @@ const TRANSFERS_PER_READ_MAX = 500;
 
 /**
  * Reads these chains, by default all, from their cursors and credits transfers to us. Whether a
- * deposit came in time for its quote is decided in `fund-quote.ts`.
+ * deposit came in time for its quote is decided in `fund-from-deposits.ts`.
  */
 export async function recordDeposits(
   database: Database,

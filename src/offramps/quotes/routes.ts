@@ -12,6 +12,7 @@ import type { GatePolicy } from "../gates.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { listQuoteOfframps, listQuoteRates, toOfframps } from "../store.ts";
 import { checkNewQuote } from "./check-new-quote.ts";
+import { checkTransfer } from "./check-transfer.ts";
 import { createQuotes } from "./create-quotes.ts";
 import { executeQuotes } from "./execute-quotes.ts";
 import { fundFromBalance } from "./fund-from-balance.ts";
@@ -25,7 +26,6 @@ import {
   QuoteListQuery,
 } from "./schemas.ts";
 import { findQuote, listQuotes } from "./store.ts";
-import { checkTransfer } from "./transfer.ts";
 
 type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"> & {
   catalogue: Catalogue;

@@ -87,7 +87,7 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
  * Reserves the user's balance for this quote, if it is enough; its offramps follow in chunks.
  * Returns the decision.
  */
-export async function fundQuote(
+export async function fundFromDeposits(
   tx: Transaction,
   rules: FundingRules,
   key: RecordKey & { user_id: string },

@@ -8,9 +8,9 @@ import type { NewEntry } from "../../ledger/model.ts";
 import { payoutBooked } from "../../ledger/offramp-postings.ts";
 import type { ErrorCode, Problem } from "../../platform/errors.ts";
 import type { Offramp } from "../model.ts";
-import { bounced } from "./apply-bank-answers.ts";
-import type { BankException, Resolution } from "./exception-model.ts";
-import type { Payout } from "./model.ts";
+import { bounced } from "../payouts/apply-bank-answers.ts";
+import type { Payout } from "../payouts/model.ts";
+import type { BankException, Resolution } from "./model.ts";
 
 /** The payout that an exception is assigned to: an offramp and its last attempt. */
 type Target = { offramp: Offramp; payout: Payout };

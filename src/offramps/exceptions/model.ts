@@ -1,5 +1,5 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
-import type { AnswerOutcome } from "./store.ts";
+import type { AnswerOutcome } from "../payouts/store.ts";
 
 /** Why an answer of the bank could not be applied. */
 export const EXCEPTION_KINDS = ["suspense", "no_such_payment", "out_of_order", "conflict"] as const;

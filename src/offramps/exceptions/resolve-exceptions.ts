@@ -8,17 +8,17 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { lapseLater } from "../payouts/apply-bank-answers.ts";
+import type { Payout } from "../payouts/model.ts";
+import { lockCurrentPayouts, updatePayouts } from "../payouts/store.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
 import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
-import { lapseLater } from "./apply-bank-answers.ts";
-import type { BankException, Resolution } from "./exception-model.ts";
-import { RULES } from "./exception-rules.ts";
-import { lockBankExceptions, updateBankExceptions } from "./exception-store.ts";
-import type { Payout } from "./model.ts";
-import { renderException } from "./render-exceptions.ts";
-import { lockCurrentPayouts, updatePayouts } from "./store.ts";
+import type { BankException, Resolution } from "./model.ts";
+import { renderException } from "./render.ts";
+import { RULES } from "./resolution-rules.ts";
+import { lockBankExceptions, updateBankExceptions } from "./store.ts";
 
 export type ResolveRequest = {
   exception_id: string;

@@ -3,8 +3,8 @@ import { type ApprovalRules, type Describe, withApproval } from "../../approvals
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
-import type { Resolution } from "./exception-model.ts";
-import { exceptionAmount } from "./render-exceptions.ts";
+import type { Resolution } from "./model.ts";
+import { exceptionAmount } from "./render.ts";
 import {
   type LoadedExceptions,
   type ResolveDeps,

@@ -10,13 +10,9 @@ import { isId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
 import { closedObject, optionalText } from "../../platform/schema-parts.ts";
 import { type ApprovedResolutionDeps, resolveWithApproval } from "./approved-resolutions.ts";
-import { EXCEPTION_STATUSES, RESOLUTIONS } from "./exception-model.ts";
-import { listBankExceptions } from "./exception-store.ts";
-import {
-  BankExceptionAnswer,
-  BankExceptionsAnswer,
-  renderExceptions,
-} from "./render-exceptions.ts";
+import { EXCEPTION_STATUSES, RESOLUTIONS } from "./model.ts";
+import { BankExceptionAnswer, BankExceptionsAnswer, renderExceptions } from "./render.ts";
+import { listBankExceptions } from "./store.ts";
 
 const BankExceptionListQuery = listQuery({
   status: Type.Optional(Type.Enum([...EXCEPTION_STATUSES])),

@@ -20,7 +20,7 @@ import {
   type QuoteLimits,
   quoteLimitProblems,
   takeQuote,
-} from "./limit-quotes.ts";
+} from "./check-quote-limits.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
 import { updateProgress } from "./store.ts";
@@ -74,7 +74,7 @@ type Loaded<Extra> = LoadedQuotes & {
 };
 type Paid = Payable & { proposal: NewProposal | null; is_new: boolean };
 
-export function payQuotes<Input extends QuotePayment, Extra>(
+export function paymentUseCase<Input extends QuotePayment, Extra>(
   deps: PayDeps,
   rule: PaymentRule<Input, Extra>,
 ): UseCase<Input, Loaded<Extra>, Paid> {

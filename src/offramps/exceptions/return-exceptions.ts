@@ -4,7 +4,7 @@ import type { BankPort } from "../../partners/bank/port.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { findBankException, lockBankExceptions, updateBankExceptions } from "./exception-store.ts";
+import { findBankException, lockBankExceptions, updateBankExceptions } from "./store.ts";
 
 export type ReturnDeps = { database: Database; bank: BankPort };
 

@@ -2,7 +2,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { updateRows } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
-import type { BankException, ExceptionStatus } from "./exception-model.ts";
+import type { BankException, ExceptionStatus } from "./model.ts";
 
 const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount,
     b.currency, b.kind as answer, b.outcome as kind, p.offramp_id, b.held, b.status, b.resolution,

@@ -4,12 +4,7 @@ import { listAnswer } from "../../platform/http/list.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import { minorToText } from "../../platform/money.ts";
 import { NULLABLE_TEXT, nullable, TIME, titledObject, UUID } from "../../platform/schema-parts.ts";
-import {
-  type BankException,
-  EXCEPTION_KINDS,
-  EXCEPTION_STATUSES,
-  RESOLUTIONS,
-} from "./exception-model.ts";
+import { type BankException, EXCEPTION_KINDS, EXCEPTION_STATUSES, RESOLUTIONS } from "./model.ts";
 
 const BankExceptionRecord = titledObject("BankException", {
   id: UUID,
