@@ -20,8 +20,8 @@ export function updateControls(tx: Transaction, controls: AccountControls): void
 }
 
 /**
- * Locks those of the accounts in which amounts are counted, in key order; the others have nothing to count
- * and are left out. This lock comes before those of users and quotes.
+ * Locks those of the accounts in which amounts are counted, in key order; the others have nothing
+ * to count and are left out. This lock comes before those of users and quotes.
  */
 export function lockControls(
   tx: Session,

@@ -1,6 +1,8 @@
+import type { Readable } from "node:stream";
 import cookie from "@fastify/cookie";
 import formbody from "@fastify/formbody";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
@@ -89,6 +91,16 @@ export function requireSession(permission: PermissionName = "see_account") {
 
 export function sendPage(reply: FastifyReply, page: Html, status = 200): FastifyReply {
   return reply.code(status).type("text/html; charset=utf-8").send(page.text);
+}
+
+/** Sends a person's file: an image is shown, any other type is downloaded and never opened. */
+export function sendFile(reply: FastifyReply, name: string, type: FileType, file: Readable) {
+  const way = type === "pdf" ? "attachment" : "inline";
+  return reply
+    .type(MEDIA_TYPES[type])
+    .header("Content-Disposition", `${way}; filename="${name}.${type}"`)
+    .header("Content-Security-Policy", "sandbox; default-src 'none'")
+    .send(file);
 }
 
 /** A field of a form; empty when absent or sent twice. */

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from "typebox";
-import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { minorToText } from "../platform/money.ts";
 import { PROPOSAL_KINDS } from "./kinds.ts";
@@ -57,9 +57,7 @@ const ProposalRecord = Type.Object(
 );
 export const ProposalAnswer = Type.Object({ proposal: ProposalRecord });
 export const ProposalsAnswer = listAnswer("proposals", ProposalRecord);
-export const ProposalListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...PROPOSAL_STATUSES])),
-});
+export const ProposalListQuery = listQuery(byStatus(PROPOSAL_STATUSES));
 
 const writeRecord = compileRender(ProposalRecord);
 

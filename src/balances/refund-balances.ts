@@ -5,9 +5,9 @@ import {
   TOKEN_DIGITS,
   type Token,
 } from "../catalogue/chains.ts";
+import { refundStarted } from "../ledger/balance-postings.ts";
 import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import { refundStarted } from "../ledger/refund-postings.ts";
 import { type Balances, findBalances } from "../ledger/store.ts";
 import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../limits/load-limits.ts";
 import type { Spend } from "../limits/model.ts";

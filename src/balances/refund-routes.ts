@@ -5,7 +5,7 @@ import { lowerAscii, textOf } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
-import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
+import { byStatus, cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
@@ -40,11 +40,7 @@ const RefundRecord = titledObject("Refund", {
 });
 const RefundAnswer = Type.Object({ refund: RefundRecord });
 const RefundsAnswer = listAnswer("refunds", RefundRecord);
-const RefundListQuery = listQuery({
-  status: Type.Optional(
-    Type.Enum([...REFUND_STATUSES], { description: "Only refunds with this status." }),
-  ),
-});
+const RefundListQuery = listQuery(byStatus(REFUND_STATUSES, "Only refunds with this status."));
 const writeRefund = compileRender(RefundAnswer);
 const writeRefunds = compileRender(RefundsAnswer);
 

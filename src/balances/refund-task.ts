@@ -1,6 +1,6 @@
 import { recordAudit } from "../accounts/audit.ts";
+import { refundFailed, refundSent } from "../ledger/balance-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import { refundFailed, refundSent } from "../ledger/refund-postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";

@@ -1,17 +1,8 @@
 import type { RecordKey } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
-import { type NewEntry, owedTo, payoutPending, walletOn } from "./model.ts";
+import { type NewEntry, owedTo, payoutPending } from "./model.ts";
 import { entry } from "./posting-kinds.ts";
 
-export type DepositMoney = {
-  account_id: string;
-  user_id: string;
-  chain: string;
-  tx_id: string;
-  log_index: number;
-  token: string;
-  amount: bigint;
-};
 export type QuoteMoney = RecordKey & {
   user_id: string;
   deposit_token: string;
@@ -23,14 +14,6 @@ export type OfframpMoney = QuoteMoney & {
   destination_amount: bigint;
   fee: bigint;
 };
-export function depositFinal(deposit: DepositMoney): NewEntry {
-  const { chain, tx_id, log_index, token, amount } = deposit;
-  return entry("deposit_final", deposit, `deposit:${chain}:${tx_id}:${log_index}`, [
-    [walletOn(chain), token, amount],
-    [owedTo(deposit.user_id, chain), token, -amount],
-  ]);
-}
-
 /** `used` is the part paid from `owed`; at most the quote's amount. */
 export function quoteFunded(quote: QuoteMoney, used: bigint): NewEntry {
   const { deposit_token: token, token_amount: total } = quote;
@@ -112,7 +95,7 @@ export function offrampFailedAfterInstruction(offramp: OfframpMoney, deducted: b
 }
 
 /** What came back of a payout, and what it is worth in millionths of the token. */
-export type Return = {
+type Return = {
   /** What the offramp still has to pay: more than came back if a re-route had added the rest. */
   pending: bigint;
   returned: bigint;

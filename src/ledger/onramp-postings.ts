@@ -3,12 +3,12 @@ import { type NewEntry, onrampAccount, walletOn } from "./model.ts";
 import { entry, type PostingKind } from "./posting-kinds.ts";
 
 /** `bank_account` is `wallet:<chain>` for tokens that no user was credited with. */
-export type FiatDepositMoney = RecordKey & {
+type FiatDepositMoney = RecordKey & {
   bank_account: string;
   currency: string;
   amount: bigint;
 };
-export type OnrampMoney = RecordKey & {
+type OnrampMoney = RecordKey & {
   crypto_currency: string;
   crypto_rails: string;
   destination_amount: bigint;

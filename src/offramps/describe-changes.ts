@@ -31,12 +31,9 @@ export const describeRefund: DescribeChange<null, RefundExtra> =
     const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
     if (!offramp) return null;
     const { deposit_token, deposit_token_chain } = offramp;
-    const [user, payout] = await describePayout(session, deps, offramp);
     return {
       details: [
-        user,
-        payout,
-        ["Account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
+        ...(await describePayout(session, deps, offramp)),
         ...describeReturn(offramp, extra.facts.payouts),
         ["To", `The user's balance in ${deposit_token} on ${deposit_token_chain}`],
       ],
@@ -50,13 +47,10 @@ export const describeReroute: DescribeChange<NewRoute, RerouteExtra> =
     const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
     const { payment_detail_id } = input.requested;
     if (!offramp || payment_detail_id === null) return null;
-    const [user, payout] = await describePayout(session, deps, offramp);
     const created_at = extra.details.get(account_id, payment_detail_id)?.created_at;
     return {
       details: [
-        user,
-        payout,
-        ["Old account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
+        ...(await describePayout(session, deps, offramp, "Old account")),
         ["New account", await findPayee(session, deps, offramp, payment_detail_id)],
         [
           "New account since",
@@ -76,12 +70,9 @@ export const describeReview: DescribeChange<Review, unknown> =
     const { document_hash, document_type, document_status } = offramp;
     const { status, comment } = input.requested;
     const hash = document_hash?.toString("hex") ?? null;
-    const [user, payout] = await describePayout(session, deps, offramp);
     return {
       details: [
-        user,
-        payout,
-        ["Account", await findPayee(session, deps, offramp, offramp.payment_detail_id)],
+        ...(await describePayout(session, deps, offramp)),
         ["File", hash ? `${document_type}, SHA-256 ${hash}` : "None yet"],
         ["Judgement", `${document_status?.replaceAll("_", " ")} → ${status}`],
         ...(comment ? [["Comment", comment] as const] : []),
@@ -93,17 +84,19 @@ export const describeReview: DescribeChange<Review, unknown> =
 
 async function describePayout(
   session: Session,
-  { keyring }: DescribeDeps,
+  deps: DescribeDeps,
   offramp: Offramp,
-): Promise<[user: Detail, payout: Detail]> {
+  account_name = "Account",
+): Promise<Detail[]> {
   const { destination_amount, token_amount, deposit_token, rails } = offramp;
   const { reference } = offramp.details;
   const amount = amountOf(destination_amount, offramp);
   const tokens = `${minorToText(token_amount, TOKEN_DIGITS)} ${deposit_token}`;
   const with_reference = reference ? `, reference “${reference}”` : "";
   return [
-    ["User", await findUserName(session, keyring, offramp)],
+    ["User", await findUserName(session, deps.keyring, offramp)],
     ["Payout", `${amount} by ${rails} for ${tokens}${with_reference}`],
+    [account_name, await findPayee(session, deps, offramp, offramp.payment_detail_id)],
   ];
 }
 

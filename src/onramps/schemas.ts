@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { DEPOSIT_RAILS } from "../catalogue/rails.ts";
-import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../platform/http/list.ts";
 import {
   closedObject,
   NULLABLE_TEXT,
@@ -67,9 +67,7 @@ export const OnrampWithInstructions = titledObject("OnrampDetails", {
 });
 export const OnrampAnswer = Type.Object({ onramp: OnrampWithInstructions });
 export const OnrampListAnswer = listAnswer("onramps", OnrampRecord);
-export const OnrampListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...ONRAMP_STATUSES])),
-});
+export const OnrampListQuery = listQuery(byStatus(ONRAMP_STATUSES));
 
 const reasons = Object.keys(DEPOSIT_REASONS) as DepositReason[];
 
@@ -96,9 +94,7 @@ export const FiatDepositRecord = titledObject("Deposit", {
 });
 export const FiatDepositAnswer = Type.Object({ deposit: FiatDepositRecord });
 export const FiatDepositListAnswer = listAnswer("deposits", FiatDepositRecord);
-export const FiatDepositListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...DEPOSIT_STATUSES])),
-});
+export const FiatDepositListQuery = listQuery(byStatus(DEPOSIT_STATUSES));
 
 export const MatchDepositBody = closedObject({
   deposit: Type.Optional(

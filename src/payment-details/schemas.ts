@@ -4,7 +4,7 @@ import {
   FIELD_NAMES,
   GENERAL_FIELDS,
 } from "../catalogue/payment-detail-fields.ts";
-import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../platform/http/list.ts";
 import {
   closedObject,
   METADATA,
@@ -47,9 +47,7 @@ export const PaymentDetailRecord = titledObject("PaymentDetail", {
 
 export const PaymentDetailAnswer = Type.Object({ payment_detail: PaymentDetailRecord });
 export const PaymentDetailListAnswer = listAnswer("payment_details", PaymentDetailRecord);
-export const PaymentDetailListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...PAYMENT_DETAIL_STATUSES])),
-});
+export const PaymentDetailListQuery = listQuery(byStatus(PAYMENT_DETAIL_STATUSES));
 
 export const PaymentDetailEvent = Type.Object({
   event: Type.String(),

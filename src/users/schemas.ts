@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../platform/http/list.ts";
 import {
   closedObject,
   METADATA,
@@ -93,9 +93,7 @@ export const UserRecord = titledObject("User", {
 
 export const UserAnswer = Type.Object({ user: UserRecord });
 export const UserListAnswer = listAnswer("users", UserRecord);
-export const UserListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...KYC_STATUSES], { description: "The general KYC status." })),
-});
+export const UserListQuery = listQuery(byStatus(KYC_STATUSES, "The general KYC status."));
 
 export const KycEvent = Type.Object({
   event: Type.String(),

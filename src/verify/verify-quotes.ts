@@ -1,17 +1,14 @@
-import type { NewEntry } from "../ledger/model.ts";
 import {
   type DepositMoney,
   depositFinal,
-  type QuoteMoney,
-  quoteFunded,
-} from "../ledger/offramp-postings.ts";
-import type { PostingKind } from "../ledger/posting-kinds.ts";
-import {
   type RefundMoney,
   refundFailed,
   refundSent,
   refundStarted,
-} from "../ledger/refund-postings.ts";
+} from "../ledger/balance-postings.ts";
+import type { NewEntry } from "../ledger/model.ts";
+import { type QuoteMoney, quoteFunded } from "../ledger/offramp-postings.ts";
+import type { PostingKind } from "../ledger/posting-kinds.ts";
 import { type Check, eachPage, inOrder } from "./checks.ts";
 import { compareEntries } from "./compare-entries.ts";
 import { entryName } from "./verify-ledger.ts";

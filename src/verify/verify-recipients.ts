@@ -138,7 +138,7 @@ function checkSent(
   return is_right ? null : `${name}: the chain sent it to another address`;
 }
 
-type RefundRow = Sent & {
+type RefundRow = {
   account_id: string;
   id: string;
   user_id: string;
@@ -146,68 +146,69 @@ type RefundRow = Sent & {
   tx_id: string | null;
 };
 
-function checkRefunds(session: Session, { keyring, index_key }: Secrets, account_id: string) {
-  return eachPage<RefundRow>(
-    session,
-    account_id,
-    `select r.account_id, r.id, r.user_id, r.address, r.tx_id,
+function checkRefunds(session: Session, secrets: Secrets, account_id: string) {
+  const select = `select r.account_id, r.id, r.user_id, r.address, r.tx_id,
        ${sentColumns("r.chain", "r.token", "r.amount - r.network_fee")}
-     from refunds r join sandbox_sends s on s.key = 'refund:' || r.account_id || ':' || r.id
-     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
-    async (rows) => {
-      const subjects = rows.map(({ user_id }) => ({ account_id, subject_id: user_id }));
-      const keys = await keyring.openSubjects(session, subjects);
-      for (const row of rows) {
-        const key = keys.get(account_id, row.user_id);
-        const address = key && openAddress("refunds", row, key);
-        const name = `refund ${row.id} of account ${account_id}`;
-        const fault = checkSent(index_key, name, row, address);
-        if (fault) return fault;
-      }
-      return null;
-    },
-  );
+     from refunds r join sandbox_sends s on s.key = 'refund:' || r.account_id || ':' || r.id`;
+  return checkSends<RefundRow>(session, secrets, account_id, "refund", select, async (rows) => {
+    const keys = await secrets.keyring.openUserKeys(session, rows);
+    return rows.map((row) => {
+      const key = keys.get(account_id, row.user_id);
+      return key && openAddress("refunds", row, key);
+    });
+  });
 }
 
-function checkOnramps(session: Session, { keyring, index_key }: Secrets, account_id: string) {
-  return eachPage<OnrampRow & Sent>(
-    session,
-    account_id,
-    `select r.*, ${sentColumns("r.crypto_rails", "r.crypto_currency", "r.destination_amount")}
-     from onramps r join sandbox_sends s on s.key = 'onramp:' || r.account_id || ':' || r.id
-     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
-    async (rows) => {
-      const opened = await openOnramps(session, keyring, rows);
-      const addresses = new Map(
-        opened.map(({ onramp }) => [onramp.id, onramp.destination_address]),
-      );
-      for (const row of rows) {
-        const name = `onramp ${row.id} of account ${account_id}`;
-        const fault = checkSent(index_key, name, row, addresses.get(row.id));
-        if (fault) return fault;
-      }
-      return null;
-    },
-  );
+function checkOnramps(session: Session, secrets: Secrets, account_id: string) {
+  const sent = sentColumns("r.crypto_rails", "r.crypto_currency", "r.destination_amount");
+  const select = `select r.*, ${sent}
+     from onramps r join sandbox_sends s on s.key = 'onramp:' || r.account_id || ':' || r.id`;
+  return checkSends<OnrampRow>(session, secrets, account_id, "onramp", select, async (rows) => {
+    const opened = await openOnramps(session, secrets.keyring, rows);
+    const by_id = new Map(opened.map(({ onramp }) => [onramp.id, onramp.destination_address]));
+    return rows.map((row) => by_id.get(row.id));
+  });
 }
 
 /** Tokens that could not be credited go back to their sender. */
-function checkReturns(session: Session, { keyring, index_key }: Secrets, account_id: string) {
-  return eachPage<FiatDepositRow & Sent>(
+function checkReturns(session: Session, secrets: Secrets, account_id: string) {
+  const select = `select r.*, null as tx_id,
+       ${sentColumns("split_part(r.bank_account, ':', 2)", "r.currency", "r.amount")}
+     from fiat_deposits r join sandbox_sends s on s.key = 'deposit:' || r.id || ':' || r.returns`;
+  return checkSends<FiatDepositRow & { tx_id: null }>(
     session,
+    secrets,
     account_id,
-    `select r.*, ${sentColumns("split_part(r.bank_account, ':', 2)", "r.currency", "r.amount")}
-     from fiat_deposits r join sandbox_sends s on s.key = 'deposit:' || r.id || ':' || r.returns
-     where r.account_id = $1 and r.id > $2 order by r.id limit $3`,
+    "deposit",
+    select,
     async (rows) => {
-      const opened = await openDeposits(session, keyring, rows);
-      for (const [at, row] of rows.entries()) {
-        const name = `deposit ${row.id} of account ${account_id}`;
-        const address = opened[at]!.details.payer_name || undefined;
-        const fault = checkSent(index_key, name, { ...row, tx_id: null }, address);
-        if (fault) return fault;
-      }
-      return null;
+      const opened = await openDeposits(session, secrets.keyring, rows);
+      return opened.map(({ details }) => details.payer_name || undefined);
     },
   );
+}
+
+/** Compares each record that the chain was asked to pay; its address is unknown once erased. */
+function checkSends<Row extends { id: string; tx_id: string | null }>(
+  session: Session,
+  { index_key }: Secrets,
+  account_id: string,
+  name: string,
+  select: string,
+  openAddresses: (rows: readonly Row[]) => Promise<(string | undefined)[]>,
+) {
+  const page = `${select} where r.account_id = $1 and r.id > $2 order by r.id limit $3`;
+  return eachPage<Row & Sent>(session, account_id, page, async (rows) => {
+    const addresses = await openAddresses(rows);
+    for (const [at, row] of rows.entries()) {
+      const fault = checkSent(
+        index_key,
+        `${name} ${row.id} of account ${account_id}`,
+        row,
+        addresses[at],
+      );
+      if (fault) return fault;
+    }
+    return null;
+  });
 }

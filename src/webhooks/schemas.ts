@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { INVOICE_EVENTS, RAMP_EVENTS } from "../events/model.ts";
-import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../platform/http/list.ts";
 import {
   closedObject,
   nullable,
@@ -74,9 +74,7 @@ export const DeliveryRecord = titledObject("WebhookDelivery", {
   created_at: TIME,
   updated_at: TIME,
 });
-export const DeliveryListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
-});
+export const DeliveryListQuery = listQuery(byStatus(DELIVERY_STATUSES));
 export const DeliveryListAnswer = listAnswer("deliveries", DeliveryRecord);
 export const RedeliverBody = closedObject({
   app_id: optional(Type.String(), "Send it only to this application."),

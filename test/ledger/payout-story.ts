@@ -1,5 +1,5 @@
+import { depositFinal, refundSent, refundStarted } from "../../src/ledger/balance-postings.ts";
 import {
-  depositFinal,
   offrampFunded,
   payoutBooked,
   payoutInstructed,
@@ -7,7 +7,6 @@ import {
   payoutReturned,
   quoteFunded,
 } from "../../src/ledger/offramp-postings.ts";
-import { refundSent, refundStarted } from "../../src/ledger/refund-postings.ts";
 import { giveBackEntry, refundWorth } from "../../src/offramps/give-up.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { endToEndId, findReturn } from "../../src/offramps/payouts/model.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { depositFinal, refundStarted } from "../../src/ledger/balance-postings.ts";
 import { type NewEntry, owedTo } from "../../src/ledger/model.ts";
-import { depositFinal } from "../../src/ledger/offramp-postings.ts";
 import { isAlreadyPosted, isOverdrawn, postEntries } from "../../src/ledger/post-entries.ts";
-import { refundStarted } from "../../src/ledger/refund-postings.ts";
 import { findBalances, findEntryCount, listBalances } from "../../src/ledger/store.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
 import {

@@ -1,12 +1,17 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import {
+  depositFinal,
+  refundFailed,
+  refundSent,
+  refundStarted,
+} from "../../src/ledger/balance-postings.ts";
 import { treasuryConverted } from "../../src/ledger/conversion-postings.ts";
 import * as exceptions from "../../src/ledger/exception-postings.ts";
 import { suspenseReceived } from "../../src/ledger/exception-postings.ts";
 import { findImbalance, LEDGER_ACCOUNTS, type NewEntry, ruleOf } from "../../src/ledger/model.ts";
 import {
-  depositFinal,
   offrampFailedAfterInstruction,
   offrampFailedAfterReturn,
   offrampFailedBeforeInstruction,
@@ -32,7 +37,6 @@ import {
   onrampRefused,
 } from "../../src/ledger/onramp-postings.ts";
 import { POSTINGS, type PostingKind } from "../../src/ledger/posting-kinds.ts";
-import { refundFailed, refundSent, refundStarted } from "../../src/ledger/refund-postings.ts";
 
 const account_id = "account";
 const minor = fc.bigInt({ min: 1n, max: 10n ** 15n });

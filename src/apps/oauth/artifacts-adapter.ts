@@ -9,7 +9,6 @@ import {
   deleteArtifactsOfGrant,
   type FoundArtifact,
   findArtifact,
-  findArtifactByUid,
   insertArtifact,
   updateArtifactConsumed,
 } from "./artifacts-store.ts";
@@ -49,7 +48,7 @@ function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
     },
     findByUid: async (uid) => {
       const at = now();
-      return toPayload(index_key, await findArtifactByUid(database, model, uid, at), at);
+      return toPayload(index_key, await findArtifact(database, model, uid, at), at);
     },
     // Only the device flow has user codes, and it is not supported.
     findByUserCode: async () => undefined,

@@ -64,30 +64,18 @@ export async function insertArtifact(session: Session, row: ArtifactRow): Promis
 /** With the current role of the person in the account. */
 export type FoundArtifact = ArtifactRow & { role: Role | null };
 
+/** By the hash of its id, or by its uid. */
 export async function findArtifact(
   session: Session,
   model: string,
-  id_hash: Buffer,
+  key: Buffer | string,
   now: Date,
 ): Promise<FoundArtifact | undefined> {
+  const column = typeof key === "string" ? "uid" : "id_hash";
   const [row] = await session.query<FoundArtifact>(
     `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
-     where model = $1 and id_hash = $2 and expires_at > $3 and ${VALID}`,
-    [model, id_hash, now],
-  );
-  return row;
-}
-
-export async function findArtifactByUid(
-  session: Session,
-  model: string,
-  uid: string,
-  now: Date,
-): Promise<FoundArtifact | undefined> {
-  const [row] = await session.query<FoundArtifact>(
-    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
-     where model = $1 and uid = $2 and expires_at > $3 and ${VALID}`,
-    [model, uid, now],
+     where model = $1 and ${column} = $2 and expires_at > $3 and ${VALID}`,
+    [model, key, now],
   );
   return row;
 }

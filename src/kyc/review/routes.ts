@@ -4,10 +4,10 @@ import {
   type PageDeps,
   readField,
   requireSession,
+  sendFile,
   sendPage,
 } from "../../accounts/page-scope.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
-import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { UserKey } from "../../users/store.ts";
@@ -32,9 +32,7 @@ const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
 
 /** The pages where reviewers decide on the identity of users. */
 export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void {
-  const reviewer = {
-    onRequest: requireSession("review_kyc"),
-  };
+  const reviewer = { onRequest: requireSession("review_kyc") };
   addPageScope(app, deps, (scope) => {
     scope.get(QUEUE_PATH, reviewer, async (request, reply) => {
       const session = request.member!;
@@ -57,7 +55,7 @@ export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void
     );
 
     scope.get(`${QUEUE_PATH}/:account_id/:user_id/files/:file_id`, reviewer, (request, reply) =>
-      sendFile(deps, request, reply),
+      showFile(deps, request, reply),
     );
   });
 }
@@ -99,8 +97,7 @@ async function showReview(
   return sendPage(reply, shown, status);
 }
 
-/** Images are shown inline; any other file is downloaded. */
-async function sendFile(
+async function showFile(
   deps: ReviewPageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -109,12 +106,8 @@ async function sendFile(
   if (!isId(file_id)) throw new Refusal("record_not_found");
   const key = readKey(request);
   const { file, subject_key } = await loadReviewFile(deps, request.member!, key, file_id);
-  const way = file.type === "pdf" ? "attachment" : "inline";
-  return reply
-    .type(MEDIA_TYPES[file.type])
-    .header("Content-Disposition", `${way}; filename="${file.slot}.${file.type}"`)
-    .header("Content-Security-Policy", "sandbox; default-src 'none'")
-    .send(await openKycFile(deps.files, key, file.file, subject_key));
+  const content = await openKycFile(deps.files, key, file.file, subject_key);
+  return sendFile(reply, file.slot, file.type, content);
 }
 
 function readKey(request: FastifyRequest): UserKey {

@@ -4,11 +4,12 @@ import {
   type PageDeps,
   readField,
   requireSession,
+  sendFile,
   sendPage,
 } from "../../accounts/page-scope.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
-import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import type { FileType } from "../../partners/files/judge-file.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { readPage } from "../../platform/http/list.ts";
 import { isId } from "../../platform/ids.ts";
@@ -40,9 +41,7 @@ const NOTICES: Readonly<Record<string, string>> = {
 
 /** The pages on which members review rejected documents and approve one with a reason. */
 export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): void {
-  const reviewer = {
-    onRequest: requireSession("review_documents"),
-  };
+  const reviewer = { onRequest: requireSession("review_documents") };
   addPageScope(app, deps, (scope) => {
     scope.get(DOCUMENTS_PATH, reviewer, (request, reply) => {
       const { done } = request.query as Record<string, unknown>;
@@ -50,7 +49,7 @@ export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): 
       return show(deps, request, reply, text ? { text, refused: null } : null);
     });
     scope.get(documentFilePath(":offramp_id"), reviewer, (request, reply) =>
-      sendFile(deps, request, reply),
+      showFile(deps, request, reply),
     );
     scope.post(`${DOCUMENTS_PATH}/:offramp_id/approve`, reviewer, (request, reply) =>
       approve(deps, request, reply),
@@ -114,20 +113,14 @@ async function show(
   return sendPage(reply, shown, status);
 }
 
-/** Images are shown; other types are downloaded, not opened in the page. */
-async function sendFile(
+async function showFile(
   deps: DocumentPageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { offramp, file, key } = await loadDocument(deps, request.member!, readOfframpId(request));
-  const type = offramp.document_type as FileType;
-  const way = type === "pdf" ? "attachment" : "inline";
-  return reply
-    .type(MEDIA_TYPES[type])
-    .header("Content-Disposition", `${way}; filename="${offramp.id}.${type}"`)
-    .header("Content-Security-Policy", "sandbox; default-src 'none'")
-    .send(await openDocument(deps.files, offramp, file, key));
+  const content = await openDocument(deps.files, offramp, file, key);
+  return sendFile(reply, offramp.id, offramp.document_type as FileType, content);
 }
 
 function readOfframpId(request: FastifyRequest): string {

@@ -4,7 +4,7 @@ import { orProposal } from "../../approvals/render.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { type Problem, Refusal } from "../../platform/errors.ts";
-import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import { byStatus, cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
@@ -14,9 +14,7 @@ import { EXCEPTION_STATUSES, RESOLUTIONS } from "./model.ts";
 import { BankExceptionAnswer, BankExceptionsAnswer, renderExceptions } from "./render.ts";
 import { listBankExceptions } from "./store.ts";
 
-const BankExceptionListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...EXCEPTION_STATUSES])),
-});
+const BankExceptionListQuery = listQuery(byStatus(EXCEPTION_STATUSES));
 const ResolveBody = closedObject({
   resolution: Type.Enum([...RESOLUTIONS]),
   offramp_id: optionalText(

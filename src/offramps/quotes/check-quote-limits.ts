@@ -51,7 +51,7 @@ function spendOf(value: Limits["value"], quote: Quote, own: readonly QuotePart[]
 }
 
 /** A quote counts from its execution on; naming another transfer changes nothing. */
-export function quoteLimitProblems({ limits, spends }: QuoteLimits, quote: Quote): Problem[] {
+export function checkQuoteLimits({ limits, spends }: QuoteLimits, quote: Quote): Problem[] {
   const spend = spends.get(quote.id);
   if (!spend || quote.executed_at !== null) return [];
   return [

@@ -16,9 +16,9 @@ import {
   recordApprovals,
 } from "./approve-quotes.ts";
 import {
+  checkQuoteLimits,
   loadQuoteLimits,
   type QuoteLimits,
-  quoteLimitProblems,
   takeQuote,
 } from "./check-quote-limits.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
@@ -137,7 +137,7 @@ function decideOne<Input extends QuotePayment, Extra>(
   const shared = [
     ...executionProblems(policy, kyc, content.payments),
     ...content.invoice_problems,
-    ...quoteLimitProblems(loaded.limited, quote),
+    ...checkQuoteLimits(loaded.limited, quote),
   ];
   const payable = { quote, content };
   const problems = rule.problems(payable, command, loaded.extra, shared, now);

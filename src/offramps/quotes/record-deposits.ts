@@ -12,7 +12,7 @@ import {
   transferKey,
 } from "../../balances/set-aside-store.ts";
 import type { Chain } from "../../catalogue/chains.ts";
-import { depositFinal } from "../../ledger/offramp-postings.ts";
+import { depositFinal } from "../../ledger/balance-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";

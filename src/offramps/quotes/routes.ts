@@ -2,7 +2,7 @@ import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
 import type { ChainPort } from "../../partners/chain/port.ts";
-import { assertFound, notFound, Refusal } from "../../platform/errors.ts";
+import { assertFound, type ErrorCode, notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -41,6 +41,20 @@ type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor">
 
 const TAG = "Quotes";
 const SAMPLE_TX_ID = "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2";
+
+/** Those of every way to pay a quote. */
+const PAYMENT_ERRORS: readonly ErrorCode[] = [
+  "quote_already_executed",
+  "quote_expired",
+  "payment_detail_deactivated",
+  "payment_detail_not_approved",
+  "not_yet_passed_kyc_kyb",
+  "not_approved_for_payout_rail",
+  "no_offramps_present",
+  "invalid_transition",
+  "limit_exceeded",
+  "on_hold",
+];
 
 export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
   addCreateRoute(addRoute, deps);
@@ -157,19 +171,7 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       quote: { crypto_transfer: { tx_id: SAMPLE_TX_ID, blockchain: "polygon", network: "amoy" } },
     },
     answer: QuoteAnswer,
-    errors: [
-      "record_not_unique",
-      "quote_already_executed",
-      "quote_expired",
-      "payment_detail_deactivated",
-      "payment_detail_not_approved",
-      "not_yet_passed_kyc_kyb",
-      "not_approved_for_payout_rail",
-      "no_offramps_present",
-      "invalid_transition",
-      "limit_exceeded",
-      "on_hold",
-    ],
+    errors: ["record_not_unique", ...PAYMENT_ERRORS],
     handle: async ({ caller, params, body, problems, command }) => {
       const checked = checkTransfer(body.quote?.crypto_transfer, problems);
       const key = { account_id: caller.account_id, user_id: params.user_id };
@@ -202,18 +204,7 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "address, or call this again, before the quote expires.",
     tag: TAG,
     answer: QuoteAnswer,
-    errors: [
-      "quote_already_executed",
-      "quote_expired",
-      "payment_detail_deactivated",
-      "payment_detail_not_approved",
-      "not_yet_passed_kyc_kyb",
-      "not_approved_for_payout_rail",
-      "no_offramps_present",
-      "invalid_transition",
-      "limit_exceeded",
-      "on_hold",
-    ],
+    errors: PAYMENT_ERRORS,
     handle: ({ params, problems, command }) =>
       submitFund(command({ user_id: params.user_id, quote_id: params.quote_id, problems })),
   });

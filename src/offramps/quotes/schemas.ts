@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { PROPOSAL_STATUSES } from "../../approvals/model.ts";
 import { CHAINS, TOKENS } from "../../catalogue/chains.ts";
-import { listAnswer, listQuery } from "../../platform/http/list.ts";
+import { byStatus, listAnswer, listQuery } from "../../platform/http/list.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../../platform/schema-parts.ts";
 import { OfframpRecord } from "../schemas.ts";
 import { QUOTE_STATUSES } from "./model.ts";
@@ -64,11 +64,7 @@ export const QuoteAnswer = titledObject("QuoteAnswer", {
 });
 
 export const QuoteListAnswer = listAnswer("quotes", QuoteRecord);
-export const QuoteListQuery = listQuery({
-  status: Type.Optional(
-    Type.Enum([...QUOTE_STATUSES], { description: "Only quotes with this status." }),
-  ),
-});
+export const QuoteListQuery = listQuery(byStatus(QUOTE_STATUSES, "Only quotes with this status."));
 
 export const ExecuteQuoteBody = closedObject({
   quote: closedObject({

@@ -4,38 +4,33 @@ export type AttemptKey = { window_ends_at: Date; caller_hash: Buffer };
 type AttemptCounts = { failed: number; under_way: number };
 
 /** Counts one more failure, up to the limit; undefined if the limit was already reached. */
-export async function upsertFailure(
-  session: Session,
-  { window_ends_at, caller_hash }: AttemptKey,
-  limit: number,
-): Promise<AttemptCounts | undefined> {
-  const [row] = await session.query<AttemptCounts>(
-    `insert into attempts as a (window_ends_at, caller_hash, failed, under_way)
-     values ($1, $2, 1, 0)
-     on conflict (window_ends_at, caller_hash) do update set failed = a.failed + 1
-     where a.failed < $3
-     returning failed, under_way`,
-    [window_ends_at, caller_hash, limit],
-  );
-  return row;
+export function upsertFailure(session: Session, key: AttemptKey, limit: number) {
+  return upsertCounts(session, key, { failed: 1, under_way: 0 }, "a.failed", limit);
 }
 
 /**
  * Starts one more attempt unless it and those in progress could exceed the limit by all failing;
  * undefined if they could.
  */
-export async function upsertBegun(
+export function upsertBegun(session: Session, key: AttemptKey, limit: number) {
+  return upsertCounts(session, key, { failed: 0, under_way: 1 }, "a.failed + a.under_way", limit);
+}
+
+/** Adds to the counts where what counts is below the limit. */
+async function upsertCounts(
   session: Session,
   { window_ends_at, caller_hash }: AttemptKey,
+  { failed, under_way }: AttemptCounts,
+  counted: string,
   limit: number,
 ): Promise<AttemptCounts | undefined> {
   const [row] = await session.query<AttemptCounts>(
     `insert into attempts as a (window_ends_at, caller_hash, failed, under_way)
-     values ($1, $2, 0, 1)
-     on conflict (window_ends_at, caller_hash) do update set under_way = a.under_way + 1
-     where a.failed + a.under_way < $3
+     values ($1, $2, $3, $4)
+     on conflict (window_ends_at, caller_hash)
+     do update set failed = a.failed + $3, under_way = a.under_way + $4 where ${counted} < $5
      returning failed, under_way`,
-    [window_ends_at, caller_hash, limit],
+    [window_ends_at, caller_hash, failed, under_way, limit],
   );
   return row;
 }

@@ -8,13 +8,13 @@ import type { MasterKeys } from "./key-port.ts";
 import { ACCOUNT_KEY_VERSION } from "./local-keys.ts";
 
 /** A person whose data is encrypted with their own key. */
-export type Subject = { account_id: string; subject_id: string };
+type Subject = { account_id: string; subject_id: string };
 
 /** Whom a record's data belongs to: a subject, or the account as such. */
 type Owner = { account_id: string; subject_id: string | null };
 
 /** Undefined for an erased subject. */
-export type OwnerKeys = (owner: Owner) => Buffer | undefined;
+type OwnerKeys = (owner: Owner) => Buffer | undefined;
 
 /** Unwraps keys on demand and caches the recently used ones in memory. */
 export type Keyring = {

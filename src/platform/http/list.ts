@@ -23,6 +23,15 @@ export function listQuery<Extra extends TProperties>(extra: Extra) {
   return closedObject({ ...LIST_PARAMETERS, ...extra });
 }
 
+/** For a list of records that have a status. */
+export function byStatus<Statuses extends string[]>(
+  statuses: readonly [...Statuses],
+  description?: string,
+) {
+  const options = description === undefined ? {} : { description };
+  return { status: Type.Optional(Type.Enum<Statuses>(statuses, options)) };
+}
+
 export function listAnswer<Key extends string, Item extends TSchema>(key: Key, item: Item) {
   return Type.Object({
     [key]: Type.Array(item),
