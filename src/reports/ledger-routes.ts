@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { describeLine, type Entry, LEDGER_ACCOUNTS } from "../ledger/model.ts";
-import { POSTINGS } from "../ledger/posting-table.ts";
+import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById } from "../ledger/store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";

@@ -3,7 +3,7 @@ import type { Command, UseCase, Verdict } from "../../platform/commands/use-case
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Checked } from "../../platform/problems.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import { checkFileCount, type ExportRecord, type ExportTerms, writtenAfter } from "./model.ts";
 import { countFiles, insertExport } from "./store.ts";
 import { WRITE_EXPORT_TASK } from "./write-exports.ts";
@@ -22,14 +22,10 @@ export function createExports(
     load: (tx, commands) => countFiles(tx, [...new Set(commands.map((c) => c.account_id))]),
     decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
-      for (const { output } of accepted) insertExport(tx, output);
-      enqueueTasks(
-        tx,
-        accepted.map(({ output }) => ({
-          ...taskNow(WRITE_EXPORT_TASK, output, now),
-          due_at: writtenAfter(output, now),
-        })),
-      );
+      const added = accepted.map(({ output }) => output);
+      for (const record of added) insertExport(tx, record);
+      const timed = added.map((record) => ({ ...record, due_at: writtenAfter(record, now) }));
+      enqueueTasksAt(tx, WRITE_EXPORT_TASK, timed, now);
     },
     render,
   };

@@ -22,7 +22,7 @@ export async function storeExportFile(
   record: RecordKey,
   { version, content }: { version: string; content: AsyncIterable<Buffer> },
 ): Promise<void> {
-  const seal = sealStream(await accountKey(keyring, session, record.account_id), placeOf(record));
+  const seal = sealStream(await keyring.openAccount(session, record.account_id), placeOf(record));
   const sealed = pipeline(Readable.from(content), seal, () => {});
   const { temporary_key } = await files.putTemporary(sealed, { bytes_max: FILE_BYTES_MAX });
   await files.promote(temporary_key, exportFileKey(record, version));
@@ -35,14 +35,9 @@ export async function openExportFile(
   record: RecordKey,
   version: string,
 ): Promise<Readable> {
-  const key = await accountKey(keyring, session, record.account_id);
+  const key = await keyring.openAccount(session, record.account_id);
   const sealed = await files.openRead(exportFileKey(record, version));
   return pipeline(sealed, openStream(key, placeOf(record)), () => {});
-}
-
-async function accountKey(keyring: Keyring, session: Session, account_id: string): Promise<Buffer> {
-  const keys = await keyring.openAccounts(session, [account_id]);
-  return keys.get(account_id)!;
 }
 
 /** The encryption is bound to this place: a file moved to another export cannot be decrypted. */

@@ -8,7 +8,7 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { exportFileKey, storeExportFile } from "./export-file.ts";
 import { type ExportRecord, FILE_KEPT_MS } from "./model.ts";
 import { findExport, updateExport } from "./store.ts";
@@ -78,8 +78,7 @@ export function recordWritten(
     },
     now,
   );
-  const removal = taskNow(REMOVE_EXPORT_TASK, record, now);
-  enqueueTasks(tx, [{ ...removal, due_at: new Date(now.getTime() + FILE_KEPT_MS) }]);
+  enqueueTasks(tx, REMOVE_EXPORT_TASK, [record], now, new Date(now.getTime() + FILE_KEPT_MS));
 }
 
 export const EXPORT_ACTION = "export.write";
