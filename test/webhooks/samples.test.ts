@@ -1,4 +1,6 @@
+import type { WebhookEvent } from "@sliproad/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { RAMP_EVENTS } from "../../src/events/model.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { createRecords, newInvoice } from "../harness/records.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -6,7 +8,8 @@ import { good } from "../offramps/story.ts";
 import { openOnramp } from "../onramps/story.ts";
 import { addApp, idle } from "./webhook-fixture.ts";
 
-const EVENTS = ["kyc_update", "payment_detail_update", "offramp_update", "onramp_update"];
+// The type: every event that the service sends is one that the SDK describes.
+const EVENTS: readonly WebhookEvent["event"][] = RAMP_EVENTS;
 
 let server: TestServer;
 let receiver: Receiver;
