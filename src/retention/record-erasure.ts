@@ -4,9 +4,8 @@ import { type KycSession, updateSessionsEnded } from "../kyc/store.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { type UserKey, updateDeactivated, updateErased } from "../users/store.ts";
-import { USER_ERASED_TASK, userTask } from "../users/task-kinds.ts";
+import { enqueueUserTasks, USER_ERASED_TASK } from "../users/task-kinds.ts";
 import { updateAnswersErased } from "../webhooks/redelivery-store.ts";
 import type { Retention } from "./model.ts";
 
@@ -31,7 +30,7 @@ export function recordErasure(
   updateErased(tx, key, now);
   updateAnswersErased(tx, account_id, user_id);
   keyring.eraseSubject(tx, { account_id, subject_id: user_id });
-  enqueueTasks(tx, [userTask(USER_ERASED_TASK, key, now)]);
+  enqueueUserTasks(tx, USER_ERASED_TASK, [key], now);
   recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);
 }
 
@@ -48,7 +47,7 @@ export function recordRequest(
   updateDeactivated(tx, key, now);
   updateSessionsEnded(tx, sessions, "expired", now);
   deleteCommands(tx, sessions);
-  enqueueTasks(tx, [taskNow(ERASE_USER_TASK, { account_id, id: user_id }, now)]);
+  enqueueUserTasks(tx, ERASE_USER_TASK, [key], now);
   const detail = {
     erase_after: erase_after?.toISOString() ?? null,
     kept: kept.map(({ record }) => record),

@@ -7,7 +7,7 @@ import { FIRST_ID } from "../platform/ids.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
 import { lockUsers, type UserKey } from "../users/store.ts";
 import { loadFacts } from "./load-facts.ts";
 import { addYears, type Retention, retentionOf } from "./model.ts";
@@ -102,7 +102,7 @@ function deleteDocumentsOf(
       (facts.is_held || (facts.last_payment_at !== null && facts.last_payment_at > kept_since));
     if (is_kept) return false;
     deleteApplicationData(tx, key, kept_since, now);
-    enqueueTasks(tx, [sweepFiles(key, now)]);
+    sweepFiles(tx, key, now);
     return true;
   });
 }
