@@ -2,7 +2,15 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
-import { deleteMember, lockMembers, type MemberRow, updateMemberRole } from "./store.ts";
+import { removeCredentials } from "./sign-in/remove-credentials.ts";
+import {
+  deleteMember,
+  listMemberships,
+  lockMembers,
+  lockPersonById,
+  type MemberRow,
+  updateMemberRole,
+} from "./store.ts";
 
 export type MemberKey = { account_id: string; person_id: string };
 type By = { actor: Actor; reason: string };
@@ -22,7 +30,8 @@ export async function setMemberRole(
 
 /**
  * Ends a membership. The member's sessions in the account and the consents they gave for it are
- * deleted with the row (foreign keys cascade).
+ * deleted with the row (foreign keys cascade). A person who is no longer a member of any account
+ * loses password and links too: whoever knows the password cannot use it after an invitation.
  */
 export async function removeMember(
   tx: Transaction,
@@ -32,6 +41,11 @@ export async function removeMember(
 ): Promise<void> {
   await checkMember(tx, member, null);
   deleteMember(tx, member);
+  await lockPersonById(tx, member.person_id);
+  const memberships = await listMemberships(tx, member.person_id, 2);
+  if (memberships.every(({ account_id }) => account_id === member.account_id)) {
+    removeCredentials(tx, member.person_id);
+  }
   record(tx, member, { ...by, action: "member.remove", detail: {} }, now);
 }
 

@@ -2,6 +2,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
+import { queueMail } from "./mail/queue-mail.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
 import {
@@ -9,6 +10,7 @@ import {
   findPerson,
   insertMember,
   insertPerson,
+  lockPerson,
   type MemberRow,
   type PersonRow,
 } from "./store.ts";
@@ -16,8 +18,11 @@ import {
 export type NewMember = {
   account_id: string;
   email: string;
-  /** For a new person; an existing person keeps their password. */
-  password_hash: string;
+  /**
+   * For the first person of an installation. Everybody else chooses a password by the link of an
+   * invitation; an existing person keeps theirs.
+   */
+  password_hash?: string;
   role: Role;
   /** How long the new member waits before the first vote; none in sandbox. */
   vote_wait_ms?: number;
@@ -25,7 +30,10 @@ export type NewMember = {
   reason: string;
 };
 
-/** Gives a person a role in an account; creates the person if the e-mail is unknown. */
+/**
+ * Gives a person a role in an account, and sends them a mail; creates the person if the e-mail is
+ * unknown.
+ */
 export async function createMember(
   tx: Transaction,
   index_key: Buffer,
@@ -34,6 +42,7 @@ export async function createMember(
 ): Promise<MemberRow> {
   const { account_id, role, vote_wait_ms = 0, actor, reason } = input;
   const email_index = hashEmail(index_key, input.email);
+  await lockPerson(tx, email_index);
   const known = await checkNewMember(tx, index_key, input);
   const person_id = known?.id ?? newId(now);
   if (!known) {
@@ -41,13 +50,17 @@ export async function createMember(
       id: person_id,
       email_index,
       email: sealEmail(index_key, person_id, input.email),
-      password_hash: input.password_hash,
+      password_hash: input.password_hash ?? null,
       created_at: now,
     });
   }
   const votes_from = vote_wait_ms > 0 ? new Date(now.getTime() + vote_wait_ms) : null;
   const member = { account_id, person_id, role, votes_from, created_at: now };
   insertMember(tx, member);
+  if (input.password_hash === undefined) {
+    const kind = known?.password_hash ? "membership" : "invitation";
+    queueMail(tx, index_key, { account_id, kind, email: input.email }, now);
+  }
   const record = `person:${person_id}`;
   recordAudit(
     tx,

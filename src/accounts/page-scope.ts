@@ -9,7 +9,7 @@ import type { Html } from "../platform/http/html.ts";
 import { isSenderGone, logFailure } from "../platform/http/log-failure.ts";
 import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import { readCookie } from "../platform/pages/cookies.ts";
+import { readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { errorPage } from "./pages.ts";
@@ -20,9 +20,13 @@ import {
   isSameToken,
   isSessionToken,
   type MemberSession,
+  makeToken,
 } from "./sign-in/sessions.ts";
 
-export type PageDeps = Pick<ModuleCore, "database" | "index_key" | "public_url" | "mode" | "clock">;
+export type PageDeps = Pick<
+  ModuleCore,
+  "config" | "database" | "index_key" | "public_url" | "mode" | "clock" | "wake"
+>;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -130,7 +134,7 @@ function checkForm(deps: PageDeps, request: FastifyRequest): void {
 function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
   if (["GET", "HEAD"].includes(request.method)) return null;
   const expected = request.routeOptions.config.is_public_form
-    ? publicFormCsrf(deps, request)
+    ? knownFormCsrf(deps, request)
     : request.member?.csrf;
   if (expected === undefined) throw outOfDate();
   return expected;
@@ -143,7 +147,21 @@ function outOfDate(): Refusal {
   );
 }
 
-function publicFormCsrf(deps: PageDeps, request: FastifyRequest): string | undefined {
+/** The CSRF token of a form for people who are not signed in; sets the cookie it is bound to. */
+export function publicFormCsrf(
+  deps: PageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): string {
+  const public_url = deps.public_url();
+  const known = readCookie(request, public_url, "form");
+  // An existing token is kept, so that forms in other tabs stay valid.
+  const form_token = isSessionToken(known) ? known : makeToken();
+  if (form_token !== known) setCookie(reply, public_url, "form", form_token);
+  return formCsrfOf(deps.index_key, form_token);
+}
+
+function knownFormCsrf(deps: PageDeps, request: FastifyRequest): string | undefined {
   const form_token = readCookie(request, deps.public_url(), "form");
   return isSessionToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
 }

@@ -4,6 +4,7 @@ import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/l
 import type { UsedKey } from "./api-key-store.ts";
 import type { Dashboard } from "./load-dashboard.ts";
 import { may, ROLE_NAMES } from "./roles.ts";
+import { FORGOT_PATH, problemLine } from "./sign-in/password-pages.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
@@ -12,6 +13,9 @@ const REVIEWS_LINK = html`<div><dt>KYC</dt>
 const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
 <dd><a href="/dashboard/documents">Rejected documents</a></dd></div>`;
 
+const OUTBOX_LINK = html`<div><dt>Mail</dt>
+<dd><a href="/dashboard/outbox">Outbox</a></dd></div>`;
+
 export function signInPage(options: {
   mode: Mode;
   csrf: string;
@@ -19,14 +23,17 @@ export function signInPage(options: {
   email: string;
   /** The problem and how to fix it, after a refused attempt. */
   problem: string | null;
+  /** After a password was set by a link. */
+  is_password_set: boolean;
 }): Html {
-  const { mode, csrf, next, email, problem } = options;
+  const { mode, csrf, next, email, problem, is_password_set } = options;
   const described = problem === null ? null : html` aria-describedby="problem"`;
   // Focus the field to type in: after a refusal that is the password.
   const [in_email, in_password] =
     email === "" ? [html` autofocus`, null] : [null, html` autofocus`];
   const body = html`<h1>Sign in</h1>
-${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}
+${is_password_set && html`<p class="note" role="status">Your password is set. Sign in with it.</p>`}
+${problemLine(problem)}
 <form method="post" action="/sign-in">
 ${csrfField(csrf)}
 <input type="hidden" name="next" value="${next}">
@@ -38,6 +45,7 @@ ${csrfField(csrf)}
   maxlength="200"${in_password}${described}>
 <button class="primary wide" type="submit">Sign in</button>
 </form>
+<p class="hint"><a href="${FORGOT_PATH}">Forgot your password?</a></p>
 ${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money moves here.</p>`}`;
   return page({ title: "Sign in", mode, session: null, body });
 }
@@ -56,6 +64,7 @@ ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
 ${may(session.role, "review_documents") && DOCUMENTS_LINK}
+${mode === "sandbox" && session.is_operator && may(session.role, "see_keys_and_log") && OUTBOX_LINK}
 </dl>
 </section>
 <section class="card" aria-labelledby="proposals-title">

@@ -1,10 +1,6 @@
-import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import { openPersonal, sealPersonal } from "./seal-personal.ts";
 
-/**
- * People belong to the installation, not to one account, so their e-mail addresses are sealed with
- * an installation key, derived from the key of the keyed hashes.
- */
-const DATA_KEY_VERSION = 1;
 const EMAIL_LENGTH_MAX = 254;
 
 /** Text before and after one @: only sending a message could verify more. */
@@ -23,18 +19,13 @@ export function hashEmail(index_key: Buffer, email: string): Buffer {
 }
 
 export function sealEmail(index_key: Buffer, person_id: string, email: string): Buffer {
-  const plaintext = Buffer.from(normaliseEmail(email));
-  return seal(dataKey(index_key), DATA_KEY_VERSION, emailPlace(person_id), plaintext);
+  return sealPersonal(index_key, emailPlace(person_id), normaliseEmail(email));
 }
 
 export function openEmail(index_key: Buffer, person_id: string, sealed: Buffer): string {
-  return open(dataKey(index_key), emailPlace(person_id), sealed).toString();
+  return openPersonal(index_key, emailPlace(person_id), sealed);
 }
 
-function dataKey(index_key: Buffer): Buffer {
-  return keyedHash(index_key, "people data key");
-}
-
-function emailPlace(person_id: string): Place {
-  return { account_id: "installation", table: "people", column: "email", record_id: person_id };
+function emailPlace(person_id: string) {
+  return { table: "people", column: "email", record_id: person_id };
 }

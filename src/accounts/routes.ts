@@ -1,14 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
-import { clearCookie, readCookie, setCookie } from "../platform/pages/cookies.ts";
+import { clearCookie, setCookie } from "../platform/pages/cookies.ts";
 import { STYLESHEET, STYLESHEET_HASH, STYLESHEET_PATH } from "../platform/pages/layout.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { type DashboardDeps, loadDashboard } from "./load-dashboard.ts";
-import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
+import {
+  addPageScope,
+  type PageDeps,
+  publicFormCsrf,
+  readField,
+  requireSession,
+  sendPage,
+} from "./page-scope.ts";
 import { dashboardPage, signInPage } from "./pages.ts";
-import { formCsrfOf, isSessionToken, makeToken, SESSION_MS } from "./sign-in/sessions.ts";
+import { addPasswordPages } from "./sign-in/password-routes.ts";
+import { SESSION_MS } from "./sign-in/sessions.ts";
 import { createSignInLimits, type SignInDeps, signIn } from "./sign-in/sign-in.ts";
 import { signOut } from "./sign-in/sign-out.ts";
 import { switchAccount } from "./sign-in/switch-account.ts";
@@ -21,6 +29,7 @@ export function addAccountPages(app: FastifyInstance, deps: PageDeps & Dashboard
   const sign_in_deps = { ...deps, limits: createSignInLimits(deps) };
   addPageScope(app, deps, (scope) => {
     addSignIn(scope, deps, sign_in_deps);
+    addPasswordPages(scope, deps);
     addDashboard(scope, deps);
     scope.get("/", (_request, reply) => reply.redirect(HOME, 303));
     // Unknown paths: a page for browsers, the usual JSON error for programs.
@@ -97,19 +106,15 @@ function showSignIn(
   reply: FastifyReply,
   form: { next: string; email: string; refusal: Refusal | null },
 ): FastifyReply {
-  const public_url = deps.public_url();
-  const known = readCookie(request, public_url, "form");
-  // An existing token is kept, so that forms in other tabs stay valid.
-  const form_token = isSessionToken(known) ? known : makeToken();
-  if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   const { next, email, refusal } = form;
   if (refusal?.retry_after_seconds) reply.header("Retry-After", refusal.retry_after_seconds);
   const shown = signInPage({
     mode: deps.mode,
-    csrf: formCsrfOf(deps.index_key, form_token),
+    csrf: publicFormCsrf(deps, request, reply),
     next,
     email,
     problem: refusal?.message ?? null,
+    is_password_set: (request.query as Record<string, unknown>).done === "password",
   });
   return sendPage(reply, shown, refusal?.status ?? 200);
 }

@@ -1,5 +1,12 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { deleteRow, findRow, insertRow, insertRows, updateRow } from "../platform/db/rows.ts";
+import {
+  deleteRow,
+  findRow,
+  insertRow,
+  insertRows,
+  lockRow,
+  updateRow,
+} from "../platform/db/rows.ts";
 import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
@@ -56,7 +63,8 @@ export type PersonRow = {
   id: string;
   email_index: Buffer;
   email: Buffer;
-  password_hash: string;
+  /** Null until the person has accepted an invitation. */
+  password_hash: string | null;
   created_at: Date;
 };
 
@@ -66,6 +74,15 @@ export function insertPerson(tx: Transaction, person: PersonRow): void {
 
 export function findPerson(session: Session, email_index: Buffer): Promise<PersonRow | undefined> {
   return findRow(session, "people", { email_index });
+}
+
+/** Locked: whether the person has a password, and is a member elsewhere, stays as it is. */
+export function lockPerson(tx: Session, email_index: Buffer): Promise<PersonRow | undefined> {
+  return lockRow(tx, "people", { email_index });
+}
+
+export function lockPersonById(tx: Session, id: string): Promise<PersonRow | undefined> {
+  return lockRow(tx, "people", { id });
 }
 
 export function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
@@ -208,6 +225,10 @@ export function updateSessionAccount(
 
 export function deleteSession(tx: Transaction, token_hash: Buffer): void {
   deleteRow(tx, "sessions", { token_hash });
+}
+
+export function deleteSessionsOfPerson(tx: Transaction, person_id: string): void {
+  deleteRow(tx, "sessions", { person_id });
 }
 
 /** Skips rows that another sign-in is deleting, so that the two never wait for each other. */

@@ -14,6 +14,7 @@ import { openOfframpsModule } from "../offramps/open.ts";
 import { openOnrampsModule } from "../onramps/open.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { createReviewerIdentity } from "../partners/identity/reviewers.ts";
+import { openMail } from "../partners/mail/open-mail.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import { openPaymentDetailsModule } from "../payment-details/open.ts";
 import type { Clock, SandboxClock } from "../platform/clock.ts";
@@ -57,7 +58,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
     openPlatformModule(core),
-    openAccountsModule(core, { existsPendingProposal, listApps }),
+    openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),
     openAppsModule(core, { sender, skipDeliveries }),
     webhooks,

@@ -7,7 +7,7 @@ import type { ControlledChange } from "./controlled-change.ts";
 import { NEW_MEMBER_WAIT_MS } from "./model.ts";
 
 export type MemberChange = { email: string } & (
-  | { action: "add"; role: Role; password_hash: string }
+  | { action: "add"; role: Role }
   | { action: "set_role"; person_id: string; role: Role }
   | { action: "remove"; person_id: string }
 );

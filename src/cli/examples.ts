@@ -67,6 +67,10 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "members remove": {
     examples: ["sliproad members remove --email ana@example.com --reason 'left the company'"],
   },
+  outbox: {
+    examples: ["sliproad outbox", "sliproad outbox --to ana@example.com --json"],
+    more: "With a mail server the mail is sent: SLIPROAD_SMTP_URL in docs/reference/settings.md.",
+  },
   "apps delete": {
     examples: ["sliproad apps delete 01900000-0000-7000-8000-000000000000 --reason 'not in use'"],
   },

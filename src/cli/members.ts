@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
 import type { MemberKey } from "../accounts/change-members.ts";
 import { ROLES, type Role } from "../accounts/model.ts";
-import { hashEmail, isEmail, openEmail } from "../accounts/person-email.ts";
-import { hashPassword } from "../accounts/sign-in/passwords.ts";
+import { hashEmail, openEmail } from "../accounts/person-email.ts";
 import { findMember, findPerson, listMembers } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { type MemberChange, memberChange } from "../approvals/change-members.ts";
@@ -15,7 +13,6 @@ import { type JsonOption, print } from "./output.ts";
 type ChangeOptions = JsonOption & { email: string; account?: string; reason: string };
 type RoleOptions = ChangeOptions & { role: Role };
 
-const PASSWORD_BYTES = 15;
 const ACCOUNT = ["--account <name or id>", "the account (default: the first account)"] as const;
 const roleOption = () =>
   new Option("--role <role>", "the person's role").choices(ROLES).makeOptionMandatory();
@@ -30,19 +27,17 @@ export function addMemberCommands(program: Command): void {
 function addCreate(members: Command): void {
   members
     .command("create")
-    .description("create a member; a new person's password is shown only once")
+    .description("create a member; a mail invites a new person to choose a password")
     .requiredOption("--email <address>", "the person's e-mail address")
     .addOption(roleOption())
     .option(...ACCOUNT)
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .action(async (options: RoleOptions) => {
-      const { member, password, proposal } = await withCore((core) => create(core, options));
+      const { member, proposal, has_outbox } = await withCore((core) => create(core, options));
       const { email, role } = options;
-      print(options, { member: { ...member, email, role, password }, proposal }, [
-        changeText(proposal, `Created member ${email} (${role}).`),
-        password === null
-          ? "The person already exists and keeps their password."
-          : `Password: ${password}\nStore it now: it cannot be shown again.`,
+      const mail = `The service sends them a mail${has_outbox ? "; read it with sliproad outbox" : ""}.`;
+      print(options, { member: { ...member, email, role }, proposal }, [
+        changeText(proposal, `Created member ${email} (${role}).\n${mail}`),
       ]);
     });
 }
@@ -126,14 +121,11 @@ async function changeMember(
 async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
   const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
-  const password = randomBytes(PASSWORD_BYTES).toString("base64url");
-  const password_hash = await hashPassword(password);
-  const known = isEmail(email) && (await findPerson(database, hashEmail(index_key, email)));
-  const input: MemberChange = { action: "add", email, role, password_hash };
+  const input: MemberChange = { action: "add", email, role };
   const proposal = await propose(core, account.id, input, reason);
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = { account_id: account.id, person_id: person?.id ?? null };
-  return { member, password: known ? null : password, proposal };
+  return { member, proposal, has_outbox: core.config.smtp_url === undefined };
 }
 
 function propose(core: Core, account_id: string, input: MemberChange, reason: string) {

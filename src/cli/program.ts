@@ -18,6 +18,7 @@ import { addLimitCommands } from "./limits.ts";
 import { addListenCommand } from "./listen.ts";
 import { addMemberCommands } from "./members.ts";
 import { addMigrateCommand } from "./migrate.ts";
+import { addOutboxCommand } from "./outbox.ts";
 import { addRateCommands } from "./rates.ts";
 import { addStartCommands } from "./start/start.ts";
 import { addTriggerCommand } from "./trigger/trigger.ts";
@@ -49,6 +50,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addAccountCommands(program);
   addKeyCommands(program);
   addMemberCommands(program);
+  addOutboxCommand(program);
   addAppCommands(program);
   addEventCommands(program);
   addListenCommand(program);

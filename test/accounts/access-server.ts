@@ -10,6 +10,7 @@ import { insertAccount } from "../../src/accounts/store.ts";
 import { existsPendingProposal } from "../../src/approvals/store.ts";
 import { listApps } from "../../src/apps/store.ts";
 import { openClock } from "../../src/platform/clock.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
 import { createServer } from "../../src/platform/http/server.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { createTestDatabase } from "../harness/database.ts";
@@ -38,7 +39,9 @@ export async function startAccessServer(options: {
   const clock = await openClock(database);
   const index_key = randomBytes(32);
   const public_url = () => options.public_url;
-  const deps: PageDeps = { database, index_key, public_url, mode: "sandbox", clock };
+  const config = readConfig({});
+  const wake = () => {};
+  const deps: PageDeps = { config, database, index_key, public_url, mode: "sandbox", clock, wake };
   const log: string[] = [];
   const app = createServer({
     log_level: "debug",

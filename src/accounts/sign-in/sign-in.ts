@@ -70,11 +70,11 @@ export async function signIn(deps: SignInDeps, input: SignInInput): Promise<Sign
   const email = email_index.toString("base64");
   // The IP address first: one over its limit must not use up the attempts of an e-mail.
   const from_address = await by_address.take(input.address);
-  if (!from_address.allowed) return tooMany(from_address);
+  if (!from_address.allowed) return tooManyAttempts(from_address);
   const taken = await by_email_and_address.take(`${email} ${input.address}`);
-  if (!taken.allowed) return tooMany(taken);
+  if (!taken.allowed) return tooManyAttempts(taken);
   const begun = await by_email.begin(email);
-  if (!begun.allowed) return tooMany(begun);
+  if (!begun.allowed) return tooManyAttempts(begun);
   let has_failed = false;
   try {
     const outcome = await verify(deps, input, email_index);
@@ -108,7 +108,7 @@ async function verify(
   });
 }
 
-function tooMany({ reset_seconds }: RateLimit): Refusal {
+export function tooManyAttempts({ reset_seconds }: RateLimit): Refusal {
   const message = `Too many attempts. Wait ${reset_seconds} seconds, then try again.`;
   return new Refusal("too_many_requests", message, reset_seconds);
 }

@@ -102,6 +102,18 @@ export const SETTINGS = {
     "Password of that person, used on the first start. Generated and printed if not set.",
     matching(/^.{12,200}$/s, "must have 12 to 200 characters"),
   ),
+  smtp_url: secret(
+    "SLIPROAD_SMTP_URL",
+    "The mail server for invitations, links to reset a password and security notices. `smtp` " +
+      "requires STARTTLS except on loopback, `smtps` is TLS from the start. Live mode requires it; " +
+      "without it the sandbox keeps its mail for `/dashboard/outbox` and `sliproad outbox`.",
+    urlOf(/^smtps?:$/, "smtps://user:password@mail.example.com"),
+  ),
+  smtp_from: optional(
+    "SLIPROAD_SMTP_FROM",
+    "The sender of that mail, such as `Sliproad <no-reply@example.com>`.",
+    matching(/^([^<>@\r\n]+<)?[^\s<>@]+@[^\s<>@]+>?$/, "must be an e-mail address"),
+  ),
   encryption_key: secret(
     "SLIPROAD_ENCRYPTION_KEY",
     "Master key for personal data: 32 bytes, base64. Sandbox generates one in the data " +

@@ -1,0 +1,58 @@
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { insertRow, updateRow } from "../../platform/db/rows.ts";
+
+export type LinkKind = "invitation" | "reset";
+
+export type PasswordLinkRow = {
+  token_hash: Buffer;
+  person_id: string;
+  kind: LinkKind;
+  created_at: Date;
+  expires_at: Date;
+};
+
+export type LinkedPerson = { person_id: string; kind: LinkKind; email: Buffer };
+
+export function insertPasswordLink(tx: Transaction, link: PasswordLinkRow): void {
+  insertRow(tx, "password_links", link);
+}
+
+export async function findPasswordLink(
+  session: Session,
+  token_hash: Buffer,
+  now: Date,
+): Promise<LinkedPerson | undefined> {
+  const [row] = await session.query<LinkedPerson>(
+    `select person_id, kind, people.email from password_links
+     join people on people.id = password_links.person_id
+     where token_hash = $1 and expires_at > $2`,
+    [token_hash, now],
+  );
+  return row;
+}
+
+/** Uses up the link, at once: of two requests with it, one gets it. */
+export async function claimPasswordLink(
+  tx: Transaction,
+  token_hash: Buffer,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    "delete from password_links where token_hash = $1 and expires_at > $2 returning 1",
+    [token_hash, now],
+  );
+  return rows.length > 0;
+}
+
+export function deletePasswordLinks(tx: Transaction, person_id: string): void {
+  tx.write("delete from password_links where person_id = $1", [person_id]);
+}
+
+export async function deleteExpiredLinks(session: Session, now: Date): Promise<void> {
+  await session.query("delete from password_links where expires_at <= $1", [now]);
+}
+
+/** Null: the person cannot sign in until they have set one. */
+export function updatePassword(tx: Transaction, id: string, password_hash: string | null): void {
+  updateRow(tx, "people", { id }, { password_hash });
+}

@@ -1,0 +1,82 @@
+import type { Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import { recordAudit } from "../audit.ts";
+import { queueMail } from "../mail/queue-mail.ts";
+import { openEmail } from "../person-email.ts";
+import { deleteSessionsOfPerson, listMemberships } from "../store.ts";
+import { checkPassword } from "./check-password.ts";
+import { hashLinkToken } from "./password-links.ts";
+import {
+  claimPasswordLink,
+  deletePasswordLinks,
+  findPasswordLink,
+  type LinkKind,
+  updatePassword,
+} from "./password-store.ts";
+import { hashPassword } from "./passwords.ts";
+import { isSessionToken } from "./sessions.ts";
+
+export type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
+
+export type OpenLink = { person_id: string; kind: LinkKind; email: string };
+
+/** The person a link was sent to; null once it was used or has expired. */
+export async function findOpenLink(deps: PasswordDeps, token: string): Promise<OpenLink | null> {
+  if (!isSessionToken(token)) return null;
+  const { database, index_key, clock } = deps;
+  const found = await findPasswordLink(database, hashLinkToken(index_key, token), realTime(clock));
+  if (!found) return null;
+  const { person_id, kind } = found;
+  return { person_id, kind, email: openEmail(index_key, person_id, found.email) };
+}
+
+/**
+ * Sets the password of the person who was sent the link, and ends their sessions and other links.
+ * A second factor stays: the link alone does not sign in.
+ */
+export async function setPassword(
+  deps: PasswordDeps,
+  input: { token: string; link: OpenLink; password: string },
+): Promise<void> {
+  const { database, index_key, clock } = deps;
+  const { token, link, password } = input;
+  const problems = await checkPassword(password, link.email);
+  if (problems.length > 0) throw Refusal.of(problems);
+  const password_hash = await hashPassword(password);
+  await database.transaction(async (tx) => {
+    const claimed = await claimPasswordLink(tx, hashLinkToken(index_key, token), realTime(clock));
+    if (!claimed) throw linkEnded();
+    const action = link.kind === "invitation" ? "password.set" : "password.reset";
+    await recordNewPassword(tx, deps, { ...link, password_hash, action });
+  });
+}
+
+/** Writes the password; whoever knew the old one, or held a session or a link, is out. */
+export async function recordNewPassword(
+  tx: Transaction,
+  { index_key, clock }: PasswordDeps,
+  change: { person_id: string; email: string; password_hash: string; action: string },
+): Promise<void> {
+  const { person_id, email, password_hash, action } = change;
+  const now = clock.now();
+  updatePassword(tx, person_id, password_hash);
+  deletePasswordLinks(tx, person_id);
+  deleteSessionsOfPerson(tx, person_id);
+  const [membership] = await listMemberships(tx, person_id, 1);
+  if (!membership) return;
+  const { account_id } = membership;
+  const by = { actor: `member:${person_id}`, record: `person:${person_id}`, reason: "" } as const;
+  recordAudit(tx, { account_id, ...by, action }, now);
+  if (action !== "password.set") {
+    queueMail(tx, index_key, { account_id, kind: "password_changed", email }, now);
+  }
+}
+
+export function linkEnded(): Refusal {
+  return new Refusal(
+    "record_not_found",
+    "This link was used already or has expired. Request another one.",
+  );
+}
