@@ -12,8 +12,10 @@ import type { ModuleCore } from "../platform/module.ts";
 import { readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
+import { CONFIRM_PATH, ENROL_PATH, FACTOR_PATH, HOME } from "./page-paths.ts";
 import { errorPage } from "./pages.ts";
 import { may, type PermissionName } from "./roles.ts";
+import { isConfirmed } from "./sign-in/confirm-identity.ts";
 import {
   findSession,
   formCsrfOf,
@@ -32,6 +34,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The signed-in member; set only on routes of a page scope. */
     member: MemberSession | null;
+    /** A person who still has to give, or to set up, a second factor: not signed in. */
+    pending: MemberSession | null;
   }
   interface FastifyContextConfig {
     /**
@@ -67,10 +71,13 @@ export function addPageScope(
     scope.removeAllContentTypeParsers();
     await scope.register(formbody, { bodyLimit: PAGE_BODY_BYTES_MAX });
     scope.decorateRequest("member", null);
+    scope.decorateRequest("pending", null);
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(PAGE_HEADERS);
       const token = readCookie(request, deps.public_url(), "session");
-      request.member = await findSession(deps, token, realTime(deps.clock));
+      const session = await findSession(deps, token, realTime(deps.clock));
+      if (session?.state === "active") request.member = session;
+      else request.pending = session;
     });
     // Checked twice: callers without a session before the body is read, a wrong token after.
     scope.addHook("preParsing", async (request) => void expectedCsrf(deps, request));
@@ -84,13 +91,30 @@ export function addPageScope(
 export function requireSession(permission: PermissionName = "see_account") {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { member } = request;
-    if (!member) return reply.redirect(signInPath(request), 303);
+    if (!member) return reply.redirect(signInPath(request, request.pending), 303);
     if (may(member.role, permission)) return;
     throw new Refusal(
       "insufficient_scope",
       "Your role does not have access to this page. Ask an admin if you need it.",
     );
   };
+}
+
+/**
+ * For the `onRequest` of what shows secrets, votes or lets people in, after `requireSession`: the
+ * password or the second factor was given in the last minutes. Otherwise the person gives it
+ * first and comes back to `path`, by default that of the request; a form is not sent again.
+ */
+export function requireConfirmed(deps: PageDeps, path?: string) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isConfirmed(request.member!, realTime(deps.clock))) return;
+    return reply.redirect(withNext(CONFIRM_PATH, localPath(path ?? request.url, HOME)), 303);
+  };
+}
+
+/** A path with the page to go on to afterwards. */
+export function withNext(path: string, next: string): string {
+  return `${path}?next=${encodeURIComponent(next).replaceAll("%2F", "/")}`;
 }
 
 export function sendPage(reply: FastifyReply, page: Html, status = 200): FastifyReply {
@@ -114,10 +138,15 @@ export function readField(request: FastifyRequest, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-function signInPath(request: FastifyRequest): string {
+function signInPath(request: FastifyRequest, pending: MemberSession | null): string {
   // A redirect cannot repeat a submitted form.
-  const next = localPath(request.method === "GET" ? request.url : undefined, "/dashboard");
-  return `/sign-in?next=${encodeURIComponent(next).replaceAll("%2F", "/")}`;
+  const next = localPath(request.method === "GET" ? request.url : undefined, HOME);
+  return withNext(pending ? pendingPath(pending) : "/sign-in", next);
+}
+
+/** Where a person who is not yet signed in goes on. */
+export function pendingPath({ state }: MemberSession): string {
+  return state === "awaiting_factor" ? FACTOR_PATH : ENROL_PATH;
 }
 
 /** Runs for every POST: a page that forgets to check is refused, not open. */
@@ -135,7 +164,7 @@ function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
   if (["GET", "HEAD"].includes(request.method)) return null;
   const expected = request.routeOptions.config.is_public_form
     ? knownFormCsrf(deps, request)
-    : request.member?.csrf;
+    : (request.member ?? request.pending)?.csrf;
   if (expected === undefined) throw outOfDate();
   return expected;
 }

@@ -4,7 +4,6 @@ import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/l
 import type { UsedKey } from "./api-key-store.ts";
 import type { Dashboard } from "./load-dashboard.ts";
 import { may, ROLE_NAMES } from "./roles.ts";
-import { FORGOT_PATH, problemLine } from "./sign-in/password-pages.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
@@ -15,40 +14,6 @@ const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
 
 const OUTBOX_LINK = html`<div><dt>Mail</dt>
 <dd><a href="/dashboard/outbox">Outbox</a></dd></div>`;
-
-export function signInPage(options: {
-  mode: Mode;
-  csrf: string;
-  next: string;
-  email: string;
-  /** The problem and how to fix it, after a refused attempt. */
-  problem: string | null;
-  /** After a password was set by a link. */
-  is_password_set: boolean;
-}): Html {
-  const { mode, csrf, next, email, problem, is_password_set } = options;
-  const described = problem === null ? null : html` aria-describedby="problem"`;
-  // Focus the field to type in: after a refusal that is the password.
-  const [in_email, in_password] =
-    email === "" ? [html` autofocus`, null] : [null, html` autofocus`];
-  const body = html`<h1>Sign in</h1>
-${is_password_set && html`<p class="note" role="status">Your password is set. Sign in with it.</p>`}
-${problemLine(problem)}
-<form method="post" action="/sign-in">
-${csrfField(csrf)}
-<input type="hidden" name="next" value="${next}">
-<label for="email">E-mail</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"
-  autocapitalize="none" spellcheck="false" value="${email}"${in_email}${described}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required
-  maxlength="200"${in_password}${described}>
-<button class="primary wide" type="submit">Sign in</button>
-</form>
-<p class="hint"><a href="${FORGOT_PATH}">Forgot your password?</a></p>
-${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money moves here.</p>`}`;
-  return page({ title: "Sign in", mode, session: null, body });
-}
 
 export function dashboardPage(mode: Mode, session: MemberSession, dashboard: Dashboard): Html {
   const { memberships, has_pending_proposals, api_keys, audit_entries, names } = dashboard;

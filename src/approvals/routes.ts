@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  requireConfirmed,
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
@@ -91,10 +92,11 @@ async function readable(
 /** The pages where members view proposals and vote. */
 export function addProposalPages(app: FastifyInstance, deps: ProposalPageDeps): void {
   const signed_in = { onRequest: requireSession() };
+  const voting = { onRequest: [requireSession(), requireConfirmed(deps, PROPOSALS_PATH)] };
   addPageScope(app, deps, (scope) => {
     scope.get(PROPOSALS_PATH, signed_in, (request, reply) => show(deps, request, reply, null));
     for (const verdict of ["confirm", "reject"] as const) {
-      scope.post(`${PROPOSALS_PATH}/:proposal_id/${verdict}`, signed_in, (request, reply) =>
+      scope.post(`${PROPOSALS_PATH}/:proposal_id/${verdict}`, voting, (request, reply) =>
         vote(deps, request, reply, verdict),
       );
     }

@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  requireConfirmed,
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
@@ -28,12 +29,14 @@ type AppPageDeps = PageDeps & {
 /** Settings › Developer › Apps, and the applications that a person has authorised. */
 export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
   const signed_in = { onRequest: requireSession() };
-  const makes_apps = { onRequest: requireSession("manage_apps") };
+  const manages = requireSession("manage_apps");
+  const makes_apps = { onRequest: manages };
+  const sees_secret = { onRequest: [manages, requireConfirmed(deps, APPS_PATH)] };
   const admins = { onRequest: requireSession("reset_app_used") };
   addPageScope(app, deps, (scope) => {
     scope.get(APPS_PATH, signed_in, (request, reply) => show(deps, request, reply));
 
-    scope.post(APPS_PATH, makes_apps, async (request, reply) => {
+    scope.post(APPS_PATH, sees_secret, async (request, reply) => {
       const form = readForm(request);
       const { fields, problems } = checkAppForm(form, deps.app_rules);
       if (problems.length > 0) return show(deps, request, reply, { form, problems });
@@ -42,7 +45,7 @@ export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
       return show(deps, request, reply, { made });
     });
 
-    scope.post(`${APPS_PATH}/rotate`, makes_apps, async (request, reply) => {
+    scope.post(`${APPS_PATH}/rotate`, sees_secret, async (request, reply) => {
       const made = await change(deps, request, { kind: "rotate_client_secret" });
       return show(deps, request, reply, { made });
     });

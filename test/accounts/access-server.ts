@@ -32,6 +32,7 @@ export type AccessServer = {
 /** The pages of this module, with their own server and database. */
 export async function startAccessServer(options: {
   public_url: string;
+  environment?: Record<string, string>;
   extend?: (app: FastifyInstance, deps: PageDeps) => void;
 }): Promise<AccessServer> {
   const { database, drop } = await createTestDatabase();
@@ -39,7 +40,7 @@ export async function startAccessServer(options: {
   const clock = await openClock(database);
   const index_key = randomBytes(32);
   const public_url = () => options.public_url;
-  const config = readConfig({});
+  const config = readConfig(options.environment ?? {});
   const wake = () => {};
   const deps: PageDeps = { config, database, index_key, public_url, mode: "sandbox", clock, wake };
   const log: string[] = [];

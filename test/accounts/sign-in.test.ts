@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashEmail } from "../../src/accounts/person-email.ts";
-import { createSignInLimits, signIn } from "../../src/accounts/sign-in/sign-in.ts";
+import { signIn } from "../../src/accounts/sign-in/sign-in.ts";
+import { createSignInLimits } from "../../src/accounts/sign-in/sign-in-limits.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { useRateClock } from "./rate-clock.ts";
+import { statementsOf } from "./statements.ts";
 
 const ADMIN = "ada@example.test";
 const BOTH = "both@example.test";
@@ -90,12 +92,38 @@ describe("a session", () => {
     expect((await thief.get("/dashboard")).statusCode).toBe(303);
   });
 
+  test("ends an hour after it was last used", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    const difference = vi.spyOn(server.deps.clock, "difference_ms");
+    for (const minutes of [55, 110]) {
+      difference.mockReturnValue(minutes * 60_000);
+      expect((await ada.get("/dashboard")).statusCode).toBe(200);
+    }
+    difference.mockReturnValue(175 * 60_000);
+    expect((await ada.get("/dashboard")).statusCode).toBe(303);
+  });
+
+  test("records its last use once a minute, not with every request", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    const query = vi.spyOn(server.deps.database, "query");
+    const writes = () => query.mock.calls.filter(([text]) => /^update sessions/.test(text)).length;
+    for (let at = 0; at < 5; at += 1) await ada.get("/dashboard");
+    expect(writes()).toBe(0);
+    vi.spyOn(server.deps.clock, "difference_ms").mockReturnValue(61_000);
+    for (let at = 0; at < 5; at += 1) await ada.get("/dashboard");
+    expect(writes()).toBe(1);
+  });
+
   test("ends 12 hours after the sign-in, and the next sign-in deletes it", async () => {
     const ada = visitor();
     await ada.signIn(ADMIN);
     const difference = vi.spyOn(server.deps.clock, "difference_ms");
-    difference.mockReturnValue(12 * 3_600_000 - 60_000);
-    expect((await ada.get("/dashboard")).statusCode).toBe(200);
+    for (let minutes = 50; minutes < 720; minutes += 50) {
+      difference.mockReturnValue(minutes * 60_000);
+      expect((await ada.get("/dashboard")).statusCode).toBe(200);
+    }
     difference.mockReturnValue(12 * 3_600_000);
     expect((await ada.get("/dashboard")).statusCode).toBe(303);
     await visitor().signIn(ADMIN);
@@ -141,7 +169,7 @@ describe("a session", () => {
 });
 
 describe("a sign-in is refused", () => {
-  test("with the same message for an unknown e-mail and for a wrong password", async () => {
+  test("with the same message, after the same statements, for an unknown e-mail and a wrong password", async () => {
     const answers = [];
     for (const email of [ADMIN, "nobody@example.test"]) {
       const answer = await visitor().signIn(email, { password: "wrong" });
@@ -151,6 +179,15 @@ describe("a sign-in is refused", () => {
     expect(answers[0]!.status).toBe(401);
     expect(answers[0]!.form).toContain('role="alert">Incorrect e-mail or password.');
     expect(answers[1]).toEqual(answers[0]);
+    const statements = [];
+    for (const email of [ADMIN, "nobody@example.test"]) {
+      const guesser = visitor();
+      await guesser.get("/sign-in");
+      const guess = () => guesser.post("/sign-in", { email, password: "wrong" });
+      statements.push(await statementsOf(server.deps.database, guess));
+    }
+    expect(statements[0]!.length).toBeGreaterThan(5);
+    expect(statements[1]).toEqual(statements[0]);
     const [unknown, known] = await listAudit("session.refuse");
     expect(known).toMatchObject({ account_id: operator_id, record: `person:${person_id}` });
     expect(unknown).toMatchObject({ account_id: operator_id, record: "person:unknown" });
@@ -191,24 +228,53 @@ describe("a sign-in is refused", () => {
     expect((await guesser.signIn(email)).statusCode).toBe(303);
   });
 
-  test("after 200 wrong passwords for one e-mail from many IP addresses; correct ones do not count", async () => {
+  test("after 50 wrong passwords for one e-mail in an hour, from many networks; correct ones do not count", async () => {
     const email = "target@example.test";
     const { deps } = server;
     const limits = createSignInLimits(deps);
     const key = hashEmail(deps.index_key, email).toString("base64");
+    const origin = { device: "Firefox on Linux", network: "a" };
     const attempt = (password: string, at: number) =>
       signIn(
         { ...deps, limits },
-        { email, password, address: `a${at}`, previous_token: undefined, now: new Date() },
+        {
+          ...{ email, password, origin, address: `a${at}`, now: new Date() },
+          ...{ device_token: undefined, previous_token: undefined },
+        },
       );
     await server.addMember(second_id, email, "approver");
     for (let at = 0; at < 3; at += 1) {
       expect(await attempt(PASSWORD, at)).toHaveProperty("token");
     }
-    for (let at = 0; at < 200; at += 1) await (await limits.by_email.begin(key)).end(true);
+    for (let at = 0; at < 50; at += 1) await (await limits.by_email.begin(key)).end(true);
     expect(await attempt(PASSWORD, 500)).toMatchObject({ code: "too_many_requests" });
-    rate_clock.addMinute();
+    for (let minutes = 0; minutes < 60; minutes += 1) rate_clock.addMinute();
     expect(await attempt(PASSWORD, 501)).toHaveProperty("token");
+  });
+
+  test("but strangers cannot lock out the owner of a browser that signed in before", async () => {
+    const email = "owner@example.test";
+    const owner_id = await server.addMember(second_id, email, "approver");
+    const owner = new HttpVisitor(server.app, "198.51.100.7");
+    expect((await owner.signIn(email)).statusCode).toBe(303);
+    // From the owner's own network, too.
+    for (let network = 0; network < 6; network += 1) {
+      const stranger = new HttpVisitor(server.app, `198.51.100.${7 + network}`);
+      for (let at = 0; at < 9; at += 1) await stranger.signIn(email, { password: "wrong" });
+    }
+    expect((await visitor().signIn(email)).statusCode).toBe(429);
+    expect((await owner.signIn(email)).statusCode).toBe(303);
+    // The cookie is of no use for anybody else, nor without the password.
+    const thief = visitor();
+    thief.cookies.set("sliproad_device", owner.cookies.get("sliproad_device")!);
+    for (let at = 0; at < 20; at += 1) {
+      expect((await thief.signIn(email, { password: "wrong" })).statusCode).toBe(401);
+    }
+    expect((await thief.signIn(email)).statusCode).toBe(429);
+    const other = await thief.signIn("often@example.test", { password: "wrong" });
+    expect(other.statusCode).toBe(401);
+    const refused = await listAudit("session.refuse");
+    expect(refused.filter(({ record }) => record === `person:${owner_id}`).length).toBe(70);
   });
 
   test("without its form's CSRF token", async () => {
@@ -233,6 +299,18 @@ describe("a sign-in is refused", () => {
     expect((await left.get("/dashboard")).statusCode).toBe(303);
     expect((await left.signIn(email)).statusCode).toBe(401);
   });
+});
+
+test("a reset link is asked for with the same statements for a known and an unknown e-mail", async () => {
+  const statements = [];
+  for (const email of [ADMIN, "nobody@example.test"]) {
+    const person = visitor();
+    await person.get("/forgot-password");
+    const ask = () => person.post("/forgot-password", { email });
+    statements.push(await statementsOf(server.deps.database, ask));
+  }
+  expect(statements[0]!.some((text) => /insert into mails/.test(text))).toBe(true);
+  expect(statements[1]).toEqual(statements[0]);
 });
 
 describe("under https", () => {

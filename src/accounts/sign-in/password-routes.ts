@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import { type PageDeps, publicFormCsrf, readField, sendPage } from "../page-scope.ts";
+import { keepDevice } from "./device-cookie.ts";
 import { SET_PASSWORD_PATH } from "./password-links.ts";
 import {
   FORGOT_PATH,
@@ -51,6 +52,7 @@ export function addPasswordPages(scope: FastifyInstance, deps: PageDeps): void {
       return showSetPassword(deps, request, reply, token, error);
     }
     deps.wake();
+    keepDevice(deps, reply, link.email);
     return reply.redirect("/sign-in?done=password", 303);
   });
 }

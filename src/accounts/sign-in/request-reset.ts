@@ -8,7 +8,7 @@ import { Refusal } from "../../platform/errors.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { hashEmail, isEmail } from "../person-email.ts";
 import { findOperator } from "../store.ts";
-import { tooManyAttempts } from "./sign-in.ts";
+import { tooManyAttempts } from "./sign-in-limits.ts";
 
 type ResetLimits = { by_address: Attempts; by_email: Attempts };
 export type ResetDeps = AttemptDeps & { limits: ResetLimits };

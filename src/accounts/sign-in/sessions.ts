@@ -1,75 +1,165 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Config } from "../../platform/config/config.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
-import { HOUR_MS } from "../../platform/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
+import { newId } from "../../platform/ids.ts";
 import { recordAudit } from "../audit.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
-import { findSessionByHash, insertSession } from "../store.ts";
+import { may } from "../roles.ts";
+import { openOrigin, type SessionOrigin, sealOrigin } from "./session-origin.ts";
+import {
+  deleteSessionsOfPerson,
+  findSessionByHash,
+  insertSession,
+  updateSessionUsed,
+} from "./session-store.ts";
+
+/**
+ * The states of a session:
+ *
+ *     password correct ─▶ awaiting_factor ─▶ active
+ *                     └▶ must_enrol ─▶ active       the role needs a second factor, there is none
+ *                     └▶ active                     no second factor, none needed
+ *
+ * `must_enrol` is not stored: it follows from the role, which may change, and the settings.
+ */
+export type SessionState = "awaiting_factor" | "must_enrol" | "active";
 
 /** The signed-in person and their current account. */
 export type MemberSession = {
+  id: string;
   person_id: string;
   account_id: string;
   account_name: string;
   role: Role;
   is_operator: boolean;
   email: string;
+  state: SessionState;
+  has_factor: boolean;
+  origin: SessionOrigin;
   /** Real time, not the sandbox clock. */
   signed_in_at: Date;
+  /** When the person last gave a password or a second factor; real time. */
+  confirmed_at: Date;
   /** Sent by every form of a page, in a field named `csrf`. */
   csrf: string;
   token: string;
 };
 
-/** Counted from sign-in and never extended. */
-export const SESSION_MS = 12 * HOUR_MS;
+export type SessionSettings = Pick<
+  Config,
+  "session_hours" | "session_idle_minutes" | "second_factor"
+>;
+
+type SessionDeps = { config: SessionSettings; database: Database; index_key: Buffer };
+
+/** How long a person has to enter the second factor. */
+export const AWAITING_FACTOR_MS = 10 * MINUTE_MS;
+/** How exactly the last use of a session is recorded. */
+const USED_EVERY_MS = MINUTE_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
+/** Counted from sign-in and never extended. */
+export function sessionMs({ session_hours }: SessionSettings): number {
+  return session_hours * HOUR_MS;
+}
+
+/** A session that was not used since then has ended. */
+export function usedAfter({ session_idle_minutes }: SessionSettings, now: Date): Date {
+  return new Date(now.getTime() - session_idle_minutes * MINUTE_MS);
+}
+
 /** `now` is real time: moving the sandbox clock must not end sessions. */
 export async function findSession(
-  deps: { database: Database; index_key: Buffer },
+  deps: SessionDeps,
   token: string | undefined,
   now: Date,
 ): Promise<MemberSession | null> {
   if (!isSessionToken(token)) return null;
-  const { database, index_key } = deps;
-  const row = await findSessionByHash(database, hashToken(index_key, token), now);
+  const { config, database, index_key } = deps;
+  const token_hash = hashToken(index_key, token);
+  const row = await findSessionByHash(database, token_hash, now, usedAfter(config, now));
   if (!row) return null;
-  const email = openEmail(index_key, row.person_id, row.email);
-  return { ...row, email, token, csrf: csrfOf(index_key, token) };
+  if (now.getTime() - row.used_at.getTime() >= USED_EVERY_MS) {
+    await updateSessionUsed(database, token_hash, now);
+  }
+  const { used_at: _, ...shown } = row;
+  const must_enrol = !row.has_factor && needsFactor(config, row.role);
+  return {
+    ...shown,
+    email: openEmail(index_key, row.person_id, row.email),
+    origin: openOrigin(index_key, row.id, row.origin),
+    state: row.state === "active" && must_enrol ? "must_enrol" : row.state,
+    token,
+    csrf: csrfOf(index_key, token),
+  };
 }
+
+/** Whoever can vote on what moves money or lets people in. */
+export function needsFactor({ second_factor }: SessionSettings, role: Role): boolean {
+  return second_factor === "required" && may(role, "vote");
+}
+
+type NewSession = {
+  account_id: string;
+  person_id: string;
+  state?: "awaiting_factor" | "active";
+  origin?: SessionOrigin;
+  lifetime_ms?: number;
+};
 
 /** Stores a new session and returns its token, which is stored nowhere. */
 export function startSession(
   tx: Transaction,
   index_key: Buffer,
-  member: { account_id: string; person_id: string },
+  session: NewSession,
   now: Date,
 ): string {
   const token = makeToken();
-  const { account_id, person_id } = member;
+  const id = newId(now);
+  const { account_id, person_id, state = "active", origin, lifetime_ms = 12 * HOUR_MS } = session;
   insertSession(tx, {
     token_hash: hashToken(index_key, token),
+    id,
     account_id,
     person_id,
+    state,
+    origin: origin ? sealOrigin(index_key, id, origin) : null,
     created_at: now,
-    expires_at: new Date(now.getTime() + SESSION_MS),
+    used_at: now,
+    confirmed_at: now,
+    expires_at: new Date(now.getTime() + lifetime_ms),
   });
   return token;
 }
 
-/** Records sign-ins and sign-outs in the audit log. */
-export function recordSession(
+/** Ends all sessions of the person but this one, which goes on with a new token. */
+export function restartSession(
   tx: Transaction,
-  action: "session.create" | "session.refuse" | "session.delete" | "session.switch_account",
+  { config, index_key }: Pick<SessionDeps, "config" | "index_key">,
+  session: MemberSession,
+  now: Date,
+): string {
+  const { account_id, person_id, origin } = session;
+  deleteSessionsOfPerson(tx, person_id);
+  const lifetime_ms = sessionMs(config);
+  return startSession(tx, index_key, { account_id, person_id, origin, lifetime_ms }, now);
+}
+
+/** Records in the audit log what concerns the sign-in of one person. */
+export function recordSignInChange(
+  tx: Transaction,
+  action: `${"session" | "password" | "second_factor" | "recovery_codes"}.${string}`,
   member: { account_id: string; person_id: string },
   now: Date,
+  detail: Record<string, string | number> = {},
 ): void {
   const { account_id, person_id } = member;
   const entry = { actor: `member:${person_id}`, record: `person:${person_id}` } as const;
-  recordAudit(tx, { account_id, ...entry, action, reason: "" }, now);
+  recordAudit(tx, { account_id, ...entry, action, reason: "", detail }, now);
 }
 
 export function makeToken(): string {

@@ -2,10 +2,9 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { recordAudit } from "../audit.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { openEmail } from "../person-email.ts";
-import { deleteSessionsOfPerson, listMemberships } from "../store.ts";
+import { listMemberships } from "../store.ts";
 import { checkPassword } from "./check-password.ts";
 import { hashLinkToken } from "./password-links.ts";
 import {
@@ -16,7 +15,8 @@ import {
   updatePassword,
 } from "./password-store.ts";
 import { hashPassword } from "./passwords.ts";
-import { isSessionToken } from "./sessions.ts";
+import { deleteSessionsOfPerson } from "./session-store.ts";
+import { isSessionToken, recordSignInChange } from "./sessions.ts";
 
 export type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
 
@@ -57,7 +57,12 @@ export async function setPassword(
 export async function recordNewPassword(
   tx: Transaction,
   { index_key, clock }: PasswordDeps,
-  change: { person_id: string; email: string; password_hash: string; action: string },
+  change: {
+    person_id: string;
+    email: string;
+    password_hash: string;
+    action: `password.${"set" | "reset" | "change"}`;
+  },
 ): Promise<void> {
   const { person_id, email, password_hash, action } = change;
   const now = clock.now();
@@ -67,8 +72,7 @@ export async function recordNewPassword(
   const [membership] = await listMemberships(tx, person_id, 1);
   if (!membership) return;
   const { account_id } = membership;
-  const by = { actor: `member:${person_id}`, record: `person:${person_id}`, reason: "" } as const;
-  recordAudit(tx, { account_id, ...by, action }, now);
+  recordSignInChange(tx, action, { account_id, person_id }, now);
   if (action !== "password.set") {
     queueMail(tx, index_key, { account_id, kind: "password_changed", email }, now);
   }

@@ -1,6 +1,6 @@
 import type { ModuleCore } from "../../platform/module.ts";
-import { deleteSession } from "../store.ts";
-import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
+import { deleteSession } from "./session-store.ts";
+import { hashToken, type MemberSession, recordSignInChange } from "./sessions.ts";
 
 /** Ends this session; the person's sessions in other browsers continue. */
 export function signOut(
@@ -9,6 +9,6 @@ export function signOut(
 ): Promise<void> {
   return deps.database.transaction(async (tx) => {
     deleteSession(tx, hashToken(deps.index_key, session.token));
-    recordSession(tx, "session.delete", session, deps.clock.now());
+    recordSignInChange(tx, "session.delete", session, deps.clock.now());
   });
 }

@@ -1,8 +1,9 @@
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { findMember, updateSessionAccount } from "../store.ts";
-import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
+import { findMember } from "../store.ts";
+import { updateSessionAccount } from "./session-store.ts";
+import { hashToken, type MemberSession, recordSignInChange } from "./sessions.ts";
 
 /**
  * Moves the session to another account of the same person; recorded in that account's audit log.
@@ -17,6 +18,6 @@ export function switchAccount(
     const member = isId(account_id) && (await findMember(tx, account_id, person_id));
     if (!member) throw new Refusal("insufficient_scope", "You are not a member of that account.");
     updateSessionAccount(tx, hashToken(deps.index_key, token), account_id);
-    recordSession(tx, "session.switch_account", { account_id, person_id }, deps.clock.now());
+    recordSignInChange(tx, "session.switch_account", { account_id, person_id }, deps.clock.now());
   });
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
 import type { PageDeps } from "../../accounts/page-scope.ts";
 import { openEmail } from "../../accounts/person-email.ts";
-import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sign-in/sessions.ts";
+import { isSameToken, type MemberSession, sessionMs } from "../../accounts/sign-in/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -43,7 +43,6 @@ export const ROUTES = {
 } as const;
 
 export const CONSENT_PATH = "/consent";
-const SESSION_SECONDS = SESSION_MS / 1000;
 
 export async function createProvider(
   deps: OauthDeps,
@@ -113,7 +112,7 @@ function settingsOf(deps: OauthDeps): Configuration {
       IdToken: ID_TOKEN_SECONDS,
       Interaction: INTERACTION_SECONDS,
       Grant: GRANT_SECONDS,
-      Session: SESSION_SECONDS,
+      Session: sessionMs(deps.config) / 1000,
     },
     cookies: {
       keys: [cookieKey(index_key)],

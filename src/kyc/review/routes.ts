@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  requireConfirmed,
   requireSession,
   sendFile,
   sendPage,
@@ -33,6 +34,7 @@ const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
 /** The pages where reviewers decide on the identity of users. */
 export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void {
   const reviewer = { onRequest: requireSession("review_kyc") };
+  const voting = { onRequest: [requireSession("review_kyc"), requireConfirmed(deps)] };
   addPageScope(app, deps, (scope) => {
     scope.get(QUEUE_PATH, reviewer, async (request, reply) => {
       const session = request.member!;
@@ -50,7 +52,7 @@ export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void
       return showReview(deps, request, reply, text ? { text, is_problem: false } : null);
     });
 
-    scope.post(`${QUEUE_PATH}/:account_id/:user_id`, reviewer, (request, reply) =>
+    scope.post(`${QUEUE_PATH}/:account_id/:user_id`, voting, (request, reply) =>
       decide(deps, request, reply),
     );
 

@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  requireConfirmed,
   requireSession,
   sendFile,
   sendPage,
@@ -41,7 +42,9 @@ const NOTICES: Readonly<Record<string, string>> = {
 
 /** The pages on which members review rejected documents and approve one with a reason. */
 export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): void {
-  const reviewer = { onRequest: requireSession("review_documents") };
+  const may_review = requireSession("review_documents");
+  const reviewer = { onRequest: may_review };
+  const approving = { onRequest: [may_review, requireConfirmed(deps, DOCUMENTS_PATH)] };
   addPageScope(app, deps, (scope) => {
     scope.get(DOCUMENTS_PATH, reviewer, (request, reply) => {
       const { done } = request.query as Record<string, unknown>;
@@ -51,7 +54,7 @@ export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): 
     scope.get(documentFilePath(":offramp_id"), reviewer, (request, reply) =>
       showFile(deps, request, reply),
     );
-    scope.post(`${DOCUMENTS_PATH}/:offramp_id/approve`, reviewer, (request, reply) =>
+    scope.post(`${DOCUMENTS_PATH}/:offramp_id/approve`, approving, (request, reply) =>
       approve(deps, request, reply),
     );
   });

@@ -38,8 +38,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     config.approval_above_usd ?? (config.mode === "live" ? APPROVAL_ABOVE_USD_LIVE : undefined);
   const cooling_off_hours =
     config.cooling_off_hours ?? (config.mode === "live" ? COOLING_OFF_HOURS_LIVE : 0);
+  const second_factor = config.second_factor ?? (config.mode === "live" ? "required" : "optional");
   const data_dir = resolve(config.data_dir);
-  const derived = { public_url, approval_above_usd, cooling_off_hours, data_dir };
+  const derived = { public_url, approval_above_usd, cooling_off_hours, second_factor, data_dir };
   return Object.freeze({ ...config, ...derived });
 }
 
@@ -72,6 +73,9 @@ function checkTogether(config: Config): void {
     );
   }
   if (config.mode === "live") {
+    if (config.second_factor === "optional") {
+      throw new StartupError("SLIPROAD_SECOND_FACTOR must be required in live mode.");
+    }
     if (!config.public_url?.startsWith("https://")) {
       throw new StartupError("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");
     }

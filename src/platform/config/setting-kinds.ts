@@ -84,13 +84,12 @@ export function choice<Value extends string>(
   default_text: Value,
   meaning: string,
 ): Setting<Value> {
-  return {
-    name,
-    default_text,
-    meaning,
-    read: (value) =>
-      values.find((known) => known === value) ?? fail(`must be one of ${values.join(", ")}`),
-  };
+  return { name, default_text, meaning, read: oneOf(values) };
+}
+
+export function oneOf<Value extends string>(values: readonly Value[]): Read<Value> {
+  return (value) =>
+    values.find((known) => known === value) ?? fail(`must be one of ${values.join(", ")}`);
 }
 
 export function networks(name: string, meaning: string): Setting<readonly string[]> {

@@ -5,6 +5,7 @@ import {
   matching,
   minorUnits,
   networks,
+  oneOf,
   optional,
   secret,
   text,
@@ -113,6 +114,26 @@ export const SETTINGS = {
     "SLIPROAD_SMTP_FROM",
     "The sender of that mail, such as `Sliproad <no-reply@example.com>`.",
     matching(/^([^<>@\r\n]+<)?[^\s<>@]+@[^\s<>@]+>?$/, "must be an e-mail address"),
+  ),
+  second_factor: optional(
+    "SLIPROAD_SECOND_FACTOR",
+    "Whether members who can vote (admins, finance managers, approvers) need a second factor to " +
+      "sign in: `required` or `optional`. Default: optional in sandbox. Live mode requires it.",
+    oneOf(["required", "optional"]),
+  ),
+  session_hours: integer(
+    "SLIPROAD_SESSION_HOURS",
+    1,
+    168,
+    12,
+    "How long after signing in a member has to sign in again.",
+  ),
+  session_idle_minutes: integer(
+    "SLIPROAD_SESSION_IDLE_MINUTES",
+    5,
+    10_080,
+    60,
+    "How long a session lasts without being used.",
   ),
   encryption_key: secret(
     "SLIPROAD_ENCRYPTION_KEY",

@@ -1,8 +1,11 @@
 import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** `session` identifies the signed-in user, `form` protects the forms shown before sign-in. */
-type CookieKind = "session" | "form";
+/**
+ * `session` identifies the signed-in user, `form` protects the forms shown before sign-in, `device`
+ * is known to the person who signed in on it before.
+ */
+type CookieKind = "session" | "form" | "device";
 
 export function readCookie(
   request: FastifyRequest,

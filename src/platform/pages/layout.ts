@@ -102,7 +102,7 @@ function signedInBody(mode: Mode, session: Viewer, body: Html): Html {
 <header class="top"><div class="column">
 <a class="brand" href="/dashboard">${BRAND_MARK}Sliproad</a>
 ${badge(mode)}
-<span class="who">${session.email}</span>
+<a class="who" href="/dashboard/security">${session.email}</a>
 <form method="post" action="/sign-out">${csrfField(session.csrf)}
 <button class="plain" type="submit">Sign out</button></form>
 </div></header>

@@ -1,0 +1,64 @@
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { deleteRow, findRow, insertRow, insertRows } from "../../platform/db/rows.ts";
+
+export type TotpRow = { person_id: string; seed: Buffer; last_step: bigint; created_at: Date };
+
+export function insertTotp(tx: Transaction, row: TotpRow): void {
+  insertRow(tx, "totp_factors", row);
+}
+
+export function findTotp(session: Session, person_id: string): Promise<TotpRow | undefined> {
+  return findRow(session, "totp_factors", { person_id });
+}
+
+/** False when a code of this step, or of a later one, was accepted before. */
+export async function claimTotpStep(
+  tx: Transaction,
+  person_id: string,
+  step: bigint,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `update totp_factors set last_step = $2 where person_id = $1 and last_step < $2
+     returning person_id`,
+    [person_id, step],
+  );
+  return rows.length > 0;
+}
+
+export function deleteTotp(tx: Transaction, person_id: string): void {
+  deleteRow(tx, "totp_factors", { person_id });
+}
+
+export function insertRecoveryCodes(
+  tx: Transaction,
+  person_id: string,
+  code_hashes: readonly Buffer[],
+): void {
+  const rows = code_hashes.map((code_hash) => ({ person_id, code_hash }));
+  insertRows(tx, "recovery_codes", "person_id uuid, code_hash bytea", rows);
+}
+
+/** False when there is no such code, or it was used before. */
+export async function claimRecoveryCode(
+  tx: Transaction,
+  person_id: string,
+  code_hash: Buffer,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `delete from recovery_codes where person_id = $1 and code_hash = $2 returning person_id`,
+    [person_id, code_hash],
+  );
+  return rows.length > 0;
+}
+
+export async function countRecoveryCodes(session: Session, person_id: string): Promise<number> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from recovery_codes where person_id = $1",
+    [person_id],
+  );
+  return Number(row!.count);
+}
+
+export function deleteRecoveryCodes(tx: Transaction, person_id: string): void {
+  deleteRow(tx, "recovery_codes", { person_id });
+}

@@ -1,0 +1,43 @@
+import type { PageDeps } from "../page-scope.ts";
+import { countRecoveryCodes, findTotp } from "../second-factor/store.ts";
+import { openOrigin, type SessionOrigin } from "../sign-in/session-origin.ts";
+import { listSessions } from "../sign-in/session-store.ts";
+import { type MemberSession, needsFactor, usedAfter } from "../sign-in/sessions.ts";
+
+export type Security = {
+  /** When it was set up; null without one. */
+  factor_since: Date | null;
+  is_factor_needed: boolean;
+  recovery_codes_left: number;
+  sessions: (SessionOrigin & {
+    id: string;
+    account_name: string;
+    created_at: Date;
+    used_at: Date;
+    is_this: boolean;
+  })[];
+};
+
+/** What a person can see and change about their own sign-in. */
+export async function loadSecurity(
+  { config, database, index_key }: PageDeps,
+  session: MemberSession,
+  now: Date,
+): Promise<Security> {
+  const { person_id } = session;
+  const [totp, recovery_codes_left, sessions] = await Promise.all([
+    findTotp(database, person_id),
+    countRecoveryCodes(database, person_id),
+    listSessions(database, person_id, now, usedAfter(config, now)),
+  ]);
+  return {
+    factor_since: totp?.created_at ?? null,
+    is_factor_needed: needsFactor(config, session.role),
+    recovery_codes_left,
+    sessions: sessions.map(({ origin, ...row }) => ({
+      ...row,
+      ...openOrigin(index_key, row.id, origin),
+      is_this: row.id === session.id,
+    })),
+  };
+}

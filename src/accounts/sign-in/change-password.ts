@@ -1,0 +1,37 @@
+import { Refusal } from "../../platform/errors.ts";
+import { checkPassword } from "./check-password.ts";
+import { checkProof } from "./confirm-identity.ts";
+import { hashPassword } from "./passwords.ts";
+import { type MemberSession, recordSignInChange, restartSession } from "./sessions.ts";
+import { recordNewPassword } from "./set-password.ts";
+import type { SignInDeps } from "./sign-in.ts";
+import { type Attempt, withinLimits } from "./sign-in-limits.ts";
+
+type PasswordChange = Omit<Attempt, "email"> & { current: string; password: string };
+
+/** Needs the current password. All other sessions end; this one goes on with a new token. */
+export async function changePassword(
+  deps: SignInDeps,
+  session: MemberSession,
+  input: PasswordChange,
+): Promise<{ token: string } | Refusal> {
+  const { config, database, index_key, clock, limits } = deps;
+  const { person_id, email } = session;
+  const problems = await checkPassword(input.password, email);
+  if (problems.length > 0) return Refusal.of(problems);
+  return withinLimits(limits, index_key, { ...input, email }, async () => {
+    const refusal = await checkProof(deps, session, { password: input.current }, input.now);
+    if (refusal) {
+      await database.transaction(async (tx) =>
+        recordSignInChange(tx, "session.refuse", session, clock.now()),
+      );
+      return new Refusal("unauthorized", "The current password is not correct.");
+    }
+    const password_hash = await hashPassword(input.password);
+    return database.transaction(async (tx) => {
+      const change = { person_id, email, password_hash, action: "password.change" } as const;
+      await recordNewPassword(tx, deps, change);
+      return { token: restartSession(tx, { config, index_key }, session, input.now) };
+    });
+  });
+}

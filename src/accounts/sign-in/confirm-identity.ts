@@ -1,0 +1,61 @@
+import { MINUTE_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { verifyFactor } from "../second-factor/verify-factor.ts";
+import { findPersonById } from "../store.ts";
+import { WRONG_CODE } from "./finish-sign-in.ts";
+import { verifyPassword } from "./passwords.ts";
+import { updateSessionToken } from "./session-store.ts";
+import { hashToken, type MemberSession, makeToken, recordSignInChange } from "./sessions.ts";
+import type { SignInDeps } from "./sign-in.ts";
+import { type Attempt, withinLimits } from "./sign-in-limits.ts";
+
+/** For how long a confirmation is valid. */
+const CONFIRMED_MS = 10 * MINUTE_MS;
+
+/** What the person gives again: the password, or a code of the second factor. */
+export type Proof = { password: string } | { code: string };
+
+export function isConfirmed({ confirmed_at }: MemberSession, now: Date): boolean {
+  return now.getTime() - confirmed_at.getTime() < CONFIRMED_MS;
+}
+
+/** Confirms that the person is still at the device. The session gets a new token. */
+export async function confirmIdentity(
+  deps: SignInDeps,
+  session: MemberSession,
+  input: Omit<Attempt, "email"> & { proof: Proof },
+): Promise<{ token: string } | Refusal> {
+  const { database, index_key, clock, limits } = deps;
+  const { person_id, email } = session;
+  return withinLimits(limits, index_key, { ...input, email }, async () => {
+    const refusal = await checkProof(deps, session, input.proof, input.now);
+    const token = makeToken();
+    return database.transaction(async (tx) => {
+      const action = refusal ? "session.refuse" : "session.confirm";
+      recordSignInChange(tx, action, { ...session, person_id }, clock.now());
+      if (refusal) return refusal;
+      const changes = { token_hash: hashToken(index_key, token), confirmed_at: input.now };
+      const is_held = await updateSessionToken(tx, hashToken(index_key, session.token), changes);
+      if (!is_held) throw new Refusal("unauthorized", "This session has ended. Sign in again.");
+      return { token };
+    });
+  });
+}
+
+/** Null for a correct password, or a code that is used up by this. */
+export async function checkProof(
+  { database, index_key }: SignInDeps,
+  { person_id }: MemberSession,
+  proof: Proof,
+  now: Date,
+): Promise<Refusal | null> {
+  if ("code" in proof) {
+    const factor = await database.transaction((tx) =>
+      verifyFactor(tx, index_key, person_id, proof.code, now),
+    );
+    return factor === null ? new Refusal("unauthorized", WRONG_CODE) : null;
+  }
+  const person = await findPersonById(database, person_id);
+  const is_correct = await verifyPassword(person?.password_hash ?? null, proof.password);
+  return is_correct ? null : new Refusal("unauthorized", "The password is not correct.");
+}

@@ -1,0 +1,22 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { callerNetwork } from "../../platform/http/caller-network.ts";
+import { readCookie, setCookie } from "../../platform/pages/cookies.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import type { PageDeps } from "../page-scope.ts";
+import { KNOWN_DEVICE_MS, makeDeviceToken } from "./known-device.ts";
+import type { Attempt } from "./sign-in-limits.ts";
+
+/** From now on the person can sign in here whatever strangers try elsewhere. */
+export function keepDevice(deps: PageDeps, reply: FastifyReply, email: string): void {
+  const token = makeDeviceToken(deps.index_key, email, realTime(deps.clock));
+  setCookie(reply, deps.public_url(), "device", token, KNOWN_DEVICE_MS);
+}
+
+/** What the limits of sign-in attempts need to know of a request. */
+export function attemptOf(deps: PageDeps, request: FastifyRequest): Omit<Attempt, "email"> {
+  return {
+    address: callerNetwork(request.ip),
+    device_token: readCookie(request, deps.public_url(), "device"),
+    now: realTime(deps.clock),
+  };
+}

@@ -1,0 +1,51 @@
+import { Refusal } from "../../platform/errors.ts";
+import { queueMail } from "../mail/queue-mail.ts";
+import { verifyFactor } from "../second-factor/verify-factor.ts";
+import { claimSession } from "./session-store.ts";
+import {
+  hashToken,
+  type MemberSession,
+  recordSignInChange,
+  sessionMs,
+  startSession,
+} from "./sessions.ts";
+import type { SignedIn, SignInDeps } from "./sign-in.ts";
+import { type Attempt, withinLimits } from "./sign-in-limits.ts";
+
+type FactorInput = Omit<Attempt, "email"> & { code: string };
+
+/** The second step: replaces the session that awaits the factor by one that is signed in. */
+export function finishSignIn(
+  deps: SignInDeps,
+  pending: MemberSession,
+  input: FactorInput,
+): Promise<SignedIn | Refusal> {
+  const { config, database, index_key, clock, limits } = deps;
+  const { account_id, person_id, email, origin } = pending;
+  return withinLimits(limits, index_key, { ...input, email }, () =>
+    database.transaction(async (tx) => {
+      const factor = await verifyFactor(tx, index_key, person_id, input.code, input.now);
+      const now = clock.now();
+      if (factor === null) {
+        recordSignInChange(tx, "session.refuse", pending, now, { step: "second factor" });
+        return new Refusal("unauthorized", WRONG_CODE);
+      }
+      // Two requests with the same session: the second one finds it used.
+      if (!(await claimSession(tx, hashToken(index_key, pending.token)))) {
+        throw new Refusal("unauthorized", "This sign-in has ended. Start again.");
+      }
+      const lifetime_ms = sessionMs(config);
+      const session = { account_id, person_id, origin, lifetime_ms };
+      const token = startSession(tx, index_key, session, input.now);
+      recordSignInChange(tx, "session.create", pending, now, { second_factor: factor });
+      if (factor === "recovery_code") {
+        queueMail(tx, index_key, { account_id, kind: "recovery_code_used", email }, now);
+      }
+      return { token, lifetime_ms, awaits_factor: false };
+    }),
+  );
+}
+
+export const WRONG_CODE =
+  "This code is not correct, or was used already. Enter the one that the app shows now, or a " +
+  "recovery code.";

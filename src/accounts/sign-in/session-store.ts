@@ -1,0 +1,165 @@
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { deleteRow, insertRow, updateRow } from "../../platform/db/rows.ts";
+import type { Role } from "../model.ts";
+
+type StoredState = "awaiting_factor" | "active";
+
+type SessionRow = {
+  token_hash: Buffer;
+  id: string;
+  account_id: string;
+  person_id: string;
+  state: StoredState;
+  origin: Buffer | null;
+  created_at: Date;
+  used_at: Date;
+  confirmed_at: Date;
+  expires_at: Date;
+};
+
+export function insertSession(tx: Transaction, row: SessionRow): void {
+  insertRow(tx, "sessions", row);
+}
+
+type SessionView = {
+  id: string;
+  person_id: string;
+  account_id: string;
+  account_name: string;
+  is_operator: boolean;
+  role: Role;
+  email: Buffer;
+  state: StoredState;
+  origin: Buffer | null;
+  signed_in_at: Date;
+  used_at: Date;
+  confirmed_at: Date;
+  has_factor: boolean;
+};
+
+/** Neither expired at `now` nor unused since `used_after`. */
+export async function findSessionByHash(
+  session: Session,
+  token_hash: Buffer,
+  now: Date,
+  used_after: Date,
+): Promise<SessionView | undefined> {
+  const [row] = await session.query<SessionView>(
+    `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
+       accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
+       sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
+       exists (select from totp_factors where person_id = sessions.person_id) as has_factor
+     from sessions
+     join members on members.account_id = sessions.account_id
+       and members.person_id = sessions.person_id
+     join accounts on accounts.id = sessions.account_id
+     join people on people.id = sessions.person_id
+     where token_hash = $1 and expires_at > $2 and used_at > $3`,
+    [token_hash, now, used_after],
+  );
+  return row;
+}
+
+export type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {
+  account_name: string;
+};
+
+/** The person's sessions that have not ended, the last used first. */
+export function listSessions(
+  session: Session,
+  person_id: string,
+  now: Date,
+  used_after: Date,
+): Promise<OwnSession[]> {
+  return session.query<OwnSession>(
+    `select sessions.id, origin, sessions.created_at, used_at, accounts.name as account_name
+     from sessions join accounts on accounts.id = sessions.account_id
+     where person_id = $1 and state = 'active' and expires_at > $2 and used_at > $3
+     order by used_at desc, sessions.id limit 100`,
+    [person_id, now, used_after],
+  );
+}
+
+/** Written once a minute at most, whatever the session is used for. */
+export async function updateSessionUsed(
+  session: Session,
+  token_hash: Buffer,
+  used_at: Date,
+): Promise<void> {
+  await session.query("update sessions set used_at = $2 where token_hash = $1 and used_at < $2", [
+    token_hash,
+    used_at,
+  ]);
+}
+
+export function updateSessionAccount(
+  tx: Transaction,
+  token_hash: Buffer,
+  account_id: string,
+): void {
+  updateRow(tx, "sessions", { token_hash }, { account_id });
+}
+
+/** The session goes on under another token. False when it has ended meanwhile. */
+export async function updateSessionToken(
+  tx: Transaction,
+  token_hash: Buffer,
+  changes: { token_hash: Buffer; confirmed_at: Date },
+): Promise<boolean> {
+  const rows = await tx.query(
+    `update sessions set token_hash = $2, confirmed_at = $3, used_at = $3 where token_hash = $1
+     returning 1`,
+    [token_hash, changes.token_hash, changes.confirmed_at],
+  );
+  return rows.length > 0;
+}
+
+export function deleteSession(tx: Transaction, token_hash: Buffer): void {
+  deleteRow(tx, "sessions", { token_hash });
+}
+
+/** False when it has ended meanwhile. */
+export async function claimSession(tx: Transaction, token_hash: Buffer): Promise<boolean> {
+  const rows = await tx.query("delete from sessions where token_hash = $1 returning 1", [
+    token_hash,
+  ]);
+  return rows.length > 0;
+}
+
+/** Returns how many ended. */
+export async function deleteSessionById(
+  tx: Transaction,
+  person_id: string,
+  id: string,
+): Promise<number> {
+  const rows = await tx.query("delete from sessions where person_id = $1 and id = $2 returning 1", [
+    ...[person_id, id],
+  ]);
+  return rows.length;
+}
+
+export async function deleteOtherSessions(
+  tx: Transaction,
+  person_id: string,
+  token_hash: Buffer,
+): Promise<number> {
+  const rows = await tx.query(
+    "delete from sessions where person_id = $1 and token_hash <> $2 returning 1",
+    [person_id, token_hash],
+  );
+  return rows.length;
+}
+
+export function deleteSessionsOfPerson(tx: Transaction, person_id: string): void {
+  deleteRow(tx, "sessions", { person_id });
+}
+
+/** Skips rows that another sign-in is deleting, so that the two never wait for each other. */
+export function deleteExpiredSessions(tx: Transaction, now: Date, limit: number): void {
+  tx.write(
+    `delete from sessions where token_hash in (
+       select token_hash from sessions where expires_at <= $1
+       order by expires_at limit $2 for update skip locked)`,
+    [now, limit],
+  );
+}
