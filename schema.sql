@@ -687,6 +687,17 @@ create table limit_rules (
   constraint limit_rules_time_window_check CHECK ((time_window = ANY (ARRAY['single'::text, 'day'::text, '30_days'::text])))
 );
 
+create table mails (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  address bytea not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint mails_pkey PRIMARY KEY (account_id, id),
+  constraint mails_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table members (
   account_id uuid not null,
   person_id uuid not null,
@@ -842,6 +853,19 @@ create table partner_cursors (
   constraint partner_cursors_pkey PRIMARY KEY (name)
 );
 
+create table password_links (
+  token_hash bytea not null,
+  person_id uuid not null,
+  kind text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint password_links_pkey PRIMARY KEY (token_hash),
+  constraint password_links_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'reset'::text]))),
+  constraint password_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
+CREATE INDEX password_links_expiry ON public.password_links USING btree (expires_at);
+CREATE INDEX password_links_person ON public.password_links USING btree (person_id);
+
 create table payment_details (
   account_id uuid not null,
   id uuid not null,
@@ -890,7 +914,7 @@ create table people (
   id uuid not null,
   email_index bytea not null,
   email bytea not null,
-  password_hash text not null,
+  password_hash text,
   created_at timestamp with time zone not null,
   constraint people_pkey PRIMARY KEY (id),
   constraint people_email_index_key UNIQUE (email_index)
@@ -1002,6 +1026,13 @@ create table rate_checks (
   constraint rate_checks_pkey PRIMARY KEY (token, currency)
 );
 
+create table recovery_codes (
+  person_id uuid not null,
+  code_hash bytea not null,
+  constraint recovery_codes_pkey PRIMARY KEY (person_id, code_hash),
+  constraint recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
+
 create table refund_addresses (
   account_id uuid not null,
   id uuid not null,
@@ -1103,6 +1134,15 @@ create table sandbox_bank_returns (
   constraint sandbox_bank_returns_pkey PRIMARY KEY (key)
 );
 
+create table sandbox_outbox (
+  id uuid not null,
+  content bytea not null,
+  sent_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint sandbox_outbox_pkey PRIMARY KEY (id)
+);
+CREATE INDEX sandbox_outbox_expiry ON public.sandbox_outbox USING btree (expires_at);
+
 create table sandbox_sends (
   key text not null,
   tx_id text not null,
@@ -1170,10 +1210,17 @@ create table sessions (
   person_id uuid not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  id uuid not null,
+  state text not null,
+  origin bytea,
+  used_at timestamp with time zone not null,
+  confirmed_at timestamp with time zone not null,
   constraint sessions_pkey PRIMARY KEY (token_hash),
+  constraint sessions_state_check CHECK ((state = ANY (ARRAY['awaiting_factor'::text, 'active'::text]))),
   constraint sessions_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
 );
 CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
+CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
 
 create table set_aside_transfers (
   account_id uuid not null,
@@ -1223,6 +1270,15 @@ create table tasks (
 CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at);
 CREATE INDEX tasks_failed ON public.tasks USING btree (kind, due_at) WHERE (attempts > 0);
 CREATE INDEX tasks_record ON public.tasks USING btree (record_id, kind);
+
+create table totp_factors (
+  person_id uuid not null,
+  seed bytea not null,
+  last_step bigint not null,
+  created_at timestamp with time zone not null,
+  constraint totp_factors_pkey PRIMARY KEY (person_id),
+  constraint totp_factors_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
 
 create table unapproved_amounts (
   account_id uuid not null,

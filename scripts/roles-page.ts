@@ -19,8 +19,10 @@ export function rolesPage(table: Table): string[] {
       ]),
     ),
     "## Members",
-    "`sliproad members create`, `set-role` and `remove` change members on the command line of the " +
-      "server; see [the command line](command-line.md). An account keeps at least one admin.",
+    "Admins invite, change and remove members on `/dashboard/members`, the operator also with " +
+      "`sliproad members create`, `set-role`, `reset-factor` and `remove` on [the command " +
+      "line](command-line.md). An account keeps at least one admin. How members sign in: [members " +
+      "and sign-in](../guides/sign-in.md).",
     table(
       ["role", "name on the command line"],
       ROLES.map((role) => [ROLE_NAMES[role], `\`${role}\``]),

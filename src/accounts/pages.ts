@@ -12,6 +12,8 @@ const REVIEWS_LINK = html`<div><dt>KYC</dt>
 const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
 <dd><a href="/dashboard/documents">Rejected documents</a></dd></div>`;
 
+const MEMBERS_LINK = html`<div><dt>People</dt>
+<dd><a href="/dashboard/members">Members</a></dd></div>`;
 const OUTBOX_LINK = html`<div><dt>Mail</dt>
 <dd><a href="/dashboard/outbox">Outbox</a></dd></div>`;
 
@@ -27,6 +29,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
+${may(session.role, "manage_members") && MEMBERS_LINK}
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
 ${may(session.role, "review_documents") && DOCUMENTS_LINK}
 ${mode === "sandbox" && session.is_operator && may(session.role, "see_keys_and_log") && OUTBOX_LINK}

@@ -43,6 +43,10 @@ export const PERMISSIONS = {
     roles: ["admin", "developer"],
     meaning: "See the API keys (their last four characters) and the audit log.",
   },
+  manage_members: {
+    roles: ["admin"],
+    meaning: "Invite and remove members, change their roles, and reset a lost second factor.",
+  },
   manage_apps: {
     roles: ["admin", "developer"],
     meaning: "Create and delete applications, and rotate their secrets.",

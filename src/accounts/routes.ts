@@ -6,9 +6,9 @@ import { HOME } from "./page-paths.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
 import { dashboardPage } from "./pages.ts";
 import { addSecurityPages } from "./security/routes.ts";
+import { createSignInLimits } from "./sign-in/attempt-limits.ts";
 import { addPasswordPages } from "./sign-in/password-routes.ts";
 import { addSignInPages } from "./sign-in/routes.ts";
-import { createSignInLimits } from "./sign-in/sign-in-limits.ts";
 import { switchAccount } from "./sign-in/switch-account.ts";
 
 /** Sign-in, sign-out and the dashboard; other modules add their pages with `addPageScope`. */

@@ -114,9 +114,11 @@ export type MemberRow = {
 export function listMembers(
   session: Session,
   account_id: string,
-): Promise<(MemberRow & { email: Buffer })[]> {
+): Promise<(MemberRow & { email: Buffer; has_password: boolean; has_factor: boolean })[]> {
   return session.query(
-    `select members.*, people.email from members join people on people.id = members.person_id
+    `select members.*, people.email, people.password_hash is not null as has_password,
+       exists (select from totp_factors where person_id = people.id) as has_factor
+     from members join people on people.id = members.person_id
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],
   );

@@ -65,7 +65,9 @@ export async function changeOrPropose<Input>(
     ...{ account_id, kind, record_id: account_id, amount_usd: null, voters },
     summary: change.summaryOf(input),
   };
-  const proposal = newProposal(proposed, by.actor, null, now);
+  // Proposing is not voting here: the member confirms it like any other, but not as the last.
+  const proposed_by_person = /^member:(.+)$/.exec(by.actor)?.[1] ?? null;
+  const proposal = { ...newProposal(proposed, by.actor, null, now), proposed_by_person };
   const key = await keyring.openAccount(tx, account_id);
   recordProposals(tx, [{ proposal, proposer: null, content, subject_id: null, key }], now);
   return proposal;

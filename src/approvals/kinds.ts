@@ -55,7 +55,7 @@ export const PROPOSAL_KINDS = {
     shows: ["User", "Decision", "Status"],
   },
   "change-members": {
-    meaning: "Add or remove a member, or change a member's role.",
+    meaning: "Add or remove a member, change a member's role, or remove their second factor.",
     shows: ["Member", "Old role", "New role", "Reason"],
   },
   "change-accounts": {

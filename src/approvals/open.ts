@@ -2,6 +2,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { accountChange } from "./change-accounts.ts";
 import { memberChange } from "./change-members.ts";
 import { controlledChangeTask } from "./controlled-change.ts";
+import { addMemberPages } from "./member-routes.ts";
 import type { RecordPages } from "./page.ts";
 import { addProposalPages, addProposalRoutes } from "./routes.ts";
 import { lapseProposalTask } from "./tasks.ts";
@@ -18,6 +19,9 @@ export function openApprovalsModule(
       controlledChangeTask(core, memberChange(core)),
       controlledChangeTask(core, accountChange),
     ],
-    pages: (server) => addProposalPages(server, { ...core, ...later }),
+    pages: (server) => {
+      addProposalPages(server, { ...core, ...later });
+      addMemberPages(server, core);
+    },
   };
 }

@@ -64,6 +64,9 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "members set-role": {
     examples: ["sliproad members set-role --email ana@example.com --role accountant"],
   },
+  "members reset-factor": {
+    examples: ["sliproad members reset-factor --email ana@example.com --reason 'lost the phone'"],
+  },
   "members remove": {
     examples: ["sliproad members remove --email ana@example.com --reason 'left the company'"],
   },

@@ -87,6 +87,18 @@ function addChanges(members: Command): void {
       ]);
     });
 
+  change("reset-factor", "remove the second factor of a member who lost it").action(
+    async (options: ChangeOptions) => {
+      const { email } = options;
+      const { member, proposal } = await withCore((core) =>
+        changeMember(core, options, { action: "reset_factor", is_operators: true }),
+      );
+      print(options, { member: { ...member, email }, proposal }, [
+        changeText(proposal, `${email} signs in without a second factor.`),
+      ]);
+    },
+  );
+
   change("remove", "remove a member; their sessions and consents end immediately").action(
     async (options: ChangeOptions) => {
       const { email } = options;
@@ -103,7 +115,10 @@ function addChanges(members: Command): void {
 async function changeMember(
   core: Core,
   { email, account: wanted, reason }: ChangeOptions,
-  change: { action: "set_role"; role: Role } | { action: "remove" },
+  change:
+    | { action: "set_role"; role: Role }
+    | { action: "remove" }
+    | { action: "reset_factor"; is_operators: true },
 ): Promise<{ member: MemberKey; proposal: Proposed }> {
   const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
@@ -115,7 +130,8 @@ async function changeMember(
     );
   }
   const input: MemberChange = { ...change, email, person_id: member.person_id };
-  return { member, proposal: await propose(core, account.id, input, reason) };
+  const is_operators = change.action === "reset_factor";
+  return { member, proposal: await propose(core, account.id, input, reason, is_operators) };
 }
 
 async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
@@ -128,7 +144,13 @@ async function create(core: Core, { email, role, account: wanted, reason }: Role
   return { member, proposal, has_outbox: core.config.smtp_url === undefined };
 }
 
-function propose(core: Core, account_id: string, input: MemberChange, reason: string) {
+function propose(
+  core: Core,
+  account_id: string,
+  input: MemberChange,
+  reason: string,
+  is_operators = false,
+) {
   const change = memberChange({ index_key: core.index_key, mode: core.config.mode });
-  return changeByApproval(core, change, { account_id, input, is_operators: false, reason });
+  return changeByApproval(core, change, { account_id, input, is_operators, reason });
 }

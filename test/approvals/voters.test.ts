@@ -178,6 +178,44 @@ it("a new member of a live account votes after 24 hours", async () => {
   await waitForStatus(id, "done");
 });
 
+it("a vote counts only within ten minutes of the voter's password or second factor", async () => {
+  const id = await propose();
+  await server.db.database.query("update sessions set confirmed_at = $2 where person_id = $1", [
+    ...[ben.person_id, new Date(Date.now() - 11 * 60_000)],
+  ]);
+  for (const vote of [ben.confirm, ben.reject]) {
+    expect((await vote(id)).headers.location).toBe(`/confirm?next=${PROPOSALS}`);
+  }
+  await ada.confirm(id);
+  expect(await statusOf(id)).toBe("pending");
+  await ben.visitor.get("/confirm");
+  const confirmed = await ben.visitor.post("/confirm", { password: PASSWORD, next: PROPOSALS });
+  expect(confirmed.headers.location).toBe(PROPOSALS);
+  await ben.open();
+  await ben.confirm(id);
+  await waitForStatus(id, "done");
+});
+
+it("a member whom an admin invites on the page waits for two members, the admin not the last", async () => {
+  const MEMBERS = "/dashboard/members";
+  const email = `page-${crypto.randomUUID()}@example.test`;
+  await ada.visitor.get(MEMBERS);
+  const fields = { email, role: "developer", reason: "new colleague" };
+  const asked = await ada.visitor.post(`${MEMBERS}/add`, fields);
+  expect(asked.headers.location).toBe(`${MEMBERS}?done=proposed`);
+  const [row] = await server.db.database.query<{ id: string; proposed_by_person: string }>(
+    "select id, proposed_by_person from proposals where kind = 'change-members' order by id desc",
+  );
+  expect(row!.proposed_by_person).toBe(ada.person_id);
+  await ben.confirm(row!.id);
+  expect((await ada.confirm(row!.id)).statusCode).toBe(422);
+  expect(await statusOf(row!.id)).toBe("pending");
+  const second = await ada.visitor.post(`${MEMBERS}/add`, { ...fields, role: "king" });
+  expect(second.statusCode).toBe(422);
+  expect(second.body).toContain("Choose a role");
+  expect((await ben.visitor.get(MEMBERS)).statusCode).toBe(403);
+});
+
 it("a proposal lapses after 72 hours and can then not be confirmed", async () => {
   const id = await propose();
   await ada.confirm(id);

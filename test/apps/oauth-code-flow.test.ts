@@ -1,5 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { authenticatorOf } from "../accounts/authenticator.ts";
 import {
   addApp,
   addMember,
@@ -77,6 +78,31 @@ describe("the authorization code flow", () => {
     });
     const userinfo = await server.call("GET", "/userinfo", undefined, { key });
     expect(userinfo.body).toEqual({ sub: person_id, email: EMAIL });
+  });
+
+  test("a person with a second factor gives it before anything is granted, also where consent is known", async () => {
+    const email = "two.steps@example.test";
+    const two_steps_id = await addMember(server, server.account_id, email);
+    const known = await Person.signedIn(server, server.account_id, two_steps_id);
+    await allow(known, askFor(client, "openid").url);
+    const page = await known.get("/dashboard/security/second-factor");
+    const app = authenticatorOf(/Key: <code>([A-Z2-7 ]+)<\/code>/.exec(page.text)![1]!);
+    const seed = /name="seed" value="([^"]+)"/.exec(page.text)![1]!;
+    await known.post("/dashboard/security/second-factor", { seed, code: app.code() });
+
+    const person = new Person(server);
+    const { url } = askFor(client, "openid");
+    const form = await person.visit(url);
+    const next = /name="next" value="([^"]*)"/.exec(form.text)![1]!;
+    const second = await person.follow(await person.signIn(email, next));
+    expect(second.text).toContain("<h1>Second factor</h1>");
+    // Neither the request nor its consent page takes the password alone.
+    expect((await person.visit(url)).location).toBeNull();
+    expect((await person.visit(next)).text).toContain("<h1>Second factor</h1>");
+    const done = await person.follow(
+      await person.post("/second-factor", { code: app.code(1), next }),
+    );
+    expect(done.location).toMatch(/^https:\/\/client\.example\.test\/callback\?code=/);
   });
 
   test("consent is remembered, without prompt=consent also for refresh tokens", async () => {

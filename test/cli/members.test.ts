@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listMembers } from "../../src/accounts/store.ts";
+import { readOutbox } from "../../src/partners/mail/sandbox.ts";
+import { enrol } from "../accounts/authenticator.ts";
 import { addMember } from "../approvals/proposal-fixture.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
-import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { settle } from "../offramps/story.ts";
 
 let server: TestServer;
@@ -12,24 +14,29 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const create = (...args: string[]) =>
-  runCommand(["members", "create", ...args], {
-    DATABASE_URL: server.db.url,
-    SLIPROAD_DATA_DIR: server.data_dir,
-  });
+let SAME: { DATABASE_URL: string; SLIPROAD_DATA_DIR: string };
+beforeAll(() => {
+  SAME = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
+});
+const create = (...args: string[]) => runCommand(["members", "create", ...args], SAME);
 
 function memberIn({ code, stdout, stderr }: Ended) {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout).member;
 }
 
-it("a new member signs in with the password that was shown once; the audit log records it", async () => {
+it("a new member is invited by mail; nobody sees a password, and the audit log records it", async () => {
   const args = ["--email", "second@example.test", "--role", "approver"];
   const member = memberIn(await create(...args, "--reason", "second approver", "--json"));
-  expect(member).toMatchObject({ account_id: server.account_id, role: "approver" });
-  const visitor = new HttpVisitor(server.app.server);
-  const { password } = member;
-  expect((await visitor.signIn("second@example.test", { password })).statusCode).toBe(303);
+  expect(Object.keys(member)).toEqual(["account_id", "person_id", "email", "role"]);
+  server.app.worker.wake();
+  const mails = await waitFor(async () => {
+    const shown = await runCommand(["outbox", "--to", "second@example.test", "--json"], SAME);
+    const found = JSON.parse(shown.stdout).mails;
+    return found.length > 0 ? found : null;
+  });
+  expect(mails).toHaveLength(1);
+  expect(mails[0].text).toMatch(/^http:\S+\/set-password\?token=[A-Za-z0-9_-]{43}$/m);
   const entries = await server.db.database.query(
     "select actor, reason from audit_entries where action = 'member.create' and record = $1",
     [`person:${member.person_id}`],
@@ -41,13 +48,35 @@ it("a new member signs in with the password that was shown once; the audit log r
   expect(twice.stderr).toContain("is already a member of the account");
 });
 
-it("an existing person keeps their password in a second account", async () => {
+it("an existing person becomes a member of a second account", async () => {
   const { account_id } = await server.addAccount("Second");
   const args = ["--email", "known@example.test", "--role", "admin", "--json"];
   const other = await server.addAccount("First of two");
   const first = memberIn(await create(...args, "--account", other.account_id));
   const second = memberIn(await create(...args, "--account", account_id));
-  expect(second).toMatchObject({ account_id, person_id: first.person_id, password: null });
+  expect(second).toMatchObject({ account_id, person_id: first.person_id });
+});
+
+it("reset-factor removes the second factor of somebody who lost it, and ends their sessions", async () => {
+  const { account_id } = await server.addAccount("Lost phones");
+  const email = "lost@example.test";
+  const { visitor } = await addMember(server, "developer", account_id, email);
+  await enrol(visitor);
+  const args = ["members", "reset-factor", "--email", email, "--account", account_id];
+  const done = await runCommand([...args, "--reason", "lost the phone"], SAME);
+  // The operator has two voters here: both confirm it.
+  const [, id] = /^Proposed\. Two members must confirm proposal (\S+) /.exec(done.stdout)!;
+  expect((await visitor.get("/dashboard")).statusCode).toBe(200);
+  for (const voter of [await addMember(server, "admin"), await addMember(server, "approver")]) {
+    await voter.confirm(id!);
+  }
+  await settle(server);
+  expect((await visitor.get("/dashboard")).headers.location).toMatch(/^\/sign-in/);
+  expect((await visitor.signIn(email)).headers.location).toBe("/dashboard");
+  const entries = await server.db.database.query(
+    "select actor, reason from audit_entries where action = 'second_factor.reset'",
+  );
+  expect(entries).toEqual([{ actor: `proposal:${id}`, reason: "lost the phone" }]);
 });
 
 it("reports what is wrong with a role, an e-mail address or an account", async () => {
@@ -119,17 +148,20 @@ it("once two members can vote, every change is a proposal that both must confirm
   ]);
   expect(demoted.stdout).toMatch(/^Proposed\. Two members must confirm proposal /);
   const ids = [added, removed].map(({ stdout }) => JSON.parse(stdout).proposal.id);
+  const invitations = async () => {
+    const mails = await readOutbox(server.db.database, server.core.index_key, new Date());
+    return mails.filter(({ to }) => to === "three@example.test").length;
+  };
   for (const id of ids) await ben.confirm(id);
   await settle(server);
+  expect(await invitations()).toBe(0);
   const members = async () =>
     (await listMembers(server.db.database, account_id)).map(({ person_id }) => person_id);
   expect(await members()).toEqual([ada.person_id, ben.person_id]);
   for (const id of ids) await ada.confirm(id);
   await settle(server);
   expect(await members()).toEqual([ben.person_id, expect.any(String)]);
-  const visitor = new HttpVisitor(server.app.server, "203.0.113.250");
-  const { password } = JSON.parse(added.stdout).member;
-  expect((await visitor.signIn("three@example.test", { password })).statusCode).toBe(303);
+  expect(await invitations()).toBe(1);
 });
 
 it("the help says when a new role applies: tokens are looked up once a second", async () => {

@@ -4,14 +4,21 @@ import { Refusal } from "../../platform/errors.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { moment, page } from "../../platform/pages/layout.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { addPageScope, type PageDeps, requireSession, sendPage } from "../page-scope.ts";
+import {
+  addPageScope,
+  type PageDeps,
+  requireConfirmed,
+  requireSession,
+  sendPage,
+} from "../page-scope.ts";
 
 const OUTBOX_PATH = "/dashboard/outbox";
 
 /** The sandbox's mail, for the operator: nothing leaves the machine. */
 export function addOutboxPage(app: FastifyInstance, deps: PageDeps): void {
   const { database, index_key, clock, mode } = deps;
-  const options = { onRequest: requireSession("see_keys_and_log") };
+  // Its links set passwords.
+  const options = { onRequest: [requireSession("see_keys_and_log"), requireConfirmed(deps)] };
   addPageScope(app, deps, (scope) => {
     scope.get(OUTBOX_PATH, options, async (request, reply) => {
       const session = request.member!;

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
-import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { normaliseEmail } from "../person-email.ts";
 import { sealPersonal } from "../seal-personal.ts";
 import { insertMail } from "./store.ts";
@@ -21,5 +21,5 @@ export function queueMail(
   const address = sealPersonal(index_key, place, normaliseEmail(email));
   const expires_at = new Date(now.getTime() + MAIL_KINDS[kind].waits_ms);
   insertMail(tx, { account_id, id, kind, address, created_at: now, expires_at });
-  enqueueTasks(tx, [taskNow(SEND_MAIL_TASK, { account_id, id }, now)]);
+  enqueueTasks(tx, SEND_MAIL_TASK, [{ account_id, id }], now);
 }

@@ -12,7 +12,7 @@ import { seedPlace } from "./verify-factor.ts";
 
 type EnrolDeps = Pick<ModuleCore, "config" | "database" | "index_key" | "clock">;
 
-export type Enrolled = { recovery_codes: string[]; token: string };
+type Enrolled = { recovery_codes: string[]; token: string };
 
 /**
  * A new seed, and the form that the page keeps it in until the first code proves that the app has

@@ -1,7 +1,7 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { deleteRow, findRow, insertRow, insertRows } from "../../platform/db/rows.ts";
 
-export type TotpRow = { person_id: string; seed: Buffer; last_step: bigint; created_at: Date };
+type TotpRow = { person_id: string; seed: Buffer; last_step: bigint; created_at: Date };
 
 export function insertTotp(tx: Transaction, row: TotpRow): void {
   insertRow(tx, "totp_factors", row);

@@ -4,7 +4,7 @@ import { hashRecoveryCode, readRecoveryCode } from "./recovery-codes.ts";
 import { claimRecoveryCode, claimTotpStep, findTotp } from "./store.ts";
 import { stepOfCode } from "./totp.ts";
 
-export type Factor = "totp" | "recovery_code";
+type Factor = "totp" | "recovery_code";
 
 const TOTP_CODE = /^\d{6}$/;
 

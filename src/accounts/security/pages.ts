@@ -64,7 +64,7 @@ ${problemLine(text)}
 <div><dt>Authenticator app</dt><dd>Since ${moment(factor_since)}</dd></div>
 <div><dt>Recovery codes left</dt><dd>${recovery_codes_left}</dd></div>
 </dl>
-<details><summary>Change it</summary>
+<details><summary>Change the second factor</summary>
 <p>Both need your password and a code.${
     is_factor_needed && " Your role needs a second factor: set up another one right after."
   }</p>
@@ -89,7 +89,7 @@ ${csrfField(session.csrf)}<input type="hidden" name="session_id" value="${id}">
 <h2 id="sessions-title">Sessions</h2>
 ${table({
   label: "Your sessions, last used first",
-  columns: ["Device", "Network", "Account", "Signed in", "Last used", ""],
+  columns: ["Device", "Network", "Account", "Signed in", "Last used", "End"],
   rows: sessions.map((one) => [
     one.device,
     one.network,

@@ -1,11 +1,11 @@
 import { Refusal } from "../../platform/errors.ts";
+import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { checkPassword } from "./check-password.ts";
 import { checkProof } from "./confirm-identity.ts";
 import { hashPassword } from "./passwords.ts";
 import { type MemberSession, recordSignInChange, restartSession } from "./sessions.ts";
 import { recordNewPassword } from "./set-password.ts";
 import type { SignInDeps } from "./sign-in.ts";
-import { type Attempt, withinLimits } from "./sign-in-limits.ts";
 
 type PasswordChange = Omit<Attempt, "email"> & { current: string; password: string };
 

@@ -2,18 +2,18 @@ import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { verifyFactor } from "../second-factor/verify-factor.ts";
 import { findPersonById } from "../store.ts";
+import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { WRONG_CODE } from "./finish-sign-in.ts";
 import { verifyPassword } from "./passwords.ts";
 import { updateSessionToken } from "./session-store.ts";
 import { hashToken, type MemberSession, makeToken, recordSignInChange } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
-import { type Attempt, withinLimits } from "./sign-in-limits.ts";
 
 /** For how long a confirmation is valid. */
 const CONFIRMED_MS = 10 * MINUTE_MS;
 
 /** What the person gives again: the password, or a code of the second factor. */
-export type Proof = { password: string } | { code: string };
+type Proof = { password: string } | { code: string };
 
 export function isConfirmed({ confirmed_at }: MemberSession, now: Date): boolean {
   return now.getTime() - confirmed_at.getTime() < CONFIRMED_MS;

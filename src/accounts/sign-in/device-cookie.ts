@@ -3,8 +3,8 @@ import { callerNetwork } from "../../platform/http/caller-network.ts";
 import { readCookie, setCookie } from "../../platform/pages/cookies.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { PageDeps } from "../page-scope.ts";
+import type { Attempt } from "./attempt-limits.ts";
 import { KNOWN_DEVICE_MS, makeDeviceToken } from "./known-device.ts";
-import type { Attempt } from "./sign-in-limits.ts";
 
 /** From now on the person can sign in here whatever strangers try elsewhere. */
 export function keepDevice(deps: PageDeps, reply: FastifyReply, email: string): void {

@@ -1,6 +1,7 @@
 import { Refusal } from "../../platform/errors.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { verifyFactor } from "../second-factor/verify-factor.ts";
+import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { claimSession } from "./session-store.ts";
 import {
   hashToken,
@@ -10,7 +11,6 @@ import {
   startSession,
 } from "./sessions.ts";
 import type { SignedIn, SignInDeps } from "./sign-in.ts";
-import { type Attempt, withinLimits } from "./sign-in-limits.ts";
 
 type FactorInput = Omit<Attempt, "email"> & { code: string };
 

@@ -66,7 +66,8 @@ attackers try first. Four words that do not belong together are good.</p>`;
 }
 
 export function problemLine(problem: string | null): Html {
-  return html`${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}`;
+  if (problem === null) return html``;
+  return html`<p class="alert" id="problem" role="alert">${problem}</p>`;
 }
 
 function described(problem: string | null): Html | null {

@@ -3,7 +3,7 @@ import { insertRow, updateRow } from "../../platform/db/rows.ts";
 
 export type LinkKind = "invitation" | "reset";
 
-export type PasswordLinkRow = {
+type PasswordLinkRow = {
   token_hash: Buffer;
   person_id: string;
   kind: LinkKind;
@@ -11,7 +11,7 @@ export type PasswordLinkRow = {
   expires_at: Date;
 };
 
-export type LinkedPerson = { person_id: string; kind: LinkKind; email: Buffer };
+type LinkedPerson = { person_id: string; kind: LinkKind; email: Buffer };
 
 export function insertPasswordLink(tx: Transaction, link: PasswordLinkRow): void {
   insertRow(tx, "password_links", link);

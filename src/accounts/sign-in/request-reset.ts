@@ -8,10 +8,10 @@ import { Refusal } from "../../platform/errors.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { hashEmail, isEmail } from "../person-email.ts";
 import { findOperator } from "../store.ts";
-import { tooManyAttempts } from "./sign-in-limits.ts";
+import { tooManyAttempts } from "./attempt-limits.ts";
 
 type ResetLimits = { by_address: Attempts; by_email: Attempts };
-export type ResetDeps = AttemptDeps & { limits: ResetLimits };
+type ResetDeps = AttemptDeps & { limits: ResetLimits };
 
 const BY_ADDRESS_MAX = 10;
 /** Each one may send a mail to somebody who did not ask for it. */

@@ -60,7 +60,7 @@ export async function findSessionByHash(
   return row;
 }
 
-export type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {
+type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {
   account_name: string;
 };
 

@@ -25,7 +25,7 @@ import {
  *
  * `must_enrol` is not stored: it follows from the role, which may change, and the settings.
  */
-export type SessionState = "awaiting_factor" | "must_enrol" | "active";
+type SessionState = "awaiting_factor" | "must_enrol" | "active";
 
 /** The signed-in person and their current account. */
 export type MemberSession = {
@@ -175,7 +175,7 @@ export function hashToken(index_key: Buffer, token: string): Buffer {
 }
 
 /** The CSRF token of this session's forms; another site cannot know it. */
-export function csrfOf(index_key: Buffer, token: string): string {
+function csrfOf(index_key: Buffer, token: string): string {
   return keyedHash(index_key, "csrf", token).toString("base64url");
 }
 

@@ -18,9 +18,9 @@ import { hashPassword } from "./passwords.ts";
 import { deleteSessionsOfPerson } from "./session-store.ts";
 import { isSessionToken, recordSignInChange } from "./sessions.ts";
 
-export type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
+type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
 
-export type OpenLink = { person_id: string; kind: LinkKind; email: string };
+type OpenLink = { person_id: string; kind: LinkKind; email: string };
 
 /** The person a link was sent to; null once it was used or has expired. */
 export async function findOpenLink(deps: PasswordDeps, token: string): Promise<OpenLink | null> {
@@ -78,7 +78,7 @@ export async function recordNewPassword(
   }
 }
 
-export function linkEnded(): Refusal {
+function linkEnded(): Refusal {
   return new Refusal(
     "record_not_found",
     "This link was used already or has expired. Request another one.",

@@ -11,6 +11,7 @@ import {
   type Membership,
   type PersonRow,
 } from "../store.ts";
+import { type Attempt, type SignInLimits, withinLimits } from "./attempt-limits.ts";
 import { verifyPassword } from "./passwords.ts";
 import type { SessionOrigin } from "./session-origin.ts";
 import { deleteExpiredSessions, deleteSession } from "./session-store.ts";
@@ -22,7 +23,6 @@ import {
   sessionMs,
   startSession,
 } from "./sessions.ts";
-import { type Attempt, type SignInLimits, withinLimits } from "./sign-in-limits.ts";
 
 export type SignInDeps = AttemptDeps & { config: SessionSettings; limits: SignInLimits };
 

@@ -1,6 +1,6 @@
 import type { Session } from "../../platform/db/database.ts";
 
-export type OutboxRow = { id: string; content: Buffer; sent_at: Date; expires_at: Date };
+type OutboxRow = { id: string; content: Buffer; sent_at: Date; expires_at: Date };
 
 /** Another attempt replaces what the first one wrote. */
 export async function upsertOutbox(session: Session, row: OutboxRow): Promise<void> {

@@ -5,7 +5,6 @@ import {
   matching,
   minorUnits,
   networks,
-  oneOf,
   optional,
   secret,
   text,
@@ -14,6 +13,7 @@ import {
   wholeNumber,
   words,
 } from "./setting-kinds.ts";
+import { SIGN_IN_SETTINGS } from "./sign-in-settings.ts";
 
 /** Every setting of the program, in one table. docs/reference/settings.md is generated from it. */
 export const SETTINGS = {
@@ -93,48 +93,7 @@ export const SETTINGS = {
     "API key of the first account, used on the first start. Generated and printed if not set.",
     matching(/^[\x21-\x7e]{20,255}$/, "must be 20 to 255 printable characters without spaces"),
   ),
-  admin_email: optional(
-    "SLIPROAD_ADMIN_EMAIL",
-    "E-mail address of the first person who can sign in. Default: `admin@sliproad.test`.",
-    matching(/^(?=.{1,254}$)[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
-  ),
-  admin_password: secret(
-    "SLIPROAD_ADMIN_PASSWORD",
-    "Password of that person, used on the first start. Generated and printed if not set.",
-    matching(/^.{12,200}$/s, "must have 12 to 200 characters"),
-  ),
-  smtp_url: secret(
-    "SLIPROAD_SMTP_URL",
-    "The mail server for invitations, links to reset a password and security notices. `smtp` " +
-      "requires STARTTLS except on loopback, `smtps` is TLS from the start. Live mode requires it; " +
-      "without it the sandbox keeps its mail for `/dashboard/outbox` and `sliproad outbox`.",
-    urlOf(/^smtps?:$/, "smtps://user:password@mail.example.com"),
-  ),
-  smtp_from: optional(
-    "SLIPROAD_SMTP_FROM",
-    "The sender of that mail, such as `Sliproad <no-reply@example.com>`.",
-    matching(/^([^<>@\r\n]+<)?[^\s<>@]+@[^\s<>@]+>?$/, "must be an e-mail address"),
-  ),
-  second_factor: optional(
-    "SLIPROAD_SECOND_FACTOR",
-    "Whether members who can vote (admins, finance managers, approvers) need a second factor to " +
-      "sign in: `required` or `optional`. Default: optional in sandbox. Live mode requires it.",
-    oneOf(["required", "optional"]),
-  ),
-  session_hours: integer(
-    "SLIPROAD_SESSION_HOURS",
-    1,
-    168,
-    12,
-    "How long after signing in a member has to sign in again.",
-  ),
-  session_idle_minutes: integer(
-    "SLIPROAD_SESSION_IDLE_MINUTES",
-    5,
-    10_080,
-    60,
-    "How long a session lasts without being used.",
-  ),
+  ...SIGN_IN_SETTINGS,
   encryption_key: secret(
     "SLIPROAD_ENCRYPTION_KEY",
     "Master key for personal data: 32 bytes, base64. Sandbox generates one in the data " +

@@ -22,7 +22,7 @@ export function setCookie(
   value: string,
   lifetime_ms?: number,
 ): void {
-  const lifetime = lifetime_ms === undefined ? {} : { maxAge: lifetime_ms / 1000 };
+  const lifetime = lifetime_ms === undefined ? {} : { maxAge: Math.floor(lifetime_ms / 1000) };
   const options = { ...cookieOptions(public_url), ...lifetime };
   reply.setCookie(cookieName(public_url, kind), value, options);
 }

@@ -1,0 +1,25 @@
+import type { Transaction } from "../../platform/db/database.ts";
+import { recordAudit } from "../audit.ts";
+import { queueMail } from "../mail/queue-mail.ts";
+import type { By } from "../model.ts";
+import { deleteSessionsOfPerson } from "../sign-in/session-store.ts";
+import { removeFactors } from "./remove-factors.ts";
+
+/**
+ * For somebody who lost the phone and the recovery codes: the password alone signs in again, after
+ * which a role that needs a second factor has to set one up.
+ */
+export function resetFactor(
+  tx: Transaction,
+  index_key: Buffer,
+  person: { account_id: string; person_id: string; email: string },
+  by: By,
+  now: Date,
+): void {
+  const { account_id, person_id, email } = person;
+  removeFactors(tx, person_id);
+  deleteSessionsOfPerson(tx, person_id);
+  const record = `person:${person_id}`;
+  recordAudit(tx, { account_id, ...by, action: "second_factor.reset", record }, now);
+  queueMail(tx, index_key, { account_id, kind: "factor_removed", email }, now);
+}

@@ -1,0 +1,47 @@
+import { integer, matching, oneOf, optional, secret, urlOf } from "./setting-kinds.ts";
+
+/** The settings of members, their mail and their sessions. */
+export const SIGN_IN_SETTINGS = {
+  admin_email: optional(
+    "SLIPROAD_ADMIN_EMAIL",
+    "E-mail address of the first person who can sign in. Default: `admin@sliproad.test`.",
+    matching(/^(?=.{1,254}$)[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
+  ),
+  admin_password: secret(
+    "SLIPROAD_ADMIN_PASSWORD",
+    "Password of that person, used on the first start. Generated and printed if not set.",
+    matching(/^.{12,200}$/s, "must have 12 to 200 characters"),
+  ),
+  smtp_url: secret(
+    "SLIPROAD_SMTP_URL",
+    "The mail server for invitations, links to reset a password and security notices. `smtp` " +
+      "requires STARTTLS except on loopback, `smtps` is TLS from the start. Live mode requires " +
+      "it; without it the sandbox keeps its mail for `/dashboard/outbox` and `sliproad outbox`.",
+    urlOf(/^smtps?:$/, "smtps://user:password@mail.example.com"),
+  ),
+  smtp_from: optional(
+    "SLIPROAD_SMTP_FROM",
+    "The sender of that mail, such as `Sliproad <no-reply@example.com>`.",
+    matching(/^([^<>@\r\n]+<)?[^\s<>@]+@[^\s<>@]+>?$/, "must be an e-mail address"),
+  ),
+  second_factor: optional(
+    "SLIPROAD_SECOND_FACTOR",
+    "Whether members who can vote (admins, finance managers, approvers) need a second factor to " +
+      "sign in: `required` or `optional`. Default: optional in sandbox. Live mode requires it.",
+    oneOf(["required", "optional"]),
+  ),
+  session_hours: integer(
+    "SLIPROAD_SESSION_HOURS",
+    1,
+    168,
+    12,
+    "How long after signing in a member has to sign in again.",
+  ),
+  session_idle_minutes: integer(
+    "SLIPROAD_SESSION_IDLE_MINUTES",
+    5,
+    10_080,
+    60,
+    "How long a session lasts without being used.",
+  ),
+} as const;
