@@ -35,7 +35,8 @@ function addCreate(members: Command): void {
     .action(async (options: RoleOptions) => {
       const { member, proposal, has_outbox } = await withCore((core) => create(core, options));
       const { email, role } = options;
-      const mail = `The service sends them a mail${has_outbox ? "; read it with sliproad outbox" : ""}.`;
+      const where = has_outbox ? "; read it with sliproad outbox" : "";
+      const mail = `The service sends them a mail${where}.`;
       print(options, { member: { ...member, email, role }, proposal }, [
         changeText(proposal, `Created member ${email} (${role}).\n${mail}`),
       ]);
