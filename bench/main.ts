@@ -8,6 +8,7 @@ import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } fr
 import { addAccount } from "./payers.ts";
 import { findPgbench } from "./pgbench.ts";
 import { assertSameRows, readLengths } from "./same-rows.ts";
+import { screening } from "./screening.ts";
 import { openStage, peakMemory, resetPeakMemory, type Stage } from "./stage.ts";
 import { uploads } from "./uploads.ts";
 import { deadEndpoint, deliveries } from "./webhook-scenarios.ts";
@@ -27,7 +28,7 @@ const SCENARIOS = {
   "list-offramps": listOfframpPages,
   "list-onramps": listOnrampPages,
 };
-const NAMES = [...Object.keys(SCENARIOS), "uploads"];
+const NAMES = [...Object.keys(SCENARIOS), "uploads", "screening"];
 
 const options = readOptions();
 const stage = await openStage(options.profile);
@@ -82,9 +83,9 @@ async function runAll(stage: Stage): Promise<boolean> {
   }
   const memory = await judgeMemory(stage);
   const growth = options.only.includes("uploads") ? await uploads(bench) : null;
-  const judged = [...results.flatMap((result) => result.ratios), memory, growth].filter(
-    (one) => one !== null,
-  );
+  const screened = options.only.includes("screening") ? screening(say) : [];
+  const ratios = results.flatMap((result) => result.ratios);
+  const judged = [...ratios, memory, growth, ...screened].filter((one) => one !== null);
   print(results, judged, pgbench !== null);
   // Partial figures must not replace the complete ones.
   if (options.is_whole) await write(stage, results, judged, pgbench !== null);

@@ -1,0 +1,71 @@
+import { expect, it } from "vitest";
+import { measureScreening } from "../../../bench/screening-quality.ts";
+import { createMatcher } from "../../../src/partners/screening/matching/matcher.ts";
+import type { ListEntry, ScreenedPerson } from "../../../src/partners/screening/port.ts";
+
+const THRESHOLDS = { possible_match: 0.85, match: 0.95 };
+
+function entry(text: string, more: Partial<ListEntry> = {}): ListEntry {
+  const nothing = { birth_dates: [], countries: [], wallets: [], programs: [] };
+  const names = [{ text, is_weak: false }];
+  return { list: "x", id: text, kind: "individual", names, ...nothing, digest: text, ...more };
+}
+
+function person(name: string, more: Partial<ScreenedPerson> = {}): ScreenedPerson {
+  const nothing = { birth_date: null, countries: [], wallets: [] };
+  return { kind: "individual", names: [name], ...nothing, ...more };
+}
+
+it("finds misspelled, transliterated and reordered names, and few others", () => {
+  const { recall, recall_by_class, precision } = measureScreening({
+    entries: 2_000,
+    listed: 700,
+    seed: 17,
+  });
+  console.log(`recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`, recall_by_class);
+  expect(recall).toBeGreaterThan(0.97);
+  expect(Math.min(...Object.values(recall_by_class))).toBeGreaterThan(0.8);
+  expect(precision).toBeGreaterThan(0.9);
+});
+
+it.each([
+  ["Мухаммад Тарик", "TARIQ, Mohammed"],
+  ["محمد طارق", "Mohammad Tareq"],
+  ["Xi Lanfei", "席兰飞"],
+  ["Jürgen Wölfert", "WOLFERT, Juergen"],
+  ["Abdulrahman Selim", "Abdul Rahman SELIM"],
+  ["T. Varlomov", "Tesrik VARLOMOV"],
+])("%s is found as %s", (name, listed) => {
+  const screen = createMatcher([entry(listed)], THRESHOLDS);
+  expect(screen(person(name)).map((hit) => hit.listed)).toEqual([listed]);
+});
+
+it.each([
+  ["Mohammed Salem", "TARIQ, Mohammed"],
+  ["Maria Varlomov", "VARLOMOV, Tesrik"],
+  ["Varlomov", "Tesrik VARLOMOV"],
+])("%s is not %s", (name, listed) => {
+  const screen = createMatcher([entry(listed)], THRESHOLDS);
+  expect(screen(person(name))).toEqual([]);
+});
+
+it("a company is found without its legal form, but the form alone is nothing", () => {
+  const listed = entry("QUILMARA SHIPPING CO. LTD", { kind: "business", countries: ["IR"] });
+  const numbered = entry("11420 CORP.", { kind: "business" });
+  const screen = createMatcher([listed, numbered], THRESHOLDS);
+  const company = (name: string) => person(name, { kind: "business", countries: ["IR"] });
+  expect(screen(company("Quilmara Shipping GmbH"))[0]).toMatchObject({ verdict: "match" });
+  expect(screen(company("Example Corp"))).toEqual([]);
+  expect(screen(company("11420 Corp"))).toHaveLength(1);
+});
+
+it("a birth date narrows, a missing one clears nobody", () => {
+  const birth_dates = [{ from: "1954-10-07", to: "1954-10-07" }];
+  const screen = createMatcher([entry("Tesrik VARLOMOV", { birth_dates })], THRESHOLDS);
+  const verdict = (birth_date: string | null) =>
+    screen(person("Tesrik Varlomov", { birth_date }))[0]?.verdict ?? "clear";
+  expect(verdict("1954-10-07")).toBe("match");
+  expect(verdict("1954-07-10")).toBe("possible_match");
+  expect(verdict(null)).toBe("possible_match");
+  expect(verdict("1971-10-07")).toBe("clear");
+});
