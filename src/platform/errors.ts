@@ -70,6 +70,7 @@ export const ERRORS = {
     "This payout needs a supporting document: set `submitted_url`.",
   ],
   unsupported_file_type: [422, "This file type is not supported; send a PDF, JPG or PNG file."],
+  file_infected: [422, "The file contains malware and was not stored; send a clean file."],
   offramp_not_editable: [422, "The payout has started and can no longer be changed."],
   invalid_transition: [422, "This change is not possible in the record's current status."],
   invalid_kyc_status_param: [

@@ -90,6 +90,7 @@ async function storeUpload(
   const rules = {
     part: PART,
     bytes_max: FILE_BYTES_MAX,
+    scan: files.scan,
     judge: (head: Buffer) => {
       const type = judgeFile(head);
       if (type !== null && acceptedTypes(slot).includes(type)) return type;

@@ -7,6 +7,7 @@ import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
+import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -127,6 +128,9 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
     });
     return failure ?? { document: document! };
   } catch (error) {
+    if (error instanceof Refusal && error.code === "file_infected") {
+      return { failure: error.message, is_final: true };
+    }
     if (!(error instanceof WrongDocumentError)) throw error;
     return { failure: is_page ? IS_PAGE : WRONG_TYPE, is_final: true };
   }
@@ -158,8 +162,9 @@ async function store(
   }
   const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
   const sealing = sealStream(key, documentPlace(offramp));
+  const content = files.scan ? files.scan(judged(body)) : judged(body);
   // Read, not piped: an error on our side must not look like an error of the remote body.
-  const { temporary_key } = await pipeline(judged(body), sealing, (sealed: AsyncIterable<Buffer>) =>
+  const { temporary_key } = await pipeline(content, sealing, (sealed: AsyncIterable<Buffer>) =>
     files.putTemporary(sealed, limits),
   );
   const version = newId(now);

@@ -26,7 +26,12 @@ export type FileStore = {
   delete(key: FileKey): Promise<void>;
   /** The stored versions of a record, in no order: all but the current one can be deleted. */
   listVersions(record: Omit<FileKey, "version">): Promise<string[]>;
+  /** Looks for malware in what is uploaded, before it is encrypted; absent: nobody does. */
+  scan?: FileScan | undefined;
 };
+
+/** Passes the content on unchanged; throws a Refusal if it must not be stored. */
+export type FileScan = (content: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>;
 
 export class FileMissingError extends Error {}
 export class FileTooLargeError extends Error {}

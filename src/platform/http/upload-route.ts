@@ -22,6 +22,7 @@ type UploadFiles<FileType extends string> = {
   deleteTemporary(temporary_key: string): Promise<void>;
   /** The type of a file, by its first bytes. */
   judge(head: Buffer): FileType | null;
+  scan?: ((content: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>) | undefined;
 };
 
 type UploadedFile<FileType extends string> = {
@@ -69,7 +70,11 @@ export type AddUploadRoute<FileType extends string> = <
 
 const PART = "file";
 const MEDIA_TYPE = "multipart/form-data";
-const UPLOAD_ERRORS: readonly ErrorCode[] = ["file_too_large", "unsupported_file_type"];
+const UPLOAD_ERRORS: readonly ErrorCode[] = [
+  "file_too_large",
+  "unsupported_file_type",
+  "file_infected",
+];
 const UPLOAD_BODY = closedObject({
   [PART]: Type.String({ format: "binary", description: "The file itself." }),
 });
@@ -138,7 +143,7 @@ async function storeUpload<Path extends string, FileType extends string, Prepare
   spec: UploadSpec<Path, FileType, Prepared>,
 ) {
   const prepared = await spec.prepare(request.caller!, checkedParams<Path>(request));
-  const rules = { part: PART, bytes_max: spec.bytes_max, judge: files.judge };
+  const rules = { part: PART, bytes_max: spec.bytes_max, judge: files.judge, scan: files.scan };
   const limits = { bytes_max: sealedSize(spec.bytes_max) };
   const { kept, ...file } = await readUpload(request, rules, (content) =>
     pipeline(content, prepared.seal(), (sealed: AsyncIterable<Buffer>) =>

@@ -13,6 +13,8 @@ type UploadRules<Type> = {
   bytes_max: number;
   /** The type of the file, by its first bytes; null if it is not accepted. */
   judge: (head: Buffer) => Type | null;
+  /** Passes the content on; throws a Refusal if it must not be stored. */
+  scan?: ((content: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>) | undefined;
 };
 
 type Upload<Type, Kept> = {
@@ -57,7 +59,8 @@ async function readFile<Type, Kept>(
   const part = readOnePart(bodyOf(raw), boundary, rules.part);
   const { type, head } = await judgeHead(part, rules);
   const progress: Progress = { hash: createHash("sha256"), size: 0, is_whole: false };
-  const content = Readable.from(measured(head, part, rules.bytes_max, progress));
+  const whole = measured(head, part, rules.bytes_max, progress);
+  const content = Readable.from(rules.scan ? rules.scan(whole) : whole);
   let kept: Kept;
   try {
     kept = await sink(content);
