@@ -879,6 +879,7 @@ create table payment_details (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   payee_index bytea,
+  screening_version text,
   constraint payment_details_pkey PRIMARY KEY (account_id, id),
   constraint payment_details_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint payment_details_rails_check CHECK ((rails = ANY (ARRAY['local'::text, 'swift'::text, 'wire'::text]))),
@@ -1180,6 +1181,50 @@ create table sandbox_wallet_transfers (
   constraint sandbox_wallet_transfers_pkey PRIMARY KEY (chain, tx_id, log_index)
 );
 
+create table screening_matches (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  record_kind text not null,
+  record_id uuid not null,
+  list text not null,
+  entry_id text not null,
+  entry_digest text not null,
+  person_digest bytea not null,
+  verdict text not null,
+  score numeric(4,3) not null,
+  status text not null,
+  details bytea not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint screening_matches_pkey PRIMARY KEY (account_id, id),
+  constraint screening_matches_record_kind_check CHECK ((record_kind = ANY (ARRAY['user'::text, 'payment_detail'::text]))),
+  constraint screening_matches_status_check CHECK ((status = ANY (ARRAY['open'::text, 'cleared'::text, 'confirmed'::text, 'closed'::text]))),
+  constraint screening_matches_verdict_check CHECK ((verdict = ANY (ARRAY['possible_match'::text, 'match'::text]))),
+  constraint screening_matches_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE UNIQUE INDEX screening_matches_pair ON public.screening_matches USING btree (account_id, record_id, list, entry_id, entry_digest, person_digest);
+CREATE INDEX screening_matches_status ON public.screening_matches USING btree (status, id);
+CREATE INDEX screening_matches_user ON public.screening_matches USING btree (account_id, user_id);
+
+create table screening_state (
+  id boolean not null default true,
+  version text,
+  entries integer not null,
+  files jsonb not null,
+  problem text,
+  activated_at timestamp with time zone,
+  people_count bigint not null,
+  done_count bigint not null,
+  cursor_account_id uuid,
+  cursor_user_id uuid,
+  finished_at timestamp with time zone,
+  constraint screening_state_pkey PRIMARY KEY (id),
+  constraint screening_state_id_check CHECK (id)
+);
+
 create table seal_blocks (
   account_id uuid not null,
   log text not null,
@@ -1309,10 +1354,14 @@ create table users (
   erased_at timestamp with time zone,
   frozen_at timestamp with time zone,
   deactivated_at timestamp with time zone,
+  screening_version text,
+  screening_status text not null default 'clear'::text,
+  screening_held_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (account_id, id),
   constraint users_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint users_check CHECK (((erased_at IS NULL) = (identity IS NOT NULL))),
   constraint users_check1 CHECK (((erased_at IS NULL) = (email_index IS NOT NULL))),
+  constraint users_screening_status_check CHECK ((screening_status = ANY (ARRAY['clear'::text, 'possible_match'::text, 'match'::text, 'confirmed'::text]))),
   constraint users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE UNIQUE INDEX users_email ON public.users USING btree (email_index, account_id);

@@ -15,8 +15,9 @@ import {
 /** A module imports only from itself and from modules to its left. */
 const MODULES = [
   ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
-  ...["webhooks", "users", "kyc", "payment-details", "prices", "limits", "balances", "invoices"],
-  ...["offramps", "onramps", "retention", "reports", "verify", "sandbox", "docs", "app", "cli"],
+  ...["webhooks", "users", "kyc", "payment-details", "screening", "prices", "limits"],
+  ...["balances", "invoices", "offramps", "onramps", "retention", "reports", "verify"],
+  ...["sandbox", "docs", "app", "cli"],
 ];
 
 const FOLDER_FILES_MAX = 25;

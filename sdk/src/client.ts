@@ -20,6 +20,7 @@ import { Proposals } from "./resources/proposals.ts";
 import { Quotes } from "./resources/quotes.ts";
 import { Records } from "./resources/records.ts";
 import { Sandbox } from "./resources/sandbox.ts";
+import { ScreeningMatches } from "./resources/screening-matches.ts";
 import { Users } from "./resources/users.ts";
 import { WebhookEvents } from "./resources/webhook-events.ts";
 import type { Answer, Input, Method, PathOf } from "./types.ts";
@@ -68,6 +69,7 @@ export class Sliproad {
   readonly offramps: Offramps;
   readonly onramps: Onramps;
   readonly deposits: Deposits;
+  readonly screeningMatches: ScreeningMatches;
   readonly balances: Balances;
   readonly refunds: Refunds;
   readonly refundAddresses: RefundAddresses;
@@ -104,6 +106,7 @@ export class Sliproad {
     this.offramps = new Offramps(api);
     this.onramps = new Onramps(api);
     this.deposits = new Deposits(api);
+    this.screeningMatches = new ScreeningMatches(api);
     this.balances = new Balances(api);
     this.refunds = new Refunds(api);
     this.refundAddresses = new RefundAddresses(api);

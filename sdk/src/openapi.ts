@@ -1528,6 +1528,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/screening_matches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List screening matches
+         * @description Operator keys only, for people of all accounts. `status=open` lists those that wait for a decision.
+         */
+        get: operations["listScreeningMatches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/screening_matches/{screening_match_id}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clear a screening match
+         * @description Operator keys only. The person is somebody else than the entry of the list. It stays cleared until the person's data or the entry changes.
+         */
+        post: operations["clearScreeningMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/screening_matches/{screening_match_id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a screening match
+         * @description Operator keys only. The person is the entry of the list: money stays held, and a payment detail fails. A confirmed match can be cleared later; its payment detail stays `failed`.
+         */
+        post: operations["confirmScreeningMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/clock": {
         parameters: {
             query?: never;
@@ -2275,6 +2335,52 @@ export interface components {
             /** @description Sets of fields of which one must be complete. */
             one_of: string[][];
         };
+        ScreenedPerson: {
+            kind: components["schemas"]["BeneficiaryType"];
+            names: string[];
+            birth_date: string | null;
+            countries: string[];
+            wallets: string[];
+        };
+        ListEntry: {
+            list: string;
+            /** @description The id of the entry within its list. */
+            id: string;
+            kind: components["schemas"]["ListEntryKind"];
+            names: string[];
+            birth_dates: string[];
+            countries: string[];
+            wallets: string[];
+            programs: string[];
+        };
+        ScreeningMatch: {
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["ScreeningMatchStatus"];
+            verdict: components["schemas"]["ScreeningVerdict"];
+            /** @description How similar they are, up to 1. */
+            score: number;
+            /** Format: uuid */
+            account_id: string;
+            /** Format: uuid */
+            user_id: string;
+            record_kind: components["schemas"]["ScreenedRecordKind"];
+            /** Format: uuid */
+            record_id: string;
+            person: components["schemas"]["ScreenedPerson"];
+            entry: components["schemas"]["ListEntry"];
+            /** @description The name or wallet of the entry that is like the person's. */
+            listed: string;
+            /** @description Why it was cleared or confirmed. */
+            reason: string | null;
+            decided_by: string | null;
+            /** Format: date-time */
+            decided_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         QuoteRate: {
             deposit_token: components["schemas"]["Token"];
             deposit_token_chain: components["schemas"]["Chain"];
@@ -2944,6 +3050,7 @@ export interface components {
          *     - `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
          *     - `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
          *     - `unsupported_file_type`: This file type is not supported; send a PDF, JPG or PNG file.
+         *     - `file_infected`: The file contains malware and was not stored; send a clean file.
          *     - `offramp_not_editable`: The payout has started and can no longer be changed.
          *     - `invalid_transition`: This change is not possible in the record's current status.
          *     - `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
@@ -2955,7 +3062,7 @@ export interface components {
          *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
-        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "on_hold" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "file_infected" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "on_hold" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
         /**
          * @description - `authorization_code`: People authorise the application to read and write for their account.
          *     - `client_credentials`: The application acts for the account that created it.
@@ -3032,6 +3139,33 @@ export interface components {
          * @enum {string}
          */
         PaymentDetailStatus: "pending" | "approved" | "failed" | "deactivated";
+        /**
+         * @description - `individual`: A person.
+         *     - `business`: A company or organization.
+         *     - `other`: A vessel, an aircraft, or not stated.
+         * @enum {string}
+         */
+        ListEntryKind: "individual" | "business" | "other";
+        /**
+         * @description - `open`: It waits for a reviewer; the person's money is held.
+         *     - `cleared`: Somebody else. It stays so until the person or the entry changes.
+         *     - `confirmed`: The person is the entry of the list; the money stays held.
+         *     - `closed`: The list or the person has changed: they are no longer alike.
+         * @enum {string}
+         */
+        ScreeningMatchStatus: "open" | "cleared" | "confirmed" | "closed";
+        /**
+         * @description - `possible_match`: A reviewer has to compare the two.
+         *     - `match`: The wallet is listed, or the name agrees and so does the birth date (of a company: the country).
+         * @enum {string}
+         */
+        ScreeningVerdict: "possible_match" | "match";
+        /**
+         * @description - `user`: A user, with the wallets that sent or receive tokens.
+         *     - `payment_detail`: The payee of a payment detail.
+         * @enum {string}
+         */
+        ScreenedRecordKind: "user" | "payment_detail";
         /**
          * @description - `usdc`: USD Coin.
          *     - `usdt`: Tether USD.
@@ -3415,6 +3549,8 @@ export interface components {
          *
          *     `unsupported_file_type`: This file type is not supported; send a PDF, JPG or PNG file.
          *
+         *     `file_infected`: The file contains malware and was not stored; send a clean file.
+         *
          *     `offramp_not_editable`: The payout has started and can no longer be changed.
          *
          *     `invalid_transition`: This change is not possible in the record's current status.
@@ -3618,6 +3754,8 @@ export interface components {
         WebhookEventId: string;
         /** @description Id of the payment detail. */
         PaymentDetailId: string;
+        /** @description Id of the screening match. */
+        ScreeningMatchId: string;
         /** @description Id of the offramp. */
         OfframpId: string;
         /** @description Id of the onramp. */
@@ -6717,7 +6855,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type` */
+            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type`, `file_infected` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -6906,7 +7044,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type` */
+            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type`, `file_infected` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -10820,6 +10958,306 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listScreeningMatches: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                status?: components["schemas"]["ScreeningMatchStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "screening_matches": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000221",
+                     *           "status": "open",
+                     *           "verdict": "possible_match",
+                     *           "score": 0.97,
+                     *           "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "record_kind": "user",
+                     *           "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "person": {
+                     *             "kind": "individual",
+                     *             "names": [
+                     *               "Tesrik Varlomov"
+                     *             ],
+                     *             "birth_date": null,
+                     *             "countries": [
+                     *               "PT"
+                     *             ],
+                     *             "wallets": []
+                     *           },
+                     *           "entry": {
+                     *             "list": "ofac",
+                     *             "id": "101",
+                     *             "kind": "individual",
+                     *             "names": [
+                     *               "VARLOMOV, Tesrik"
+                     *             ],
+                     *             "birth_dates": [
+                     *               "1954-10-07"
+                     *             ],
+                     *             "countries": [
+                     *               "RU"
+                     *             ],
+                     *             "wallets": [],
+                     *             "programs": [
+                     *               "SDGT"
+                     *             ]
+                     *           },
+                     *           "listed": "VARLOMOV, Tesrik",
+                     *           "reason": null,
+                     *           "decided_by": null,
+                     *           "decided_at": null,
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        screening_matches: components["schemas"]["ScreeningMatch"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    clearScreeningMatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the screening match. */
+                screening_match_id: components["parameters"]["ScreeningMatchId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Another birth date on the passport"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description For the operator's audit log. */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "screening_match": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000221",
+                     *         "status": "open",
+                     *         "verdict": "possible_match",
+                     *         "score": 0.97,
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "record_kind": "user",
+                     *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "person": {
+                     *           "kind": "individual",
+                     *           "names": [
+                     *             "Tesrik Varlomov"
+                     *           ],
+                     *           "birth_date": null,
+                     *           "countries": [
+                     *             "PT"
+                     *           ],
+                     *           "wallets": []
+                     *         },
+                     *         "entry": {
+                     *           "list": "ofac",
+                     *           "id": "101",
+                     *           "kind": "individual",
+                     *           "names": [
+                     *             "VARLOMOV, Tesrik"
+                     *           ],
+                     *           "birth_dates": [
+                     *             "1954-10-07"
+                     *           ],
+                     *           "countries": [
+                     *             "RU"
+                     *           ],
+                     *           "wallets": [],
+                     *           "programs": [
+                     *             "SDGT"
+                     *           ]
+                     *         },
+                     *         "listed": "VARLOMOV, Tesrik",
+                     *         "reason": null,
+                     *         "decided_by": null,
+                     *         "decided_at": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        screening_match: components["schemas"]["ScreeningMatch"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmScreeningMatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the screening match. */
+                screening_match_id: components["parameters"]["ScreeningMatchId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Another birth date on the passport"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description For the operator's audit log. */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "screening_match": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000221",
+                     *         "status": "open",
+                     *         "verdict": "possible_match",
+                     *         "score": 0.97,
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "record_kind": "user",
+                     *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "person": {
+                     *           "kind": "individual",
+                     *           "names": [
+                     *             "Tesrik Varlomov"
+                     *           ],
+                     *           "birth_date": null,
+                     *           "countries": [
+                     *             "PT"
+                     *           ],
+                     *           "wallets": []
+                     *         },
+                     *         "entry": {
+                     *           "list": "ofac",
+                     *           "id": "101",
+                     *           "kind": "individual",
+                     *           "names": [
+                     *             "VARLOMOV, Tesrik"
+                     *           ],
+                     *           "birth_dates": [
+                     *             "1954-10-07"
+                     *           ],
+                     *           "countries": [
+                     *             "RU"
+                     *           ],
+                     *           "wallets": [],
+                     *           "programs": [
+                     *             "SDGT"
+                     *           ]
+                     *         },
+                     *         "listed": "VARLOMOV, Tesrik",
+                     *         "reason": null,
+                     *         "decided_by": null,
+                     *         "decided_at": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        screening_match: components["schemas"]["ScreeningMatch"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -111,7 +111,7 @@ export const KEY_SCOPES = {
   admin: {
     meaning:
       "Manage applications and their client secrets, which permit invoices; and what only the " +
-      "operator may do: freezes, deposits, bank exceptions and document reviews.",
+      "operator may do: freezes, deposits, bank exceptions, document reviews and screening.",
     operations: [
       "createApp",
       "rotateClientSecret",
@@ -127,6 +127,9 @@ export const KEY_SCOPES = {
       "dismissDeposit",
       "resolveBankException",
       "reviewSupportingDocument",
+      "listScreeningMatches",
+      "clearScreeningMatch",
+      "confirmScreeningMatch",
     ],
   },
   sandbox: {

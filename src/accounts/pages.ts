@@ -11,6 +11,8 @@ const REVIEWS_LINK = html`<div><dt>KYC</dt>
 <dd><a href="/dashboard/kyc">Identity reviews</a></dd></div>`;
 const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
 <dd><a href="/dashboard/documents">Rejected documents</a></dd></div>`;
+const SCREENING_LINK = html`<div><dt>Screening</dt>
+<dd><a href="/dashboard/screening">Screening matches</a></dd></div>`;
 
 const MEMBERS_LINK = html`<div><dt>People</dt>
 <dd><a href="/dashboard/members">Members</a></dd></div>`;
@@ -33,6 +35,7 @@ ${may(session.role, "manage_members") && MEMBERS_LINK}
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
 ${may(session.role, "review_documents") && DOCUMENTS_LINK}
 ${mode === "sandbox" && session.is_operator && may(session.role, "see_keys_and_log") && OUTBOX_LINK}
+${session.is_operator && may(session.role, "review_screening") && SCREENING_LINK}
 </dl>
 </section>
 <section class="card" aria-labelledby="proposals-title">

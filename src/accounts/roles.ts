@@ -35,6 +35,12 @@ export const PERMISSIONS = {
       "See rejected supporting documents and approve them with a reason: in the operator's " +
       "account those of all accounts, elsewhere your account's once the operator has delegated it.",
   },
+  review_screening: {
+    roles: ["admin", "finance_manager", "approver"],
+    meaning:
+      "In the operator's account only: compare people with entries of screening lists, and clear " +
+      "or confirm a match.",
+  },
   see_records: {
     roles: ["admin", "finance_manager", "accountant", "approver"],
     meaning: "See the history of a payout, user or other record, with its postings and decisions.",

@@ -21,7 +21,7 @@ import { withDeliveries } from "../webhooks/delivery/worker.ts";
 import { isPrivate } from "./is-private.ts";
 import type { Core } from "./open-core.ts";
 import { openModules } from "./open-modules.ts";
-import { openPartners, openSender, type Partners } from "./open-partners.ts";
+import { openPartners, openScan, openSender, type Partners } from "./open-partners.ts";
 
 export { type Core, openCore } from "./open-core.ts";
 export { openSender, type Partners } from "./open-partners.ts";
@@ -52,7 +52,7 @@ export async function openApp(
   };
   const server = createServer(server_options);
   const { log } = server;
-  const files = await openLocalDirectory(config.data_dir);
+  const files = { ...(await openLocalDirectory(config.data_dir)), scan: openScan(config) };
   const sender = openSender(config);
   // The worker runs the modules' tasks, and the modules wake it.
   const wake = () => worker.wake();
@@ -66,7 +66,7 @@ export async function openApp(
     log,
   };
   const parts = { ...partners, clock, catalogue, tokens, files, sender };
-  const { modules, deliveries } = await openModules(module_core, parts);
+  const { modules, deliveries, addAfterScreening } = await openModules(module_core, parts);
   const handlers = modules.flatMap(({ tasks = [] }) => tasks);
   const worker: Worker = withDeliveries(deliveries, { database, clock, log, handlers });
   const metrics = createMetrics({
@@ -80,7 +80,7 @@ export async function openApp(
   const health_deps = { database, clock, metrics, metrics_token, is_private: isPrivate(config) };
   await addOpenApi(server, finishDocument);
   addHealthRoutes(server, health_deps);
-  addRoutes(server, module_core, modules);
+  addRoutes(server, module_core, modules, addAfterScreening);
   addOpenApiRoute(server);
   await ensureRecurringTasks(module_core, modules);
   const stopWatching = watchInstallation(core);
@@ -105,8 +105,9 @@ function addRoutes(
   server: FastifyInstance,
   { index_key, executor }: ModuleCore,
   modules: readonly Module[],
+  addAfterScreening: (addRoute: AddRoute) => AddRoute,
 ): void {
-  const add: AddRoute = (spec) => addRoute(server, index_key, spec, executor.keepAnswer);
+  const add = addAfterScreening((spec) => addRoute(server, index_key, spec, executor.keepAnswer));
   for (const module of modules) module.routes?.(add, server);
   for (const module of modules) module.pages?.(server);
 }

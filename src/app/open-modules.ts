@@ -18,16 +18,19 @@ import { openMail } from "../partners/mail/open-mail.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import { openPaymentDetailsModule } from "../payment-details/open.ts";
 import type { Clock, SandboxClock } from "../platform/clock.ts";
+import type { AddRoute } from "../platform/http/route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { openPlatformModule } from "../platform/open.ts";
 import { openPricesModule } from "../prices/open.ts";
 import { openReportsModule } from "../reports/open.ts";
 import { openRetentionModule } from "../retention/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
+import { openScreeningModule } from "../screening/open.ts";
+import { screenBeforeDoors } from "../screening/screen-before-doors.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
-import { openDocuments, type Partners } from "./open-partners.ts";
+import { openDocuments, openScreening, type Partners } from "./open-partners.ts";
 
 type Parts = Partners & {
   /** The clock that the sandbox can move. */
@@ -46,6 +49,9 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const { catalogue, chain, bank, clock, files, sender, tokens } = parts;
   const { identity = createReviewerIdentity() } = parts;
   const documents = openDocuments(core.mode, sender);
+  const screening = await openScreening(core.config);
+  const screened = await openScreeningModule(core, { screening });
+  const { screenUsers } = screened;
   const webhooks = openWebhooksModule(core, { sender });
   const kyc = openKycModule(core, { catalogue, files, identity });
   const priced = await openPricesModule(core, { catalogue });
@@ -62,12 +68,13 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openApprovalsModule(core, { record_pages }),
     openAppsModule(core, { sender, skipDeliveries }),
     webhooks,
-    openUsersModule(core, { catalogue }),
+    openUsersModule(core, { catalogue, screenUsers }),
     kyc,
-    openPaymentDetailsModule(core, { catalogue }),
+    openPaymentDetailsModule(core, { catalogue, screening, screenUsers }),
+    screened,
     priced,
     limited,
-    openBalancesModule(core, { catalogue, chain, approvals, limits }),
+    openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers }),
     invoices,
     offramps,
     openOnrampsModule(core, { chain, bank, prices, approvals, limits }),
@@ -76,5 +83,6 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
     openDocsModule(core),
   ];
-  return { modules, deliveries: webhooks.deliveries };
+  const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);
+  return { modules, deliveries: webhooks.deliveries, addAfterScreening };
 }

@@ -5,11 +5,16 @@ import { createSandboxChain } from "../partners/chain/sandbox.ts";
 import { createHttpDocuments } from "../partners/documents/http.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import { createSandboxDocuments } from "../partners/documents/sandbox.ts";
+import { createClamdScan } from "../partners/files/clamd.ts";
+import type { FileScan } from "../partners/files/file-store.ts";
 import type { IdentityPort } from "../partners/identity/port.ts";
 import {
   createGuardedSender,
   type GuardedSender,
 } from "../partners/outbound-http/guarded-sender.ts";
+import { openFileLists } from "../partners/screening/file-lists.ts";
+import { SCREENING_OFF } from "../partners/screening/off.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Config, Mode } from "../platform/config/config.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { findRequestedOutcomes } from "../sandbox/find-requested-outcomes.ts";
@@ -39,6 +44,29 @@ export function openPartners(core: Core): Partners {
     chain: createSandboxChain(core),
     bank: createSandboxBank(core, findRequestedOutcomes(database, keyring)),
   };
+}
+
+/** The check of uploads for malware; undefined: there is none. */
+export function openScan({ clamd }: Config): FileScan | undefined {
+  if (clamd === undefined) return undefined;
+  if (clamd.startsWith("/")) return createClamdScan({ path: clamd });
+  const [host, port] = clamd.split(":");
+  return createClamdScan({ host: host!, port: Number(port) });
+}
+
+/** The sanctions lists; a list that cannot be read stops the start. */
+export async function openScreening(config: Config): Promise<ScreeningPort> {
+  const { screening_lists, screening_possible_percent, screening_match_percent } = config;
+  if (screening_lists.length === 0) return SCREENING_OFF;
+  const thresholds = {
+    possible_match: screening_possible_percent / 100,
+    match: screening_match_percent / 100,
+  };
+  try {
+    return await openFileLists(screening_lists, thresholds);
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_SCREENING_LISTS: ${(error as Error).message}`);
+  }
 }
 
 export function openSender(config: Config) {

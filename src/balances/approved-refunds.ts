@@ -44,7 +44,9 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
       return isCoolingOff(approvals, registered_at, now) ? YOUNG_ADDRESS : null;
     },
     needsOperator: (loaded, command) =>
-      isUserBarred(loaded, command) ? "The user is suspended or has failed identification." : null,
+      isUserBarred(loaded, command)
+        ? "The user is suspended, has failed identification, or is being checked."
+        : null,
     recordIdOf: ({ input }) => input.user_id,
     summaryOf: (loaded, command) => {
       const { amount, token, chain } = termsOf(command.input);

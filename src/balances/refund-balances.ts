@@ -15,13 +15,14 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { holdProblems, type KycEnforcement } from "../users/clearance.ts";
+import { holdProblems, isScreeningOpen, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
+import { noteWallets } from "../users/note-wallets.ts";
 import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
@@ -62,6 +63,8 @@ export type RefundDeps = {
   index_key: Buffer;
   network_fees: NetworkFees;
   kyc_enforcement: KycEnforcement;
+  /** There are screening lists: new wallets are compared with them. */
+  is_screening: boolean;
 };
 
 /**
@@ -84,6 +87,7 @@ export function refundBalances(
         accepted.map(({ output: { refund, ...sealed } }) => ({ ...refund, ...sealed })),
       );
       postEntries(tx, refunds.map(refundStarted), now);
+      noteWallets(tx, deps.is_screening, refunds, now);
       enqueueTasks(tx, SEND_REFUND_TASK, refunds, now);
     },
     render: ({ refund }) => render(refund),
@@ -157,11 +161,19 @@ export function findDestination(
 
 /** Whether nothing leaves for this user without two members, one of them the operator's. */
 export function isUserBarred(
-  { users }: LoadedRefunds,
+  { users, kycs }: LoadedRefunds,
   { account_id, input }: Command<RefundRequest>,
 ): boolean {
   const user = users.get(account_id, input.user_id);
-  return user !== undefined && isBarred(user.kyc_status);
+  const kyc = kycs.get(account_id, input.user_id);
+  return user !== undefined && (isBarred(user.kyc_status) || (kyc ? isScreeningOpen(kyc) : false));
+}
+
+/** Two members, one of them the operator's, may decide on a user whose screening is open. */
+function refundHolds(kyc: Kyc, command: Command<RefundRequest>): Problem[] {
+  const is_decided = command.operator_approval === true || command.approval === "asked";
+  const { screening: _, ...rest } = kyc;
+  return holdProblems(is_decided && isScreeningOpen(kyc) ? rest : kyc, "user_id");
 }
 
 function decideOne(
@@ -183,7 +195,7 @@ function decideOne(
   checkDestination(problems, deps, loaded, { command, address, kyc_status: user.kyc_status });
   checkAmount(problems, deps, wanted.value);
   const spend = spendOf(loaded.limits.value, { account_id, user_id }, wanted.value);
-  problems.add(holdProblems(loaded.kycs.get(account_id, user_id)!, "user_id"));
+  problems.add(refundHolds(loaded.kycs.get(account_id, user_id)!, command));
   problems.add(loaded.limits.problems(spend, "refund.amount"));
   const balance_name = takeBalance(problems, loaded, command, wanted.value);
   if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };

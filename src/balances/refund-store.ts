@@ -173,6 +173,18 @@ export async function existsOpenRefund(session: Session, key: UserKey): Promise<
   return rows.length > 0;
 }
 
+export async function findRefundOwner(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<UserKey | undefined> {
+  const [row] = await session.query<UserKey>(
+    "select account_id, user_id from refunds where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  return row;
+}
+
 export function lockRefund(
   tx: Session,
   account_id: string,

@@ -8,11 +8,19 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
+import { holdProblems, isScreeningOpen, type ScreenUsers } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
-import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-store.ts";
+import {
+  findRefundOwner,
+  lockRefund,
+  openAddress,
+  type Refund,
+  updateRefund,
+} from "./refund-store.ts";
 
-const FROZEN_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
  * Sends refunds in three steps: mark it as being sent, send under a key derived from its id, record
@@ -23,6 +31,7 @@ export function sendRefundTask(deps: {
   database: Database;
   chain: ChainPort;
   keyring: Keyring;
+  screenUsers: ScreenUsers;
 }): TaskHandler {
   const { database, chain, keyring } = deps;
   return {
@@ -31,6 +40,8 @@ export function sendRefundTask(deps: {
     handle: async (set) => {
       for (const task of set.tasks) {
         const { account_id, record_id } = task;
+        const owner = await findRefundOwner(database, account_id, record_id);
+        if (owner) await deps.screenUsers([owner]);
         const refund = await database.transaction(async (tx) => {
           if ((await set.lock(tx, [task])).length === 0) return null;
           const row = await lockRefund(tx, account_id, record_id);
@@ -38,13 +49,13 @@ export function sendRefundTask(deps: {
           const { user_id } = row;
           const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
           // A refund that may have left already is sent again under its key, to learn its outcome.
-          if (kyc?.is_frozen && row.status === "pending") return "frozen";
+          if (kyc && row.status === "pending" && isHeld(kyc, row)) return "held";
           const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
           updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
           return { ...row, address };
         });
-        if (refund === "frozen") {
+        if (refund === "held") {
           await postpone(database, set, task);
           continue;
         }
@@ -61,6 +72,14 @@ export function sendRefundTask(deps: {
   };
 }
 
+/** What was requested while the user's screening was open has been approved in spite of it. */
+function isHeld(kyc: Kyc, { created_at }: Pick<Refund, "created_at">): boolean {
+  const held_at = kyc.screening?.held_at ?? null;
+  const is_approved = isScreeningOpen(kyc) && held_at !== null && created_at > held_at;
+  const { screening: _, ...rest } = kyc;
+  return holdProblems(is_approved ? rest : kyc, "").length > 0;
+}
+
 /** The rest after the chain's network fee. */
 function sentAmount({ amount, network_fee }: Refund): bigint {
   return amount - network_fee;
@@ -69,7 +88,7 @@ function sentAmount({ amount, network_fee }: Refund): bigint {
 async function postpone(database: Database, set: TaskSet, task: Task): Promise<void> {
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
-    set.postpone(tx, tasks, new Date(set.now.getTime() + FROZEN_LOOKED_AT_AGAIN_AFTER_MS));
+    set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
   });
 }
 

@@ -6,6 +6,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { type Checked, problemsOf } from "../platform/problems.ts";
 import type { Kyc } from "../users/model.ts";
+import { noteWallets } from "../users/note-wallets.ts";
 import { findKycs, usersOf } from "../users/store.ts";
 import {
   findRegistered,
@@ -31,10 +32,11 @@ type Loaded = {
 };
 type Registered = { entry: RefundAddress; key: Buffer; address_index: Buffer; is_new: boolean };
 
+type RegisterDeps = { keyring: Keyring; index_key: Buffer; is_screening: boolean };
+
 /** Registers where a user's crypto may be refunded to; registering it again changes nothing. */
 export function registerRefundAddresses(
-  keyring: Keyring,
-  index_key: Buffer,
+  { keyring, index_key, is_screening }: RegisterDeps,
   render: (entry: RefundAddress) => string,
 ): UseCase<NewRefundAddress, Loaded, Registered> {
   const indexOf = ({ chain, address }: { chain: Chain; address: string }) =>
@@ -59,12 +61,18 @@ export function registerRefundAddresses(
       return { users: found, keys, registered, added: new Map() };
     },
     decide: (loaded, command, now) => decideOne(loaded, command, indexOf, now),
-    record: (tx, _loaded, accepted) => {
+    record: (tx, _loaded, accepted, now) => {
       const added = accepted.map(({ output }) => output).filter((output) => output.is_new);
       if (added.length === 0) return;
       insertRefundAddresses(
         tx,
         added.map(({ entry, key, address_index }) => ({ ...entry, key, address_index })),
+      );
+      noteWallets(
+        tx,
+        is_screening,
+        added.map(({ entry }) => entry),
+        now,
       );
     },
     render: ({ entry }) => render(entry),

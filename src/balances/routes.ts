@@ -97,9 +97,9 @@ function addAccountBalanceRoute(addRoute: AddRoute, { database }: BalanceDeps): 
 }
 
 function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
-  const { database, executor, keyring, index_key } = deps;
+  const { database, executor } = deps;
   const submitAddress = executor.register(
-    registerRefundAddresses(keyring, index_key, (entry) =>
+    registerRefundAddresses(deps, (entry) =>
       writeRefundAddress({
         refund_address: { ...entry, ...timesOf(entry) },
       }),

@@ -20,6 +20,7 @@ import { addMemberCommands } from "./members.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOutboxCommand } from "./outbox.ts";
 import { addRateCommands } from "./rates.ts";
+import { addScreeningCommands } from "./screening.ts";
 import { addStartCommands } from "./start/start.ts";
 import { addTriggerCommand } from "./trigger/trigger.ts";
 import { addUserCommands } from "./users.ts";
@@ -59,6 +60,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addExportCommands(program);
   addExposureCommands(program);
   addLimitCommands(program);
+  addScreeningCommands(program);
   addRateCommands(program);
   addDocumentCommands(program);
   addUserCommands(program);

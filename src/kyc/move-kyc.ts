@@ -4,6 +4,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
 import {
+  existsScreening,
   findUser,
   lockUsers,
   toUsers,
@@ -12,7 +13,12 @@ import {
   updateIdentity,
   updateKyc,
 } from "../users/store.ts";
-import { enqueueUserTasks, REASSESS_USER_TASK, USER_CHANGED_TASK } from "../users/task-kinds.ts";
+import {
+  enqueueUserTasks,
+  REASSESS_USER_TASK,
+  SCREEN_USER_TASK,
+  USER_CHANGED_TASK,
+} from "../users/task-kinds.ts";
 import {
   deleteKycDraft,
   findLastApplication,
@@ -81,12 +87,12 @@ export async function recordJudgement(
   moderation_comment: string | null,
   now: Date,
 ): Promise<User> {
-  const approved = path.includes("approved") ? await takeOver(tx, locked) : locked;
+  const approved = path.includes("approved") ? await takeOver(tx, locked, now) : locked;
   return recordPath(tx, deps, approved, path, moderation_comment, now);
 }
 
 /** Not when a suspension is lifted, and never from an application that was sent back. */
-async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser> {
+async function takeOver(tx: Transaction, locked: LockedUser, now: Date): Promise<LockedUser> {
   const { user, subject_key } = locked;
   const key = { account_id: user.account_id, user_id: user.id };
   const last = await findLastApplication(tx, key, subject_key);
@@ -95,6 +101,7 @@ async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser
   const identity = approvedIdentity(user.beneficiary_type, user.identity, last.submitted);
   const changed = { ...user, identity };
   updateIdentity(tx, changed, subject_key);
+  if (await existsScreening(tx)) enqueueUserTasks(tx, SCREEN_USER_TASK, [key], now);
   return { user: changed, subject_key };
 }
 

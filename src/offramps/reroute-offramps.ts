@@ -9,7 +9,7 @@ import { postEntries } from "../ledger/post-entries.ts";
 import { type LimitDeps, type Limits, loadLimits, lockLimits } from "../limits/load-limits.ts";
 import type { Spend } from "../limits/model.ts";
 import { findPayees } from "../limits/store.ts";
-import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
+import { type PaymentDetail, payableStatus, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command } from "../platform/commands/use-case.ts";
@@ -173,7 +173,8 @@ async function lockRoutes(
     lockPaymentDetails(tx, wanted),
     keyring.openUserKeys(tx, users),
   ]);
-  const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
+  const payable = rows.map((row) => ({ ...row, status: payableStatus(row) }));
+  const details = AccountMap.of(toPaymentDetails(payable, keys), (detail) => detail);
   const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
   const payees = new Map<string, Buffer>();
   const limits = await loadLimits(tx, limit_deps, locked_ids, {

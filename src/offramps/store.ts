@@ -164,7 +164,10 @@ export function listQuotePayments(
 ): Promise<QuotePayment[]> {
   return session.query<QuotePayment>(
     `select offramps.destination_currency, offramps.rails,
-       payment_details.status as detail_status, max(payment_details.created_at) as newest_at
+       case when payment_details.status = 'approved' and exists (select from screening_state
+           where version is not null and version is distinct from payment_details.screening_version)
+         then 'pending' else payment_details.status end as detail_status,
+       max(payment_details.created_at) as newest_at
      from offramps join payment_details on payment_details.account_id = offramps.account_id
        and payment_details.id = offramps.payment_detail_id
      where offramps.account_id = $1 and offramps.quote_id = $2

@@ -17,6 +17,7 @@ import {
   type KycEnforcement,
 } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
+import { noteWallets } from "../users/note-wallets.ts";
 import { findKycs, lockUsers, usersOf } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
@@ -58,6 +59,7 @@ export function createOnramps(
   keyring: Keyring,
   kyc_enforcement: KycEnforcement,
   limit_deps: LimitDeps,
+  is_screening: boolean,
 ): UseCase<NewOnramp, Loaded, KeyedOnramp> {
   return {
     name: "create-onramps",
@@ -86,6 +88,12 @@ export function createOnramps(
     record: (tx, _loaded, accepted, now) => {
       const entries = accepted.map((entry) => entry.output);
       insertOnramps(tx, entries);
+      noteWallets(
+        tx,
+        is_screening,
+        entries.map(({ onramp }) => onramp),
+        now,
+      );
       onrampEvents(
         tx,
         entries.map((entry) => ({ ...entry, from_status: null })),

@@ -23,7 +23,8 @@ export function openOnrampsModule(
 ): Module {
   const { kyc_enforcement, rate_slippage_basis_points, rate_hold_hours } = core.config;
   const rate_rules = { rate_slippage_basis_points, rate_hold_ms: rate_hold_hours * HOUR_MS };
-  const deps = { ...core, ...needs, kyc_enforcement, ...rate_rules };
+  const is_screening = core.config.screening_lists.length > 0;
+  const deps = { ...core, ...needs, kyc_enforcement, is_screening, ...rate_rules };
   return {
     routes: (addRoute) => {
       addOnrampRoutes(addRoute, deps);

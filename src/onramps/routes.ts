@@ -19,6 +19,7 @@ type OnrampDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"
   bank: BankPort;
   chain: ChainPort;
   kyc_enforcement: KycEnforcement;
+  is_screening: boolean;
   limits: LimitDeps;
 };
 
@@ -31,7 +32,9 @@ export function addOnrampRoutes(addRoute: AddRoute, deps: OnrampDeps): void {
 
 function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
   const { executor, keyring, prices, clock } = deps;
-  const submitCreate = executor.register(createOnramps(keyring, deps.kyc_enforcement, deps.limits));
+  const submitCreate = executor.register(
+    createOnramps(keyring, deps.kyc_enforcement, deps.limits, deps.is_screening),
+  );
   addRoute({
     method: "POST",
     path: "/users/:user_id/onramps",

@@ -1,4 +1,5 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
@@ -11,7 +12,7 @@ import {
 } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs, usersOf } from "../users/store.ts";
-import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
+import { type PaymentDetail, type PaymentDetailFields, personOfDetail } from "./model.ts";
 import { hashPayee } from "./payee.ts";
 import { renderPaymentDetail } from "./render.ts";
 import { insertPaymentDetails } from "./store.ts";
@@ -26,10 +27,10 @@ type Loaded = { kycs: AccountMap<Kyc>; keys: SubjectKeys };
 type Created = { detail: PaymentDetail; key: Buffer };
 
 export function createPaymentDetails(
-  deps: { keyring: Keyring; index_key: Buffer; catalogue: Catalogue },
+  deps: { keyring: Keyring; index_key: Buffer; catalogue: Catalogue; screening: ScreeningPort },
   enforcement: KycEnforcement,
 ): UseCase<NewPaymentDetail, Loaded, Created> {
-  const { keyring, index_key, catalogue } = deps;
+  const { keyring, index_key, catalogue, screening } = deps;
   return {
     name: "create-payment-details",
     rows: () => 1,
@@ -41,17 +42,35 @@ export function createPaymentDetails(
       ]);
       return { kycs, keys };
     },
-    decide: (loaded, command, now) => decideOne(loaded, command, enforcement, now),
+    decide: (loaded, command, now) => {
+      const verdict = decideOne(loaded, command, enforcement, now);
+      if ("refusal" in verdict) return verdict;
+      return { ...verdict, output: screened(screening, verdict.output) };
+    },
     record: (tx, _loaded, accepted) =>
       insertPaymentDetails(
         tx,
         accepted.map(({ output }) => ({
           ...output,
           payee_index: hashPayee(index_key, catalogue, output.detail),
+          screening_version: versionOf(screening, output.detail),
         })),
       ),
     render: ({ detail }) => renderPaymentDetail(detail),
   };
+}
+
+/** Like an entry of a list: it waits for a reviewer. Without a list nothing is compared. */
+function screened(screening: ScreeningPort, created: Created): Created {
+  if (!screening.lists()) return created;
+  const hits = screening.screen(personOfDetail(created.detail.fields));
+  if (hits.length === 0) return created;
+  return { ...created, detail: { ...created.detail, status: "pending" } };
+}
+
+/** What was found is written by whoever screens the user next, which is before the answer. */
+function versionOf(screening: ScreeningPort, { status }: PaymentDetail): string | null {
+  return status === "pending" ? null : (screening.lists()?.version ?? null);
 }
 
 function decideOne(

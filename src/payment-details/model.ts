@@ -41,6 +41,7 @@ import {
 import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
 import { isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
+import type { ScreenedPerson } from "../partners/screening/port.ts";
 import type { Problem } from "../platform/errors.ts";
 
 export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deactivated"] as const;
@@ -59,6 +60,26 @@ export const PAYMENT_DETAIL_MOVES: Readonly<
   failed: ["deactivated"],
   deactivated: [],
 };
+
+/** Whether money may go there: an account that is not yet screened waits like a pending one. */
+export function payableStatus(detail: {
+  status: PaymentDetailStatus;
+  is_stale: boolean;
+}): PaymentDetailStatus {
+  return detail.status === "approved" && detail.is_stale ? "pending" : detail.status;
+}
+
+/** The payee, as it is compared with the screening lists. */
+export function personOfDetail(fields: PaymentDetailFields): ScreenedPerson {
+  const kind = fields.beneficiary_type === "business" ? "business" : "individual";
+  return {
+    kind,
+    names: [fields.account_name].filter((name) => name !== null),
+    birth_date: kind === "individual" ? fields.date_of_birth : null,
+    countries: [fields.country, fields.nationality].filter((code) => code !== null),
+    wallets: [],
+  };
+}
 
 /** Every field, null when absent. Dates as `YYYY-MM-DD`, identifiers without spaces. */
 export type PaymentDetailFields = Record<FieldName, string | null> & { metadata: Metadata | null };

@@ -1,14 +1,16 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import type { ScreenUsers } from "../users/clearance.ts";
 import { INDEX_PAYEES_TASK, indexPayeesTask } from "./index-payees.ts";
 import { addPaymentDetailRoutes } from "./routes.ts";
 
 export function openPaymentDetailsModule(
   core: ModuleCore,
-  { catalogue }: { catalogue: Catalogue },
+  needs: { catalogue: Catalogue; screening: ScreeningPort; screenUsers: ScreenUsers },
 ): Module {
   const { kyc_enforcement } = core.config;
-  const deps = { ...core, catalogue, kyc_enforcement };
+  const deps = { ...core, ...needs, kyc_enforcement };
   return {
     routes: (addRoute) => addPaymentDetailRoutes(addRoute, deps),
     tasks: [indexPayeesTask(deps)],

@@ -1,10 +1,11 @@
 import { type Catalogue, describeRequirements } from "../catalogue/catalogue.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { assertFound, notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import type { KycEnforcement } from "../users/clearance.ts";
+import type { KycEnforcement, ScreenUsers } from "../users/clearance.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { createPaymentDetails } from "./create-payment-details.ts";
 import { deactivatePaymentDetails } from "./deactivate-payment-details.ts";
@@ -33,6 +34,8 @@ type PaymentDetailDeps = Pick<
 > & {
   catalogue: Catalogue;
   kyc_enforcement: KycEnforcement;
+  screening: ScreeningPort;
+  screenUsers: ScreenUsers;
 };
 
 const TAG = "Payment details";
@@ -57,7 +60,7 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
 }
 
 function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { executor, kyc_enforcement } = deps;
+  const { executor, kyc_enforcement, screenUsers } = deps;
   const submit = executor.register(createPaymentDetails(deps, kyc_enforcement));
   addRoute({
     method: "POST",
@@ -72,11 +75,13 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     body_example: EXAMPLE as never,
     answer: PaymentDetailAnswer,
     errors: CREATE_ERRORS,
-    handle: ({ params, body, problems, command }) => {
+    handle: async ({ caller, params, body, problems, command }) => {
       const checked = check(deps, body.payment_detail, problems);
       const found = [...problems, ...checked.problems];
-      const input = { user_id: params.user_id, fields: checked.fields, problems: found };
-      return submit(command(input));
+      const { user_id } = params;
+      const answer = await submit(command({ user_id, fields: checked.fields, problems: found }));
+      await screenUsers([{ account_id: caller.account_id, user_id }]);
+      return answer;
     },
   });
 }

@@ -15,11 +15,15 @@ export type PaymentDetailRow = {
   sequence: number;
   created_at: Date;
   updated_at: Date;
+  /** Not screened against the lists in use. */
+  is_stale: boolean;
 };
 
 const FIELDS = sealedJson<PaymentDetail["fields"]>("payment_details", "details");
 
-const COLUMNS = "account_id, id, user_id, status, details, sequence, created_at, updated_at";
+const COLUMNS = `account_id, id, user_id, status, details, sequence, created_at, updated_at,
+  exists (select from screening_state where version is not null
+    and version is distinct from payment_details.screening_version) as is_stale`;
 
 export async function findPaymentDetail(
   session: Session,
@@ -91,14 +95,44 @@ export function updatePayees(
   updateRows(tx, "payment_details", "account_id uuid, id uuid", "payee_index bytea", payees);
 }
 
+/** Locks the users' payment details that were not screened with this version, in key order. */
+export function lockUnscreenedDetails(
+  tx: Session,
+  users: readonly UserKey[],
+  version: string,
+): Promise<PaymentDetailRow[]> {
+  return tx.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+       using (account_id, user_id)
+     where status in ('approved', 'pending') and screening_version is distinct from $3
+     order by account_id, id for no key update of payment_details`,
+    [...columnsOf(users, "account_id", "user_id"), version],
+  );
+}
+
+export function updateDetailsScreened(
+  tx: Transaction,
+  details: readonly { account_id: string; id: string; screening_version: string }[],
+): void {
+  const changes = "screening_version text";
+  updateRows(tx, "payment_details", "account_id uuid, id uuid", changes, details);
+}
+
 export function insertPaymentDetails(
   tx: Transaction,
-  unsorted: readonly { detail: PaymentDetail; key: Buffer; payee_index: Buffer | null }[],
+  unsorted: readonly {
+    detail: PaymentDetail;
+    key: Buffer;
+    payee_index: Buffer | null;
+    screening_version: string | null;
+  }[],
 ): void {
   // Each insert locks its user's key: in one order, so that two processes cannot deadlock.
   const rows = unsorted
-    .map(({ detail, key, payee_index }) => ({
+    .map(({ detail, key, payee_index, screening_version }) => ({
       payee_index,
+      screening_version,
       ...detail,
       ...detail.fields,
       details: FIELDS.seal(key, detail, detail.fields),
@@ -109,8 +143,8 @@ export function insertPaymentDetails(
     tx,
     "payment_details",
     `account_id uuid, id uuid, user_id uuid, currency text, rails text, beneficiary_type text,
-     status text, details bytea, payee_index bytea, created_at timestamptz,
-     updated_at timestamptz`,
+     status text, details bytea, payee_index bytea, screening_version text,
+     created_at timestamptz, updated_at timestamptz`,
     rows,
   );
 }
@@ -125,7 +159,7 @@ export function toPaymentDetails(
   rows: readonly PaymentDetailRow[],
   keys: SubjectKeys,
 ): PaymentDetail[] {
-  return rows.flatMap(({ details, ...row }) => {
+  return rows.flatMap(({ details, is_stale: _, ...row }) => {
     const key = keys.get(row.account_id, row.user_id);
     if (!key) return [];
     return [{ ...row, fields: FIELDS.open(key, row, details) }];

@@ -1,15 +1,32 @@
 import type { Problem } from "../platform/errors.ts";
 import type { Kyc } from "./model.ts";
+import type { UserKey } from "./store.ts";
+
+/** Screens those users whose verdict is out of date. A later module provides it. */
+export type ScreenUsers = (users: readonly UserKey[]) => Promise<void>;
 
 /** When a user must have passed KYC. */
 export type KycEnforcement = "execution" | "payment_detail" | "off";
 
-/** A frozen user can receive, but nothing leaves, whether KYC is enforced or not. */
+/**
+ * A frozen user, and one whose screening is not clear, can receive, but nothing leaves, whether KYC
+ * is enforced or not.
+ */
 export function holdProblems(kyc: Kyc, field: string): Problem[] {
-  return kyc.is_frozen ? [{ field, code: "on_hold", message: ON_HOLD }] : [];
+  if (kyc.is_frozen) return [{ field, code: "on_hold", message: ON_HOLD }];
+  const { status = "clear", is_stale = false } = kyc.screening ?? {};
+  return status !== "clear" || is_stale ? [{ field, code: "on_hold", message: IN_CHECKS }] : [];
+}
+
+/** Whether somebody has to decide if the user is on a list: two members may let a refund go. */
+export function isScreeningOpen({ screening }: Kyc): boolean {
+  return screening?.status === "possible_match" || screening?.status === "match";
 }
 
 const ON_HOLD = "The operator has put this user or account on hold; contact the operator.";
+/** Never more than that: whoever is on a list must not learn it from us. */
+export const IN_CHECKS =
+  "Checks on this user are still running; nothing leaves until they are done.";
 
 /** Nothing new is started for a user who is to be erased; what is under way is completed. */
 export function deactivationProblems(

@@ -61,6 +61,25 @@ export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string
 
 export type UserFields = { beneficiary_type: BeneficiaryType; identity: Identity };
 
+export const SCREENING_STATUSES = ["clear", "possible_match", "match", "confirmed"] as const;
+export type ScreeningStatus = (typeof SCREENING_STATUSES)[number];
+
+export type Screening = {
+  status: ScreeningStatus;
+  /** The lists or the person's data have changed since. */
+  is_stale: boolean;
+  /** Since when it is not clear. */
+  held_at: Date | null;
+};
+
+/** What screening says about a user, as columns. */
+export type HeldUser = {
+  account_id: string;
+  id: string;
+  screening_status: ScreeningStatus;
+  screening_held_at: Date | null;
+};
+
 /** The KYC status map, kept as columns of the user's row. */
 export type Kyc = {
   general: { status: KycStatus; moderation_comment: string | null };
@@ -70,6 +89,8 @@ export type Kyc = {
   is_frozen?: boolean;
   /** The user's erasure was requested: nothing new is started. Absent where not read. */
   is_deactivated?: boolean;
+  /** What screening says about the person. Absent where not read. */
+  screening?: Screening;
 };
 
 export type User = UserFields & {

@@ -1,9 +1,13 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import type { ScreenUsers } from "./clearance.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addUserRoutes } from "./routes.ts";
 
-export function openUsersModule(core: ModuleCore, needs: { catalogue: Catalogue }): Module {
+export function openUsersModule(
+  core: ModuleCore,
+  needs: { catalogue: Catalogue; screenUsers: ScreenUsers },
+): Module {
   return {
     routes: (addRoute) => {
       addUserRoutes(addRoute, { ...core, ...needs });

@@ -3,6 +3,7 @@ import { assertFound } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import type { ScreenUsers } from "./clearance.ts";
 import { createUsers } from "./create-users.ts";
 import { checkUser } from "./model.ts";
 import { renderUser, renderUsers } from "./render.ts";
@@ -16,9 +17,9 @@ import {
 import { findUser, listUsers, openUsers } from "./store.ts";
 import { updateUsers } from "./update-users.ts";
 
-type UserDeps = { catalogue: Catalogue } & Pick<
+type UserDeps = { catalogue: Catalogue; screenUsers: ScreenUsers } & Pick<
   ModuleCore,
-  "database" | "executor" | "keyring" | "index_key" | "clock"
+  "database" | "executor" | "keyring" | "index_key" | "clock" | "config"
 >;
 
 const TAG = "Users";
@@ -32,8 +33,9 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
 
 function addCreateUser(
   addRoute: AddRoute,
-  { executor, keyring, index_key, catalogue, clock }: UserDeps,
+  { executor, keyring, index_key, catalogue, clock, config, screenUsers }: UserDeps,
 ): void {
+  const is_screening = config.screening_lists.length > 0;
   const submit = executor.register(createUsers(keyring, index_key));
   addRoute({
     method: "POST",
@@ -56,11 +58,16 @@ function addCreateUser(
     },
     answer: UserAnswer,
     errors: ["value_too_long", "record_not_unique", "country_not_supported"],
-    handle: ({ body, problems, command }) => {
+    handle: async ({ caller, body, problems, command }) => {
       const today = clock.now().toISOString().slice(0, 10);
       const checked = checkUser(catalogue, body.user, today, problems);
       const found = [...problems, ...checked.problems];
-      return submit(command({ fields: checked.fields, problems: found }));
+      const answer = await submit(command({ fields: checked.fields, problems: found }));
+      if (is_screening) {
+        const { user } = JSON.parse(answer.body);
+        await screenUsers([{ account_id: caller.account_id, user_id: user.id }]);
+      }
+      return answer;
     },
   });
 }
@@ -107,7 +114,7 @@ function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void 
 
 function addUpdateUser(
   addRoute: AddRoute,
-  { executor, catalogue, keyring, index_key }: UserDeps,
+  { executor, catalogue, keyring, index_key, screenUsers }: UserDeps,
 ): void {
   const submit = executor.register(updateUsers(catalogue, keyring, index_key));
   addRoute({
@@ -123,7 +130,11 @@ function addUpdateUser(
     body_example: { user: { phone: "+351210000000" } },
     answer: UserAnswer,
     errors: ["value_too_long", "record_not_unique", "country_not_supported", "invalid_transition"],
-    handle: ({ params, body, problems, command }) =>
-      submit(command({ user_id: params.user_id, change: body.user, problems })),
+    handle: async ({ caller, params, body, problems, command }) => {
+      const { user_id } = params;
+      const answer = await submit(command({ user_id, change: body.user, problems }));
+      await screenUsers([{ account_id: caller.account_id, user_id }]);
+      return answer;
+    },
   });
 }

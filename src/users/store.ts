@@ -6,7 +6,7 @@ import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
-import type { Identity, Kyc, KycStatus, User } from "./model.ts";
+import type { HeldUser, Identity, Kyc, KycStatus, ScreeningStatus, User } from "./model.ts";
 
 const IDENTITY = sealedJson<Identity>("users", "identity");
 const COMMENT = sealedText("users", "kyc_comment");
@@ -30,9 +30,20 @@ export type UserRow = {
 
 type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
 
+type HoldColumns = {
+  is_frozen: boolean;
+  screening_status: ScreeningStatus;
+  screening_held_at: Date | null;
+  is_stale: boolean;
+};
+
 /** Of the user itself, or of the whole account. */
 const IS_FROZEN = `(users.frozen_at is not null or exists (select from accounts
   where accounts.id = users.account_id and accounts.frozen_at is not null))`;
+
+/** Not screened against the lists in use since the data last changed. */
+const IS_STALE = `exists (select from screening_state
+  where version is not null and version is distinct from users.screening_version)`;
 
 const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_comment,
   kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
@@ -105,20 +116,24 @@ async function readKycs(
   keys: readonly UserKey[],
   locking: string,
 ): Promise<AccountMap<Kyc>> {
-  const rows = await session.query<KycColumns & { is_frozen: boolean }>(
+  const rows = await session.query<KycColumns & HoldColumns>(
     `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
-       kyc_eur_swift_status, deactivated_at, ${IS_FROZEN} as is_frozen
+       kyc_eur_swift_status, deactivated_at, ${IS_FROZEN} as is_frozen, screening_status,
+       screening_held_at, ${IS_STALE} as is_stale
      from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
      ${locking}`,
     columnsOf(keys, "account_id", "user_id"),
   );
   const kycs = new AccountMap<Kyc>();
-  for (const row of rows)
+  for (const row of rows) {
+    const { is_frozen, screening_status: status, is_stale, screening_held_at: held_at } = row;
     kycs.set(row.account_id, row.id, {
       ...toKyc(row, null),
-      is_frozen: row.is_frozen,
+      is_frozen,
       is_deactivated: row.deactivated_at !== null,
+      screening: { status, is_stale, held_at },
     });
+  }
   return kycs;
 }
 
@@ -182,9 +197,9 @@ export function updateIdentities(
     tx,
     "users",
     "account_id uuid, id uuid",
-    "email_index bytea, identity bytea, updated_at timestamptz",
+    "email_index bytea, identity bytea, screening_version text, updated_at timestamptz",
     users.map(({ user, email_index, key }) => {
-      return { ...user, email_index, identity: sealIdentity(user, key) };
+      return { ...user, ...UNSCREENED, email_index, identity: sealIdentity(user, key) };
     }),
   );
 }
@@ -192,7 +207,41 @@ export function updateIdentities(
 /** Writes the identity of a locked user, except the e-mail. */
 export function updateIdentity(tx: Transaction, user: User, key: Buffer): void {
   const { account_id, id } = user;
-  updateRow(tx, "users", { account_id, id }, { identity: sealIdentity(user, key) });
+  const identity = sealIdentity(user, key);
+  updateRow(tx, "users", { account_id, id }, { identity, ...UNSCREENED });
+}
+
+/** Whoever has changed is screened again before anything leaves. */
+const UNSCREENED = { screening_version: null };
+
+/** Whether there are lists to screen people against. */
+export async function existsScreening(session: Session): Promise<boolean> {
+  const rows = await session.query("select from screening_state where version is not null", []);
+  return rows.length > 0;
+}
+
+/** Something else that is compared with the lists has changed. */
+export function updateUnscreened(tx: Transaction, keys: readonly UserKey[]): void {
+  if (keys.length === 0) return;
+  tx.write(
+    `update users set screening_version = null
+     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+     where users.account_id = wanted.account_id and users.id = wanted.id`,
+    columnsOf(keys, "account_id", "user_id"),
+  );
+}
+
+export function updateScreened(
+  tx: Transaction,
+  users: readonly (HeldUser & { screening_version: string })[],
+): void {
+  const changes = "screening_version text, screening_status text, screening_held_at timestamptz";
+  updateRows(tx, "users", "account_id uuid, id uuid", changes, users);
+}
+
+/** After a reviewer's decision; what was screened stays so. */
+export function updateHeld(tx: Transaction, { account_id, id, ...held }: HeldUser): void {
+  updateRow(tx, "users", { account_id, id }, held);
 }
 
 export function updateFrozen(

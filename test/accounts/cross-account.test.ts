@@ -4,7 +4,7 @@ import { createRecords, missingRecords, type RecordIds } from "../harness/record
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 
 /** For the operator's keys only, whatever the id: the tests of their modules cover their access. */
-const OPERATOR_IDS = ["deposit_id", "exception_id"];
+const OPERATOR_IDS = ["deposit_id", "exception_id", "screening_match_id"];
 
 let server: TestServer;
 let operations: Operation[];

@@ -57,7 +57,9 @@ function refunds() {
   const { keyring, index_key, config, clock } = server.core;
   const { kyc_enforcement } = config;
   const limits = openLimitDeps(STORED_PRICES, () => clock.now());
-  const deps = { keyring, index_key, network_fees: NETWORK_FEES, kyc_enforcement, limits };
+  const no_screening = { is_screening: false };
+  const fees = { network_fees: NETWORK_FEES };
+  const deps = { keyring, index_key, ...fees, kyc_enforcement, limits, ...no_screening };
   return refundBalances(deps, () => "");
 }
 

@@ -1,5 +1,7 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { newId } from "../../src/platform/ids.ts";
+import type { ScreeningMatch } from "../../src/screening/model.ts";
+import { insertMatches } from "../../src/screening/store.ts";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
 import { waitFor } from "./wait-for.ts";
@@ -61,6 +63,7 @@ export async function createRecords(server: TestServer, key: string) {
     ...own,
     record_id: offramp_id,
     exception_id: await createException(server),
+    screening_match_id: await createMatch(server, user_id),
     document_id,
     export_id,
     deposit_id,
@@ -78,6 +81,39 @@ async function createProposal(server: TestServer, key: string, user_id: string):
   const address = `0x${"2".repeat(40)}`;
   const refund = { token: "usdc", chain: "polygon", amount: 20, address };
   return idOf(await post(`/users/${user_id}/refunds`, { refund }), "proposal");
+}
+
+/** The user, who is like an entry of a list. */
+async function createMatch(server: TestServer, user_id: string): Promise<string> {
+  const { clock, keyring } = server.core;
+  const { database } = server.db;
+  const now = clock.now();
+  const [user] = await database.query<{ account_id: string }>(
+    "select account_id from users where id = $1",
+    [user_id],
+  );
+  const { account_id } = user!;
+  const key = (await keyring.openUserKeys(database, [{ account_id, user_id }])).get(
+    account_id,
+    user_id,
+  )!;
+  const of_list = { list: "invented", entry_id: "1", entry_digest: "1" };
+  const facts = { birth_dates: [], countries: [], wallets: [], programs: [] };
+  const entry = { list: "invented", id: "1", kind: "individual", names: [], digest: "1" } as const;
+  const person = { kind: "individual", names: ["Ana"], birth_date: null } as const;
+  const match: ScreeningMatch = {
+    ...{ account_id, id: newId(now), user_id, record_kind: "user", record_id: user_id },
+    ...{ ...of_list, person_digest: randomBytes(32), verdict: "possible_match", score: 0.9 },
+    ...{ status: "open", decided_by: null, decided_at: null, created_at: now, updated_at: now },
+    details: {
+      person: { ...person, countries: [], wallets: [] },
+      entry: { ...entry, ...facts },
+      listed: "Ana",
+      reason: null,
+    },
+  };
+  await database.transaction(async (tx) => insertMatches(tx, [{ ...match, key }]));
+  return match.id;
 }
 
 /** An answer of the bank that moved no money; by default about an unknown payment. */

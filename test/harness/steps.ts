@@ -95,8 +95,9 @@ export async function openSteps(
   const { clock } = core;
   const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
   const deps = await openDeps(core, partners, database, sender);
+  const refunds = sendRefundTask({ ...deps, screenUsers: async () => {} });
   const handlers = new Map<string, TaskHandler>(
-    [...offrampTasks(deps), ...onrampTasks(deps), sendRefundTask(deps), ...more].map((handler) => [
+    [...offrampTasks(deps), ...onrampTasks(deps), refunds, ...more].map((handler) => [
       handler.kind,
       handler,
     ]),

@@ -112,6 +112,7 @@ export type Transfer = {
   tx_id?: string;
   token?: string;
   mined_at?: string;
+  from?: string;
 };
 
 /** Simulates a transfer and waits for everything it triggers. */

@@ -15,6 +15,7 @@ import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { ExportFormat, ExportKind, ExportRecord } from "../../reports/exports/model.ts";
 import type { KeptRecord, Retention } from "../../retention/model.ts";
+import type { MatchStatus, ScreenedRecordKind } from "../../screening/model.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 
@@ -223,6 +224,27 @@ export const MEANINGS = {
     write_off: "The operator keeps the money in suspense, or accepts what left as a loss.",
     dismiss: "No money moved; nothing is posted.",
   } satisfies Meanings<Resolution>,
+  ScreeningMatchStatus: {
+    open: "It waits for a reviewer; the person's money is held.",
+    cleared: "Somebody else. It stays so until the person or the entry changes.",
+    confirmed: "The person is the entry of the list; the money stays held.",
+    closed: "The list or the person has changed: they are no longer alike.",
+  } satisfies Meanings<MatchStatus>,
+  ScreeningVerdict: {
+    possible_match: "A reviewer has to compare the two.",
+    match:
+      "The wallet is listed, or the name agrees and so does the birth date (of a company: the " +
+      "country).",
+  },
+  ScreenedRecordKind: {
+    user: "A user, with the wallets that sent or receive tokens.",
+    payment_detail: "The payee of a payment detail.",
+  } satisfies Meanings<ScreenedRecordKind>,
+  ListEntryKind: {
+    individual: "A person.",
+    business: "A company or organization.",
+    other: "A vessel, an aircraft, or not stated.",
+  },
   HistoryKind: {
     event: "The record changed.",
     posting: "Money moved in the ledger.",

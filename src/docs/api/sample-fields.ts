@@ -27,6 +27,7 @@ export const IDS: Readonly<Record<string, string>> = {
   sub: id("181"),
   record_id: id("e1"),
   export_id: id("211"),
+  screening_match_id: id("221"),
 };
 
 const TX_ID = "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978";

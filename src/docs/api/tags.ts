@@ -80,6 +80,11 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
     guides: ["operating"],
   },
   {
+    name: "Screening",
+    description: "People who are like an entry of a sanctions list, for the operator.",
+    guides: ["screening"],
+  },
+  {
     name: "Sandbox",
     description:
       "Routes that play banks, chains and reviewers, and move the clock. Not in live mode.",

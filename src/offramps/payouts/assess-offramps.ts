@@ -3,7 +3,11 @@ import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
 import { payoutInstructed } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
-import type { PaymentDetail, PaymentDetailStatus } from "../../payment-details/model.ts";
+import {
+  type PaymentDetail,
+  type PaymentDetailStatus,
+  payableStatus,
+} from "../../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
@@ -159,7 +163,9 @@ export async function lockForGates(
     deps.keyring.openUserKeys(tx, seen),
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
-  for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);
+  for (const row of detail_rows) {
+    detail_statuses.set(row.account_id, row.id, payableStatus(row));
+  }
   // Re-routed between the read and the lock: its new payment detail is not locked, so try again.
   if (rows.some((row) => !detail_statuses.has(row.account_id, row.payment_detail_id))) {
     throw new Error("an offramp was re-routed meanwhile; it is assessed again");

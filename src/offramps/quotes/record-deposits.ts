@@ -16,10 +16,12 @@ import { depositFinal } from "../../ledger/balance-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import { type Database, isDatabaseError, type Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { lockKycs } from "../../users/store.ts";
+import { noteWallets } from "../../users/note-wallets.ts";
+import { existsScreening, lockUsers } from "../../users/store.ts";
 import { FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
 
@@ -146,7 +148,7 @@ async function creditAll(
   const keys = addressed.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
   const seen = await findQuotes(tx, keys);
   // Locked against an erasure: nothing may be owed to a person who is erased at the same time.
-  const users = await lockKycs(tx, seen);
+  const users = AccountMap.of(await lockUsers(tx, seen), (user) => user);
   const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
   // Under the locks: several readers may have the same page.
   const transfers = addressed.map(({ transfer }) => transfer);
@@ -172,6 +174,7 @@ async function creditAll(
         created_at: now,
       };
     });
+  const is_screening = await existsScreening(tx);
   const credited = await insertCryptoDeposits(tx, deposits);
   for (const deposit of credited) {
     const quote = quotes.get(deposit.quote_id)!;
@@ -182,6 +185,7 @@ async function creditAll(
   const changed = new Set(credited.map((deposit) => deposit.quote_id));
   for (const id of changed) updateProgress(tx, quotes.get(id)!);
   postEntries(tx, credited.map(depositFinal), now);
+  noteWallets(tx, is_screening, credited, now);
   const due = [...changed].map((id) => quotes.get(id)!);
   enqueueTasks(tx, FUND_QUOTE_TASK, due, now);
 }

@@ -4,7 +4,7 @@ import { findActiveKeys } from "../../../src/accounts/api-key-store.ts";
 import { type Core, openCore } from "../../../src/app/open-app.ts";
 import { createExecutor, type ExecutorDeps } from "../../../src/platform/commands/executor.ts";
 import { addOpenApi } from "../../../src/platform/http/docs.ts";
-import { addRoute, type Caller } from "../../../src/platform/http/route.ts";
+import { type AddRoute, addRoute, type Caller } from "../../../src/platform/http/route.ts";
 import { createServer } from "../../../src/platform/http/server.ts";
 import { addUserRoutes } from "../../../src/users/routes.ts";
 import { type CuttingProxy, startCuttingProxy } from "../../harness/cutting-proxy.ts";
@@ -51,7 +51,9 @@ async function serveUsers(limits: Limits = {}) {
     ...limits,
   });
   await addOpenApi(server);
-  addUserRoutes((spec) => addRoute(server, index_key, spec), { ...core, executor });
+  const screenUsers = async () => {};
+  const add: AddRoute = (spec) => addRoute(server, index_key, spec);
+  addUserRoutes(add, { ...core, executor, screenUsers });
   const create = async (email: string, headers: Record<string, string> = {}) => {
     const answer = await server.inject({
       method: "POST",

@@ -1,0 +1,181 @@
+import type { ScreenedPerson, ScreeningPort } from "../partners/screening/port.ts";
+import { type PaymentDetail, personOfDetail } from "../payment-details/model.ts";
+import {
+  lockUnscreenedDetails,
+  toPaymentDetails,
+  updateDetailsScreened,
+} from "../payment-details/store.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
+import type { User } from "../users/model.ts";
+import { findKycs, lockUsers, toUsers, type UserKey, updateScreened } from "../users/store.ts";
+import {
+  digestPerson,
+  type MatchFacts,
+  personOfUser,
+  type ScreenedRecordKind,
+  type ScreeningMatch,
+  statusOf,
+} from "./model.ts";
+import { settleRecords } from "./settle-records.ts";
+import {
+  insertMatches,
+  listMatchFacts,
+  listUnscreened,
+  listWaitingUsers,
+  listWallets,
+  updateMatchStatuses,
+} from "./store.ts";
+
+export type ScreenDeps = Pick<
+  ModuleCore,
+  "database" | "clock" | "keyring" | "index_key" | "log"
+> & {
+  screening: ScreeningPort;
+};
+
+const USERS_AT_ONCE = 100;
+
+type ScreenedRecord = {
+  kind: ScreenedRecordKind;
+  account_id: string;
+  id: string;
+  user_id: string;
+  person: ScreenedPerson;
+  key: Buffer;
+};
+
+/**
+ * Screens the users, and their payment details, whose verdict is older than their data or the lists,
+ * and stores what was found. Called when they are created or changed, before a request is answered;
+ * before money leaves; and for everybody when a list changes. Without a list it does nothing.
+ */
+export async function screenUsers(deps: ScreenDeps, users: readonly UserKey[]): Promise<void> {
+  const lists = deps.screening.lists();
+  if (!lists || users.length === 0) return;
+  const stale = await listUnscreened(deps.database, users, lists.version);
+  for (let at = 0; at < stale.length; at += USERS_AT_ONCE) {
+    const some = stale.slice(at, at + USERS_AT_ONCE);
+    await deps.database.transaction((tx) => screenLocked(tx, deps, some, lists.version));
+  }
+}
+
+async function screenLocked(
+  tx: Transaction,
+  deps: ScreenDeps,
+  keys: readonly UserKey[],
+  version: string,
+): Promise<void> {
+  const { keyring } = deps;
+  const rows = await lockUsers(tx, keys);
+  const [kycs, detail_rows, subject_keys, facts, waiting] = await Promise.all([
+    findKycs(tx, keys),
+    lockUnscreenedDetails(tx, keys, version),
+    keyring.openUserKeys(tx, keys),
+    listMatchFacts(tx, keys),
+    listWaitingUsers(tx, keys),
+  ]);
+  const wallets = await listWallets(tx, keys, subject_keys);
+  const users = toUsers(rows, subject_keys);
+  const details = toPaymentDetails(detail_rows, subject_keys);
+  const now = deps.clock.now();
+  const records: ScreenedRecord[] = [
+    ...users.map((user) => recordOfUser(user, wallets.get(user.id) ?? [])),
+    ...details.map(recordOfDetail),
+  ].map((record) => ({ ...record, key: subject_keys.get(record.account_id, record.user_id)! }));
+  const known = Map.groupBy(facts, ({ record_id }) => record_id);
+  const judged = new Map<string, MatchFacts[]>();
+  for (const record of records) {
+    judged.set(record.id, judgeRecord(tx, deps, record, known.get(record.id) ?? [], now));
+  }
+  const settled = { users: rows, kycs, waiting, details, keys: subject_keys, judged };
+  const held = settleRecords(tx, settled, now);
+  updateScreened(
+    tx,
+    held.map((user) => ({ ...user, screening_version: version })),
+  );
+  updateDetailsScreened(
+    tx,
+    details.map(({ account_id, id }) => ({ account_id, id, screening_version: version })),
+  );
+}
+
+function recordOfUser(user: User, wallets: readonly string[]): Omit<ScreenedRecord, "key"> {
+  const { account_id, id } = user;
+  return { kind: "user", account_id, id, user_id: id, person: personOfUser(user, wallets) };
+}
+
+function recordOfDetail(detail: PaymentDetail): Omit<ScreenedRecord, "key"> {
+  const { account_id, id, user_id, fields } = detail;
+  return { kind: "payment_detail", account_id, id, user_id, person: personOfDetail(fields) };
+}
+
+/**
+ * Compares one record with the lists, and writes what is new. A decision about the same person and
+ * the same entry still holds; what is no longer alike is closed, unless it was confirmed.
+ */
+function judgeRecord(
+  tx: Transaction,
+  { screening, index_key, log }: ScreenDeps,
+  record: ScreenedRecord,
+  known: readonly MatchFacts[],
+  now: Date,
+): MatchFacts[] {
+  const { account_id, id: record_id, user_id, kind: record_kind, person, key } = record;
+  const added: ScreeningMatch[] = [];
+  const alike = new Set<string>();
+  for (const hit of screening.screen(person)) {
+    const { list, id: entry_id, digest: entry_digest } = hit.entry;
+    const person_digest = digestPerson(index_key, account_id, person, hit);
+    const pair = { list, entry_id, entry_digest };
+    const same = known.find((match) => isSamePair(match, pair, person_digest));
+    if (same) {
+      alike.add(same.id);
+      continue;
+    }
+    added.push({
+      ...{ account_id, id: newId(now), user_id, record_kind, record_id, ...pair, person_digest },
+      ...{ verdict: hit.verdict, score: Number(hit.score.toFixed(3)), status: "open" },
+      details: { person, entry: hit.entry, listed: hit.listed, reason: null },
+      ...{ decided_by: null, decided_at: null, created_at: now, updated_at: now },
+    });
+  }
+  insertMatches(
+    tx,
+    added.map((match) => ({ ...match, key })),
+  );
+  const after = known.map((match) => ({ ...match, status: statusAfter(match, alike) }));
+  updateMatchStatuses(
+    tx,
+    after
+      .filter(({ status }, at) => status !== known[at]!.status)
+      .map(({ id, status }) => ({ account_id, id, status, updated_at: now })),
+  );
+  if (statusOf(added) === "match") {
+    const ids = { account_id, user_id, record: `${record_kind}:${record_id}` };
+    log.warn(
+      { ...ids, next: "sliproad screening list" },
+      "a person matches an entry of a screening list: the money is held",
+    );
+  }
+  return [...after, ...added];
+}
+
+function isSamePair(
+  match: MatchFacts,
+  pair: { list: string; entry_id: string; entry_digest: string },
+  person_digest: Buffer,
+): boolean {
+  return (
+    match.list === pair.list &&
+    match.entry_id === pair.entry_id &&
+    match.entry_digest === pair.entry_digest &&
+    match.person_digest.equals(person_digest)
+  );
+}
+
+function statusAfter({ id, status }: MatchFacts, alike: ReadonlySet<string>): MatchFacts["status"] {
+  if (status === "open" && !alike.has(id)) return "closed";
+  return status === "closed" && alike.has(id) ? "open" : status;
+}

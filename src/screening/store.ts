@@ -1,0 +1,277 @@
+import type { ScreeningLists } from "../partners/screening/port.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
+import type { SubjectKeys } from "../platform/encryption/keyring.ts";
+import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
+import type { Page } from "../platform/http/list.ts";
+import { COUNT_MAX } from "../platform/metrics/model.ts";
+import type { UserKey } from "../users/store.ts";
+import type { MatchDetails, MatchFacts, MatchStatus, ScreeningMatch } from "./model.ts";
+
+const DETAILS = sealedJson<MatchDetails>("screening_matches", "details");
+/** Where wallets are kept that somebody has named. */
+const NAMED_WALLETS = {
+  refund_addresses: sealedText("refund_addresses", "address"),
+  refunds: sealedText("refunds", "address"),
+  onramps: sealedText("onramps", "details"),
+};
+type NamedWallet = UserKey & { place: keyof typeof NAMED_WALLETS; id: string; address: Buffer };
+
+const FACTS = `account_id, id, record_id, list, entry_id, entry_digest, person_digest, verdict,
+  status`;
+
+export type MatchRow = Omit<ScreeningMatch, "details" | "score"> & {
+  details: Buffer;
+  score: string;
+  account_name: string;
+};
+
+/** The users of a set that, or whose payment details, were not screened with this version. */
+export function listUnscreened(
+  session: Session,
+  users: readonly UserKey[],
+  version: string,
+): Promise<UserKey[]> {
+  return session.query<UserKey>(
+    `select users.account_id, users.id as user_id from users
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where erased_at is null and (screening_version is distinct from $3 or exists (
+       select from payment_details as d
+       where d.account_id = users.account_id and d.user_id = users.id
+         and d.status in ('approved', 'pending') and d.screening_version is distinct from $3))`,
+    [...columnsOf(users, "account_id", "user_id"), version],
+  );
+}
+
+/** The users after this one, in the order of their keys, and how many of them there are. */
+export function listUsersAfter(
+  session: Session,
+  after: UserKey,
+  limit: number,
+): Promise<UserKey[]> {
+  return session.query<UserKey>(
+    `select account_id, id as user_id from users
+     where (account_id, id) > ($1, $2) and erased_at is null
+     order by account_id, id limit $3`,
+    [after.account_id, after.user_id, limit],
+  );
+}
+
+export async function countUsers(session: Session): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    "select count(*)::int as count from users where erased_at is null",
+    [],
+  );
+  return row!.count;
+}
+
+/** Older onramps were delivered long ago, to wallets that were screened then. */
+const ONRAMPS_MAX = 100;
+
+/** The wallets that a user has sent from, or that tokens of theirs are to be sent to. */
+export async function listWallets(
+  session: Session,
+  users: readonly UserKey[],
+  keys: SubjectKeys,
+): Promise<Map<string, string[]>> {
+  const of_users = columnsOf(users, "account_id", "user_id");
+  const [senders, ...named] = await Promise.all([
+    session.query<UserKey & { address: string }>(
+      `select distinct account_id, user_id, sender as address from deposits
+       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+         using (account_id, user_id)
+       where sender is not null`,
+      of_users,
+    ),
+    session.query<NamedWallet>(
+      `select 'refund_addresses' as place, account_id, id, user_id, address from refund_addresses
+       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+         using (account_id, user_id)`,
+      of_users,
+    ),
+    session.query<NamedWallet>(
+      `select 'refunds' as place, account_id, id, user_id, address from refunds
+       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+         using (account_id, user_id)
+       where status in ('pending', 'sending')`,
+      of_users,
+    ),
+    session.query<NamedWallet>(
+      `select 'onramps' as place, account_id, onramp.id, user_id, onramp.details as address
+       from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+       cross join lateral (select id, details from onramps
+         where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
+         order by id desc limit ${ONRAMPS_MAX}) as onramp`,
+      of_users,
+    ),
+  ]);
+  const opened = named.flat().flatMap((row) => {
+    const key = keys.get(row.account_id, row.user_id);
+    return key ? [{ ...row, address: NAMED_WALLETS[row.place].open(key, row, row.address) }] : [];
+  });
+  const wallets = new Map<string, string[]>();
+  for (const { user_id, address } of [...senders, ...opened]) {
+    const known = wallets.get(user_id) ?? [];
+    if (!known.includes(address)) wallets.set(user_id, [...known, address]);
+  }
+  return wallets;
+}
+
+/** Those of the users whose payouts or onramps wait. */
+export function listWaitingUsers(session: Session, users: readonly UserKey[]): Promise<UserKey[]> {
+  return session.query<UserKey>(
+    `select w.account_id, w.user_id
+     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as w (account_id, user_id)
+     where exists (select from offramps as o where o.account_id = w.account_id
+         and o.user_id = w.user_id and o.status = 'ongoing_checks')
+       or exists (select from onramps as o where o.account_id = w.account_id
+         and o.user_id = w.user_id and o.status = 'sending_fiat')`,
+    columnsOf(users, "account_id", "user_id"),
+  );
+}
+
+/** Every match of the users' records, whatever its state. The users are locked. */
+export function listMatchFacts(session: Session, users: readonly UserKey[]): Promise<MatchFacts[]> {
+  return session.query<MatchFacts>(
+    `select ${FACTS} from screening_matches
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+       using (account_id, user_id)`,
+    columnsOf(users, "account_id", "user_id"),
+  );
+}
+
+export function insertMatches(
+  tx: Transaction,
+  matches: readonly (ScreeningMatch & { key: Buffer })[],
+): void {
+  insertRows(
+    tx,
+    "screening_matches",
+    `account_id uuid, id uuid, user_id uuid, record_kind text, record_id uuid, list text,
+     entry_id text, entry_digest text, person_digest bytea, verdict text, score numeric,
+     status text, details bytea, created_at timestamptz, updated_at timestamptz`,
+    matches.map(({ key, ...match }) => ({
+      ...match,
+      details: DETAILS.seal(key, match, match.details),
+    })),
+  );
+}
+
+export function updateMatchStatuses(
+  tx: Transaction,
+  matches: readonly { account_id: string; id: string; status: MatchStatus; updated_at: Date }[],
+): void {
+  const changes = "status text, updated_at timestamptz";
+  updateRows(tx, "screening_matches", "account_id uuid, id uuid", changes, matches);
+}
+
+export function updateDecided(tx: Transaction, match: ScreeningMatch, key: Buffer): void {
+  const { account_id, id, status, decided_by, decided_at, updated_at } = match;
+  const details = DETAILS.seal(key, match, match.details);
+  const changes = { status, decided_by, decided_at, updated_at, details };
+  updateRow(tx, "screening_matches", { account_id, id }, changes);
+}
+
+const MATCHES = `select m.account_id, m.id, m.user_id, m.record_kind, m.record_id, m.list,
+    m.entry_id, m.entry_digest, m.person_digest, m.verdict, m.score, m.status, m.details,
+    m.decided_by, m.decided_at, m.created_at, m.updated_at, accounts.name as account_name
+  from screening_matches as m join accounts on accounts.id = m.account_id
+  join users on users.account_id = m.account_id and users.id = m.user_id
+    and users.erased_at is null`;
+
+/** A match of any account, for the operator. */
+export async function findMatch(session: Session, id: string): Promise<MatchRow | undefined> {
+  const [row] = await session.query<MatchRow>(`${MATCHES} where m.id = $1`, [id]);
+  return row;
+}
+
+/** The matches of all accounts, for the operator. */
+export function listMatches(
+  session: Session,
+  status: MatchStatus | undefined,
+  page: Page,
+): Promise<MatchRow[]> {
+  const values = [page.below_id, page.from_id, page.limit + 1];
+  return session.query<MatchRow>(
+    `${MATCHES} where m.id < $1 and m.id >= $2 ${status ? "and m.status = $4" : ""}
+     order by m.id desc limit $3`,
+    status ? [...values, status] : values,
+  );
+}
+
+export async function countOpenMatches(
+  session: Session,
+): Promise<{ possible_match: number; match: number }> {
+  const rows = await session.query<{ verdict: "possible_match" | "match"; count: number }>(
+    `select verdict, count(*)::int as count
+     from (select verdict from screening_matches as m
+       join users on users.account_id = m.account_id and users.id = m.user_id
+         and users.erased_at is null
+       where m.status = 'open' limit $1) as open
+     group by verdict`,
+    [COUNT_MAX],
+  );
+  const count = (verdict: string) => rows.find((row) => row.verdict === verdict)?.count ?? 0;
+  return { possible_match: count("possible_match"), match: count("match") };
+}
+
+/** Rows of erased users are left out. */
+export function toMatches(
+  rows: readonly MatchRow[],
+  keys: SubjectKeys,
+): (ScreeningMatch & { account_name: string })[] {
+  return rows.flatMap((row) => {
+    const key = keys.get(row.account_id, row.user_id);
+    if (!key) return [];
+    return [{ ...row, score: Number(row.score), details: DETAILS.open(key, row, row.details) }];
+  });
+}
+
+export type ScreeningState = {
+  /** Null: screening is off. */
+  version: string | null;
+  entries: number;
+  files: ScreeningLists["files"];
+  problem: string | null;
+  activated_at: Date | null;
+  people_count: number;
+  done_count: number;
+  cursor_account_id: string | null;
+  cursor_user_id: string | null;
+  finished_at: Date | null;
+};
+
+const STATE = `version, entries, files, problem, activated_at, people_count::float8,
+  done_count::float8, cursor_account_id, cursor_user_id, finished_at`;
+
+export async function findState(session: Session): Promise<ScreeningState | undefined> {
+  const [row] = await session.query<ScreeningState>(`select ${STATE} from screening_state`, []);
+  return row;
+}
+
+export async function lockState(tx: Session): Promise<ScreeningState | undefined> {
+  const [row] = await tx.query<ScreeningState>(
+    `select ${STATE} from screening_state for update`,
+    [],
+  );
+  return row;
+}
+
+export function upsertState(tx: Transaction, state: ScreeningState): void {
+  tx.write(
+    `insert into screening_state (id, version, entries, files, problem, activated_at,
+       people_count, done_count, cursor_account_id, cursor_user_id, finished_at)
+     values (true, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (id) do update set version = excluded.version, entries = excluded.entries,
+       files = excluded.files, problem = excluded.problem, activated_at = excluded.activated_at,
+       people_count = excluded.people_count, done_count = excluded.done_count,
+       cursor_account_id = excluded.cursor_account_id, cursor_user_id = excluded.cursor_user_id,
+       finished_at = excluded.finished_at`,
+    [
+      ...[state.version, state.entries, JSON.stringify(state.files), state.problem],
+      ...[state.activated_at, state.people_count, state.done_count],
+      ...[state.cursor_account_id, state.cursor_user_id, state.finished_at],
+    ],
+  );
+}
