@@ -67,8 +67,7 @@ function changes(
   { person_id, email, role, has_factor }: ShownMember,
 ): Html {
   const hidden = html`${csrfField(session.csrf)}
-<input type="hidden" name="person_id" value="${person_id}">
-<input type="hidden" name="email" value="${email}">`;
+<input type="hidden" name="person_id" value="${person_id}">`;
   const id = (name: string) => `${name}-${person_id}`;
   return html`<details><summary>Change<span class="hidden"> ${email}</span></summary>
 <form method="post" action="${MEMBERS_PATH}/change">

@@ -9,7 +9,7 @@ import {
   sendPage,
 } from "../accounts/page-scope.ts";
 import { openEmail } from "../accounts/person-email.ts";
-import { listMembers } from "../accounts/store.ts";
+import { findPersonById, listMembers } from "../accounts/store.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -52,7 +52,7 @@ async function change(
 ): Promise<FastifyReply> {
   const { account_id, person_id } = request.member!;
   try {
-    const input = readChange(request, way);
+    const input = await readChange(deps, request, way);
     const by = { actor: `member:${person_id}`, reason: readReason(request) } as const;
     const asked = { account_id, input, is_operators: false, by };
     const proposal = await deps.database.transaction((tx) =>
@@ -66,14 +66,21 @@ async function change(
   }
 }
 
-function readChange(request: FastifyRequest, way: "add" | "change"): MemberChange {
-  const email = readField(request, "email");
+async function readChange(
+  deps: MemberPageDeps,
+  request: FastifyRequest,
+  way: "add" | "change",
+): Promise<MemberChange> {
   const role = ROLES.find((known) => known === readField(request, "role"));
   const action = way === "add" ? "add" : readField(request, "action");
   if (!role) throw invalid("Choose a role.");
-  if (action === "add") return { action, email, role };
-  const person_id = readField(request, "person_id");
-  if (!isId(person_id)) throw new Refusal("record_not_found");
+  if (action === "add") return { action, email: readField(request, "email"), role };
+  const given = readField(request, "person_id");
+  const person = isId(given) ? await findPersonById(deps.database, given) : undefined;
+  if (!person) throw new Refusal("record_not_found");
+  const person_id = person.id;
+  // What voters see is never taken from the form. Whether it is a member, the change checks.
+  const email = openEmail(deps.index_key, person_id, person.email);
   if (action === "set_role") return { action, email, person_id, role };
   if (action === "remove") return { action, email, person_id };
   if (action === "reset_factor") return { action, email, person_id, is_operators: false };

@@ -210,6 +210,15 @@ it("a member whom an admin invites on the page waits for two members, the admin 
   await ben.confirm(row!.id);
   expect((await ada.confirm(row!.id)).statusCode).toBe(422);
   expect(await statusOf(row!.id)).toBe("pending");
+  // Voters see whom it is about, whatever the form says.
+  const change = { action: "remove", role: "approver", reason: "left", email: "x@example.test" };
+  const removal = { ...change, person_id: ben.person_id };
+  expect((await ada.visitor.post(`${MEMBERS}/change`, removal)).statusCode).toBe(303);
+  const page = (await ben.open()).body;
+  expect(page).toContain(`<dt>Member</dt><dd>${ben.email}</dd>`);
+  expect(page).not.toContain("x@example.test");
+  const stranger = { ...change, person_id: operator.person_id };
+  expect((await ada.visitor.post(`${MEMBERS}/change`, stranger)).statusCode).toBe(404);
   const second = await ada.visitor.post(`${MEMBERS}/add`, { ...fields, role: "king" });
   expect(second.statusCode).toBe(422);
   expect(second.body).toContain("Choose a role");
