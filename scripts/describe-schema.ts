@@ -1,4 +1,4 @@
-import type { Session } from "./database.ts";
+import type { Session } from "../src/platform/db/database.ts";
 
 type Column = { table: string; name: string; definition: string };
 type Part = { table: string; definition: string };
