@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  requireConfirmed,
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
@@ -27,14 +28,16 @@ const NOTICES: Readonly<Record<MatchDecision, string>> = {
 
 /** The page on which the operator's members compare a person with the entry of a list. */
 export function addScreeningPages(app: FastifyInstance, deps: ScreeningPageDeps): void {
-  const reviewer = { onRequest: [requireSession("review_screening"), requireOperator] };
+  const may_review = [requireSession("review_screening"), requireOperator];
+  const reviewer = { onRequest: may_review };
+  const deciding = { onRequest: [...may_review, requireConfirmed(deps, SCREENING_PATH)] };
   addPageScope(app, deps, (scope) => {
     scope.get(SCREENING_PATH, reviewer, (request, reply) => {
       const { done } = request.query as Record<string, unknown>;
       const text = NOTICES[done as MatchDecision];
       return show(deps, request, reply, text ? { text, is_problem: false } : null);
     });
-    scope.post(`${SCREENING_PATH}/:match_id`, reviewer, (request, reply) =>
+    scope.post(`${SCREENING_PATH}/:match_id`, deciding, (request, reply) =>
       decide(deps, request, reply),
     );
   });
