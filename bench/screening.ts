@@ -25,7 +25,7 @@ export function screening(say: (text: string) => void): Judged[] {
     say(`screening: recall, ${name}: ${recall.toFixed(3)}`);
   }
   return [
-    judge("screening: 100 000 people, seconds", [seconds], { at_most: SECONDS_MAX }),
+    judge("screening: 100 000 people, processor seconds", [seconds], { at_most: SECONDS_MAX }),
     judge("screening: recall", [quality.recall], { at_least: RECALL_MIN }),
     judge("screening: precision", [quality.precision], { at_least: PRECISION_MIN }),
   ];
@@ -40,8 +40,9 @@ function measureSeconds(): number {
     const person = inventPerson(random, pools);
     return registerInvented(random, person, person.words.join(" "));
   });
-  const begun_ms = performance.now();
+  // Processor time: others may use the machine at the same time.
+  const begun = process.cpuUsage();
   const screen = createMatcher(entries, SCREENING_THRESHOLDS);
   for (const person of people) screen(person);
-  return (performance.now() - begun_ms) / 1000;
+  return process.cpuUsage(begun).user / 1e6;
 }

@@ -2345,7 +2345,7 @@ export interface components {
         ListEntry: {
             list: string;
             /** @description The id of the entry within its list. */
-            id: string;
+            entry_id: string;
             kind: components["schemas"]["ListEntryKind"];
             names: string[];
             birth_dates: string[];
@@ -11011,7 +11011,7 @@ export interface operations {
                      *           },
                      *           "entry": {
                      *             "list": "ofac",
-                     *             "id": "101",
+                     *             "entry_id": "101",
                      *             "kind": "individual",
                      *             "names": [
                      *               "VARLOMOV, Tesrik"
@@ -11114,7 +11114,7 @@ export interface operations {
                      *         },
                      *         "entry": {
                      *           "list": "ofac",
-                     *           "id": "101",
+                     *           "entry_id": "101",
                      *           "kind": "individual",
                      *           "names": [
                      *             "VARLOMOV, Tesrik"
@@ -11216,7 +11216,7 @@ export interface operations {
                      *         },
                      *         "entry": {
                      *           "list": "ofac",
-                     *           "id": "101",
+                     *           "entry_id": "101",
                      *           "kind": "individual",
                      *           "names": [
                      *             "VARLOMOV, Tesrik"

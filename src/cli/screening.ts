@@ -115,6 +115,7 @@ async function decide(
 function line({ id, status, verdict, score, details, record_kind, record_id }: ShownMatch): string {
   const { person, entry, listed } = details;
   const who = person.names.join("; ") || person.wallets.join("; ");
-  const of = `${record_kind} ${record_id}`;
-  return `${id}  ${status}  ${verdict} ${score}  ${who} (${of})  ${entry.list} ${entry.id}: ${listed}`;
+  const person_of = `${who} (${record_kind} ${record_id})`;
+  const entry_of = `${entry.list} ${entry.id}: ${listed}`;
+  return `${id}  ${status}  ${verdict} ${score}  ${person_of}  ${entry_of}`;
 }

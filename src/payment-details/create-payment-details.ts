@@ -12,9 +12,10 @@ import {
 } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs, usersOf } from "../users/store.ts";
-import { type PaymentDetail, type PaymentDetailFields, personOfDetail } from "./model.ts";
+import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 import { hashPayee } from "./payee.ts";
 import { renderPaymentDetail } from "./render.ts";
+import { personOfDetail } from "./screened-payee.ts";
 import { insertPaymentDetails } from "./store.ts";
 
 type NewPaymentDetail = {

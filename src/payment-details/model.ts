@@ -41,7 +41,6 @@ import {
 import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
 import { isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
-import type { ScreenedPerson } from "../partners/screening/port.ts";
 import type { Problem } from "../platform/errors.ts";
 
 export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deactivated"] as const;
@@ -67,18 +66,6 @@ export function payableStatus(detail: {
   is_stale: boolean;
 }): PaymentDetailStatus {
   return detail.status === "approved" && detail.is_stale ? "pending" : detail.status;
-}
-
-/** The payee, as it is compared with the screening lists. */
-export function personOfDetail(fields: PaymentDetailFields): ScreenedPerson {
-  const kind = fields.beneficiary_type === "business" ? "business" : "individual";
-  return {
-    kind,
-    names: [fields.account_name].filter((name) => name !== null),
-    birth_date: kind === "individual" ? fields.date_of_birth : null,
-    countries: [fields.country, fields.nationality].filter((code) => code !== null),
-    wallets: [],
-  };
 }
 
 /** Every field, null when absent. Dates as `YYYY-MM-DD`, identifiers without spaces. */

@@ -14,7 +14,7 @@ import { renderMatch, type ShownMatch } from "./render.ts";
 import { settleRecords } from "./settle-records.ts";
 import { findMatch, listMatchFacts, listWaitingUsers, toMatches, updateDecided } from "./store.ts";
 
-export type MatchDecisionInput = {
+type MatchDecisionInput = {
   match_id: string;
   reason: string;
   problems: readonly Problem[];

@@ -33,7 +33,7 @@ function toRecord(match: ScreeningMatch): Static<typeof MatchRecord> {
       wallets: [...person.wallets],
     },
     entry: {
-      ...{ list: entry.list, id: entry.id, kind: entry.kind },
+      ...{ list: entry.list, entry_id: entry.id, kind: entry.kind },
       names: entry.names.map(({ text }) => text),
       birth_dates: entry.birth_dates.map(birthText),
       countries: [...entry.countries],

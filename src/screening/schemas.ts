@@ -21,7 +21,7 @@ const Person = titledObject("ScreenedPerson", {
 
 const Entry = titledObject("ListEntry", {
   list: Type.String(),
-  id: Type.String({ description: "The id of the entry within its list." }),
+  entry_id: Type.String({ description: "The id of the entry within its list." }),
   kind: Type.Enum(["individual", "business", "other"]),
   names: Type.Array(Type.String()),
   birth_dates: Type.Array(Type.String({ description: "A date, or two with a slash between." })),

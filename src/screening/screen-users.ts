@@ -1,5 +1,6 @@
 import type { ScreenedPerson, ScreeningPort } from "../partners/screening/port.ts";
-import { type PaymentDetail, personOfDetail } from "../payment-details/model.ts";
+import type { PaymentDetail } from "../payment-details/model.ts";
+import { personOfDetail } from "../payment-details/screened-payee.ts";
 import {
   lockUnscreenedDetails,
   toPaymentDetails,
@@ -47,9 +48,10 @@ type ScreenedRecord = {
 };
 
 /**
- * Screens the users, and their payment details, whose verdict is older than their data or the lists,
- * and stores what was found. Called when they are created or changed, before a request is answered;
- * before money leaves; and for everybody when a list changes. Without a list it does nothing.
+ * Screens the users, and their payment details, whose verdict is older than their data or the
+ * lists, and stores what was found. Called when they are created or changed, before a request is
+ * answered; before money leaves; and for everybody when a list changes. Without a list it does
+ * nothing.
  */
 export async function screenUsers(deps: ScreenDeps, users: readonly UserKey[]): Promise<void> {
   const lists = deps.screening.lists();

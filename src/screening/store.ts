@@ -20,7 +20,7 @@ type NamedWallet = UserKey & { place: keyof typeof NAMED_WALLETS; id: string; ad
 const FACTS = `account_id, id, record_id, list, entry_id, entry_digest, person_digest, verdict,
   status`;
 
-export type MatchRow = Omit<ScreeningMatch, "details" | "score"> & {
+type MatchRow = Omit<ScreeningMatch, "details" | "score"> & {
   details: Buffer;
   score: string;
   account_name: string;

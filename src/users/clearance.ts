@@ -25,8 +25,7 @@ export function isScreeningOpen({ screening }: Kyc): boolean {
 
 const ON_HOLD = "The operator has put this user or account on hold; contact the operator.";
 /** Never more than that: whoever is on a list must not learn it from us. */
-export const IN_CHECKS =
-  "Checks on this user are still running; nothing leaves until they are done.";
+const IN_CHECKS = "Checks on this user are still running; nothing leaves until they are done.";
 
 /** Nothing new is started for a user who is to be erased; what is under way is completed. */
 export function deactivationProblems(

@@ -14,6 +14,7 @@ import {
 import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { BENEFICIARY_TYPES, type BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
+import type { ScreeningVerdict } from "../partners/screening/port.ts";
 import type { Problem } from "../platform/errors.ts";
 
 export const KYC_STATUSES = [
@@ -61,10 +62,10 @@ export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string
 
 export type UserFields = { beneficiary_type: BeneficiaryType; identity: Identity };
 
-export const SCREENING_STATUSES = ["clear", "possible_match", "match", "confirmed"] as const;
-export type ScreeningStatus = (typeof SCREENING_STATUSES)[number];
+/** `confirmed` by a reviewer; the others as the lists say. */
+export type ScreeningStatus = ScreeningVerdict | "confirmed";
 
-export type Screening = {
+type Screening = {
   status: ScreeningStatus;
   /** The lists or the person's data have changed since. */
   is_stale: boolean;

@@ -87,7 +87,7 @@ it("a list that names a user holds their money at every door until a reviewer cl
     verdict: "possible_match",
     record_kind: "user",
     person: { names: ["Invented Payroll Ltd"] },
-    entry: { list: "opensanctions", id: "payer", names: ["INVENTED PAYROLL"] },
+    entry: { list: "opensanctions", entry_id: "payer", names: ["INVENTED PAYROLL"] },
   });
   await decide(story.user_id, "clear");
   expect((await story.execute()).status).toBe(200);

@@ -166,7 +166,7 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
   },
   ListEntry: {
     list: "ofac",
-    id: "101",
+    entry_id: "101",
     kind: "individual",
     names: ["VARLOMOV, Tesrik"],
     birth_dates: ["1954-10-07"],

@@ -3,7 +3,7 @@ import { Refusal } from "../../platform/errors.ts";
 import type { FileScan } from "./file-store.ts";
 
 /** `host:port`, or the path of a socket. */
-export type ClamdAddress = { host: string; port: number } | { path: string };
+type ClamdAddress = { host: string; port: number } | { path: string };
 
 const TIMEOUT_MS = 30_000;
 const RETRY_AFTER_SECONDS = 10;

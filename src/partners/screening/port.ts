@@ -1,5 +1,5 @@
 /** Whom a name, a birth date or a wallet belongs to. */
-export type ScreenedKind = "individual" | "business";
+type ScreenedKind = "individual" | "business";
 
 /** A user, a payee, or whoever sent tokens: what is compared with the lists. */
 export type ScreenedPerson = {

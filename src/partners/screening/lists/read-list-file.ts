@@ -44,8 +44,8 @@ async function readEntries(path: string, beginning: string, hash: Hash): Promise
   }
   if (/^\d+,/.test(beginning)) return readOfac(path, hash);
   throw new Error(
-    `${path}: this is none of the formats: OFAC's sdn.csv or sdn.xml, the consolidated XML of the ` +
-      "EU or the UN, OpenSanctions' targets.simple.csv.",
+    `${path}: this is none of the formats: OFAC's sdn.csv or sdn.xml, the consolidated XML of ` +
+      "the EU or the UN, OpenSanctions' targets.simple.csv.",
   );
 }
 

@@ -9,7 +9,7 @@ export type IndexedName = {
   words: readonly string[];
 };
 
-export type Candidate = {
+type Candidate = {
   name: IndexedName;
   word_ids: readonly number[];
   /** How similar the names are when written without spaces; 0 if they are not. */

@@ -48,8 +48,8 @@ const SAME_SOUND: readonly (readonly [RegExp, string])[] = [
 
 /**
  * The consonants of a word: Arabic script leaves vowels out, and `Mohammed`, `Muhamad` and `mhmd`
- * are one name. J, w, and h at the end are spoken in some languages and silent in others, and a first
- * vowel may be left out too: the word has a form for each.
+ * are one name. J, w, and h at the end are spoken in some languages and silent in others, and a
+ * first vowel may be left out too: the word has a form for each.
  */
 export function consonantsOf(word: string): readonly [string, string] {
   let sounds = word;
