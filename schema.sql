@@ -1325,6 +1325,31 @@ create table totp_factors (
   constraint totp_factors_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
 );
 
+create table travel_records (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  kind text not null,
+  record_id uuid not null,
+  token text not null,
+  chain text not null,
+  amount bigint not null,
+  amount_usd bigint not null,
+  status text not null,
+  missing text[] not null,
+  content bytea not null,
+  created_at timestamp with time zone not null,
+  constraint travel_records_pkey PRIMARY KEY (account_id, id),
+  constraint travel_records_amount_check CHECK ((amount > 0)),
+  constraint travel_records_amount_usd_check CHECK ((amount_usd >= 0)),
+  constraint travel_records_kind_check CHECK ((kind = ANY (ARRAY['onramp'::text, 'refund'::text]))),
+  constraint travel_records_status_check CHECK ((status = ANY (ARRAY['complete'::text, 'incomplete'::text]))),
+  constraint travel_records_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX travel_records_list ON public.travel_records USING btree (account_id, user_id, id);
+CREATE INDEX travel_records_list_by_status ON public.travel_records USING btree (account_id, status, id);
+CREATE UNIQUE INDEX travel_records_transfer ON public.travel_records USING btree (account_id, record_id);
+
 create table unapproved_amounts (
   account_id uuid not null,
   record_id uuid not null,

@@ -16,7 +16,7 @@ import {
 const MODULES = [
   ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
   ...["webhooks", "users", "kyc", "payment-details", "screening", "prices", "limits"],
-  ...["balances", "invoices", "offramps", "onramps", "retention", "reports", "verify"],
+  ...["travel", "balances", "invoices", "offramps", "onramps", "retention", "reports", "verify"],
   ...["sandbox", "docs", "app", "cli"],
 ];
 

@@ -21,6 +21,7 @@ import { Quotes } from "./resources/quotes.ts";
 import { Records } from "./resources/records.ts";
 import { Sandbox } from "./resources/sandbox.ts";
 import { ScreeningMatches } from "./resources/screening-matches.ts";
+import { TravelRecords } from "./resources/travel-records.ts";
 import { Users } from "./resources/users.ts";
 import { WebhookEvents } from "./resources/webhook-events.ts";
 import type { Answer, Input, Method, PathOf } from "./types.ts";
@@ -70,6 +71,7 @@ export class Sliproad {
   readonly onramps: Onramps;
   readonly deposits: Deposits;
   readonly screeningMatches: ScreeningMatches;
+  readonly travelRecords: TravelRecords;
   readonly balances: Balances;
   readonly refunds: Refunds;
   readonly refundAddresses: RefundAddresses;
@@ -107,6 +109,7 @@ export class Sliproad {
     this.onramps = new Onramps(api);
     this.deposits = new Deposits(api);
     this.screeningMatches = new ScreeningMatches(api);
+    this.travelRecords = new TravelRecords(api);
     this.balances = new Balances(api);
     this.refunds = new Refunds(api);
     this.refundAddresses = new RefundAddresses(api);

@@ -29,6 +29,7 @@ export type * from "./resources/quotes.ts";
 export type * from "./resources/records.ts";
 export type * from "./resources/sandbox.ts";
 export type * from "./resources/screening-matches.ts";
+export type * from "./resources/travel-records.ts";
 export type * from "./resources/users.ts";
 export type * from "./resources/webhook-events.ts";
 export type { ErrorBody, ErrorCode, FieldError } from "./types.ts";

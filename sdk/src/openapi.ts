@@ -828,6 +828,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/travel_records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List travel records
+         * @description One record for each onramp delivery and each refund of tokens above the amount of `SLIPROAD_TRAVEL_RULE_ABOVE_USD`, newest first, without names.
+         */
+        get: operations["listTravelRecords"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/travel_records/{travel_record_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a travel record
+         * @description With the originator and the beneficiary of the transfer in the data model IVMS101, which service providers exchange.
+         */
+        get: operations["showTravelRecord"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/bank_exceptions": {
         parameters: {
             query?: never;
@@ -2460,6 +2500,64 @@ export interface components {
             /** @description Null where the number is not limited. */
             left_count: number | null;
         };
+        TravelRecordSummary: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            kind: components["schemas"]["TravelTransferKind"];
+            /**
+             * Format: uuid
+             * @description The onramp or refund.
+             */
+            record_id: string;
+            token: components["schemas"]["Token"];
+            chain: components["schemas"]["Chain"];
+            /** @description The tokens that were sent. */
+            amount: number;
+            /** @description Their value when they were sent. */
+            amount_usd: number;
+            status: components["schemas"]["TravelStatus"];
+            /** @description What was not known when the tokens were sent. */
+            missing: components["schemas"]["MissingTravelPart"][];
+            transfer_status: components["schemas"]["TravelTransferStatus"];
+            tx_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TravelRecord: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            kind: components["schemas"]["TravelTransferKind"];
+            /**
+             * Format: uuid
+             * @description The onramp or refund.
+             */
+            record_id: string;
+            token: components["schemas"]["Token"];
+            chain: components["schemas"]["Chain"];
+            /** @description The tokens that were sent. */
+            amount: number;
+            /** @description Their value when they were sent. */
+            amount_usd: number;
+            status: components["schemas"]["TravelStatus"];
+            /** @description What was not known when the tokens were sent. */
+            missing: components["schemas"]["MissingTravelPart"][];
+            transfer_status: components["schemas"]["TravelTransferStatus"];
+            tx_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Originator and beneficiary in the data model IVMS101 (2020). Null once the user is erased. */
+            ivms101: {
+                [key: string]: unknown;
+            } | null;
+        };
         Balance: {
             currency: string;
             chain: components["schemas"]["Chain"];
@@ -3218,6 +3316,31 @@ export interface components {
          * @enum {string}
          */
         LimitWindow: "single" | "day" | "30_days";
+        /**
+         * @description - `onramp`: The delivery of an onramp.
+         *     - `refund`: A refund from a balance.
+         * @enum {string}
+         */
+        TravelTransferKind: "onramp" | "refund";
+        /**
+         * @description - `complete`: Everything that the record should contain was known.
+         *     - `incomplete`: Something was not known when the tokens were sent; see `missing`.
+         * @enum {string}
+         */
+        TravelStatus: "complete" | "incomplete";
+        /**
+         * @description - `address`: The street, town or country of the user.
+         *     - `originating_vasp`: The operator's own name: the setting `SLIPROAD_VASP_NAME`.
+         * @enum {string}
+         */
+        MissingTravelPart: "address" | "originating_vasp";
+        /**
+         * @description - `sending`: The tokens may be on their way.
+         *     - `sent`: The transfer is on the chain; `tx_id` names it.
+         *     - `failed`: The chain refused the transfer. Nothing was sent.
+         * @enum {string}
+         */
+        TravelTransferStatus: "sending" | "sent" | "failed";
         /**
          * @description - `pending`: Recorded. The tokens have not left yet.
          *     - `sending`: The transaction was handed to the chain.
@@ -7775,6 +7898,200 @@ export interface operations {
                      */
                     "application/json": {
                         onramp: components["schemas"]["OnrampDetails"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTravelRecords: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                /** @description Only transfers of this user. */
+                user_id?: string;
+                /** @description Only records with this status. */
+                status?: components["schemas"]["TravelStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "travel_records": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "kind": "onramp",
+                     *           "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *           "token": "usdc",
+                     *           "chain": "polygon",
+                     *           "amount": 1000,
+                     *           "amount_usd": 1000,
+                     *           "status": "complete",
+                     *           "missing": [],
+                     *           "transfer_status": "sent",
+                     *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        travel_records: components["schemas"]["TravelRecordSummary"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showTravelRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the travel record. */
+                travel_record_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "travel_record": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "kind": "onramp",
+                     *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "token": "usdc",
+                     *         "chain": "polygon",
+                     *         "amount": 1000,
+                     *         "amount_usd": 1000,
+                     *         "status": "complete",
+                     *         "missing": [],
+                     *         "transfer_status": "sent",
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z",
+                     *         "ivms101": {
+                     *           "originator": {
+                     *             "originatorPersons": [
+                     *               {
+                     *                 "naturalPerson": {
+                     *                   "name": {
+                     *                     "nameIdentifier": [
+                     *                       {
+                     *                         "primaryIdentifier": "Sample",
+                     *                         "secondaryIdentifier": "Ana",
+                     *                         "nameIdentifierType": "LEGL"
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "geographicAddress": [
+                     *                     {
+                     *                       "addressType": "HOME",
+                     *                       "addressLine": [
+                     *                         "1 Sample Street"
+                     *                       ],
+                     *                       "postCode": "1000-001",
+                     *                       "townName": "Lisbon",
+                     *                       "country": "PT"
+                     *                     }
+                     *                   ],
+                     *                   "customerIdentification": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *                   "countryOfResidence": "PT"
+                     *                 }
+                     *               }
+                     *             ],
+                     *             "accountNumber": [
+                     *               "019a8f3c-7a10-7c4e-9b2d-0000000000f1"
+                     *             ]
+                     *           },
+                     *           "beneficiary": {
+                     *             "beneficiaryPersons": [
+                     *               {
+                     *                 "naturalPerson": {
+                     *                   "name": {
+                     *                     "nameIdentifier": [
+                     *                       {
+                     *                         "primaryIdentifier": "Sample",
+                     *                         "secondaryIdentifier": "Ana",
+                     *                         "nameIdentifierType": "LEGL"
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "geographicAddress": [
+                     *                     {
+                     *                       "addressType": "HOME",
+                     *                       "addressLine": [
+                     *                         "1 Sample Street"
+                     *                       ],
+                     *                       "postCode": "1000-001",
+                     *                       "townName": "Lisbon",
+                     *                       "country": "PT"
+                     *                     }
+                     *                   ],
+                     *                   "customerIdentification": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *                   "countryOfResidence": "PT"
+                     *                 }
+                     *               }
+                     *             ],
+                     *             "accountNumber": [
+                     *               "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+                     *             ]
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        travel_record: components["schemas"]["TravelRecord"];
                     };
                 };
             };

@@ -39,6 +39,8 @@ export const KEY_SCOPES = {
       "listCryptoDeposits",
       "listRefundAddresses",
       "listRefunds",
+      "listTravelRecords",
+      "showTravelRecord",
       "listOnramps",
       "showOnramp",
       "listBankExceptions",

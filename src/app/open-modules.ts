@@ -27,6 +27,7 @@ import { openRetentionModule } from "../retention/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
 import { openScreeningModule } from "../screening/open.ts";
 import { screenBeforeDoors } from "../screening/screen-before-doors.ts";
+import { openTravelModule } from "../travel/open.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
@@ -58,6 +59,8 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const { prices, approvals } = priced;
   const limited = openLimitsModule(core, { prices });
   const { limits } = limited;
+  const traveling = openTravelModule(core, { limits });
+  const { travel } = traveling;
   const invoices = openInvoicesModule(core, { tokens, chain });
   const payouts = { catalogue, chain, bank, files, documents, prices, approvals, limits };
   const offramps = openOfframpsModule(core, payouts);
@@ -74,13 +77,14 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     screened,
     priced,
     limited,
-    openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers }),
+    traveling,
+    openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers, travel }),
     invoices,
     offramps,
-    openOnrampsModule(core, { chain, bank, prices, approvals, limits }),
+    openOnrampsModule(core, { chain, bank, prices, approvals, limits, travel }),
     openRetentionModule(core),
     openReportsModule(core, { files }),
-    openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices }),
+    openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices, travel }),
     openDocsModule(core),
   ];
   const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);

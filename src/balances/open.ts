@@ -3,6 +3,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import type { TravelDeps } from "../travel/record-travel.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { refundProposalTask } from "./approved-refunds.ts";
 import { sendRefundTask } from "./refund-task.ts";
@@ -16,6 +17,7 @@ export function openBalancesModule(
     approvals: ApprovalRules;
     limits: LimitDeps;
     screenUsers: ScreenUsers;
+    travel: TravelDeps;
   },
 ): Module {
   const { network_fees } = needs.catalogue;

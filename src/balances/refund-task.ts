@@ -8,6 +8,8 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
+import type { Transfer } from "../travel/model.ts";
+import { recordTravel, type TravelDeps } from "../travel/record-travel.ts";
 import { holdProblems, isScreeningOpen, type ScreenUsers } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
@@ -32,8 +34,9 @@ export function sendRefundTask(deps: {
   chain: ChainPort;
   keyring: Keyring;
   screenUsers: ScreenUsers;
+  travel: TravelDeps;
 }): TaskHandler {
-  const { database, chain, keyring } = deps;
+  const { database, chain, keyring, travel } = deps;
   return {
     kind: SEND_REFUND_TASK,
     set_max: 20,
@@ -52,6 +55,9 @@ export function sendRefundTask(deps: {
           if (kyc && row.status === "pending" && isHeld(kyc, row)) return "held";
           const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
+          if (row.status === "pending") {
+            await recordTravel(tx, travel, transferOf({ ...row, address }), set.now);
+          }
           updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
           return { ...row, address };
         });
@@ -78,6 +84,12 @@ function isHeld(kyc: Kyc, { created_at }: Pick<Refund, "created_at">): boolean {
   const is_approved = isScreeningOpen(kyc) && held_at !== null && created_at > held_at;
   const { screening: _, ...rest } = kyc;
   return holdProblems(is_approved ? rest : kyc, "").length > 0;
+}
+
+function transferOf(refund: Refund): Transfer {
+  const { account_id, user_id, id, token, chain, address } = refund;
+  const transfer = { account_id, user_id, kind: "refund", record_id: id, token, chain } as const;
+  return { ...transfer, amount: sentAmount(refund), address, price_version_id: null };
 }
 
 /** The rest after the chain's network fee. */

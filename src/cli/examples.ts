@@ -175,6 +175,13 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "What stays, why and until when: docs/guides/kyc.md.",
   },
+  "travel export": {
+    examples: [
+      "sliproad travel export --from 2026-10-01 --to 2026-11-01 --output travel.jsonl " +
+        "--reason 'the regulator asked'",
+    ],
+    more: "What the records contain: docs/guides/onramps.md.",
+  },
   "users retention": {
     examples: ["sliproad users retention 01900000-0000-7000-8000-000000000000"],
   },

@@ -22,6 +22,7 @@ import { addOutboxCommand } from "./outbox.ts";
 import { addRateCommands } from "./rates.ts";
 import { addScreeningCommands } from "./screening.ts";
 import { addStartCommands } from "./start/start.ts";
+import { addTravelCommands } from "./travel/travel.ts";
 import { addTriggerCommand } from "./trigger/trigger.ts";
 import { addUserCommands } from "./users.ts";
 import { addVerifyCommand } from "./verify.ts";
@@ -64,6 +65,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
   addRateCommands(program);
   addDocumentCommands(program);
   addUserCommands(program);
+  addTravelCommands(program);
   addVerifyCommand(program);
   addDoctorCommand(program);
   addCompletionCommand(program);

@@ -6,6 +6,8 @@ import { HOUR_MS } from "../platform/durations.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
+import type { Transfer } from "../travel/model.ts";
+import { recordTravel, type TravelDeps } from "../travel/record-travel.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
@@ -18,6 +20,7 @@ import { MOVE_DEPOSIT_TASK } from "./task-kinds.ts";
 
 export type OnrampDeliveryDeps = Pick<ModuleCore, "database" | "keyring" | "operator_id"> & {
   chain: ChainPort;
+  travel: TravelDeps;
   kyc_enforcement: KycEnforcement;
   /** How long a gate may hold a paid onramp. */
   rate_hold_ms: number;
@@ -120,7 +123,7 @@ async function beginDelivery(
     set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
     return null;
   }
-  if (onramp.delivery === "waiting") recordConversion(tx, entry, set.now);
+  if (onramp.delivery === "waiting") await recordConversion(tx, deps, entry, set.now);
   return { onramp, is_held: false };
 }
 
@@ -132,12 +135,36 @@ function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string |
   return clearanceProblems(kyc, null, null, "")[0]?.message ?? null;
 }
 
-/** Writes an event only if a message is cleared: the visible status stays `sending_fiat`. */
-export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date): void {
+/**
+ * The coins are let go: from here on they may be on the chain. Writes an event only if a message is
+ * cleared: the visible status stays `sending_fiat`.
+ */
+export async function recordConversion(
+  tx: Transaction,
+  { travel }: Pick<OnrampDeliveryDeps, "travel">,
+  entry: KeyedOnramp,
+  now: Date,
+): Promise<void> {
+  await recordTravel(tx, travel, transferOf(entry.onramp), now);
   const change = { delivery: "sending", status_message: null } as const;
   if (entry.onramp.status_message === null) updateOnramps(tx, [{ ...entry.onramp, ...change }]);
   else recordChanges(tx, [changeOnramp(entry, change, now)], now);
   postEntries(tx, [onrampConverted(entry.onramp)], now);
+}
+
+function transferOf(onramp: Onramp): Transfer {
+  const { account_id, user_id, id, price_version_id } = onramp;
+  return {
+    account_id,
+    user_id,
+    kind: "onramp",
+    record_id: id,
+    token: onramp.crypto_currency,
+    chain: onramp.crypto_rails,
+    amount: onramp.destination_amount,
+    address: onramp.destination_address,
+    price_version_id,
+  };
 }
 
 /** The last step: the coins were sent, or the chain refused them for good. */

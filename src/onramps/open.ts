@@ -5,6 +5,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
+import type { TravelDeps } from "../travel/record-travel.ts";
 import { addDepositRoutes } from "./deposits/routes.ts";
 import { depositMetrics } from "./metrics.ts";
 import { addOnrampRoutes } from "./routes.ts";
@@ -19,6 +20,7 @@ export function openOnrampsModule(
     prices: PriceBook;
     approvals: ApprovalRules;
     limits: LimitDeps;
+    travel: TravelDeps;
   },
 ): Module {
   const { kyc_enforcement, rate_slippage_basis_points, rate_hold_hours } = core.config;

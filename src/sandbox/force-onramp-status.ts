@@ -112,10 +112,10 @@ function changeLocked(
 async function deliver(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   let may_send = false;
-  await changeOne(deps, onramp, (tx, entry) => {
+  await changeOne(deps, onramp, async (tx, entry) => {
     const { status, delivery } = entry.onramp;
     if (status !== "sending_fiat") return;
-    if (delivery === "waiting") recordConversion(tx, entry, now);
+    if (delivery === "waiting") await recordConversion(tx, deps, entry, now);
     may_send = delivery === "waiting" || delivery === "sending";
   });
   if (!may_send) return;
@@ -138,11 +138,11 @@ function giveUp(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
 function changeOne(
   { database, keyring }: OnrampForceDeps,
   key: RecordKey,
-  change: (tx: Transaction, entry: KeyedOnramp) => void,
+  change: (tx: Transaction, entry: KeyedOnramp) => void | Promise<void>,
 ): Promise<void> {
   return database.transaction(async (tx) => {
     const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
-    if (entry) change(tx, entry);
+    if (entry) await change(tx, entry);
   });
 }
 

@@ -6,6 +6,7 @@ import type { Clock, SandboxClock } from "../platform/clock.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
+import type { TravelDeps } from "../travel/record-travel.ts";
 import { addCryptoTransferRoute } from "./crypto-transfer-route.ts";
 import { addSandboxInvoiceRoute } from "./invoice-routes.ts";
 import { addSandboxRoutes } from "./routes.ts";
@@ -17,12 +18,13 @@ type SandboxNeeds = {
   prices: CurrentPrices;
   offramps: { renderer: OfframpRenderer };
   invoices: { renderer: InvoiceRenderer };
+  travel: TravelDeps;
 };
 
 /** Adds nothing in live mode. */
 export function openSandboxModule(core: ModuleCore, needs: SandboxNeeds): Module {
   if (core.mode !== "sandbox") return {};
-  const { clock, chain, bank, prices, offramps, invoices } = needs;
+  const { clock, chain, bank, prices, offramps, invoices, travel } = needs;
   const { swift_clearance, kyc_enforcement } = core.config;
   const { deposit_tolerance, deposit_in_time_percent } = core.config;
   const reroute_ms = core.config.reroute_hours * HOUR_MS;
@@ -30,7 +32,8 @@ export function openSandboxModule(core: ModuleCore, needs: SandboxNeeds): Module
   const rate_rules = { rate_slippage_basis_points, rate_hold_ms: rate_hold_hours * HOUR_MS };
   const funding = { deposit_tolerance, deposit_in_time_percent, reroute_ms, ...rate_rules };
   const settings = { swift_clearance, kyc_enforcement, ...funding };
-  const deps = { ...core, ...settings, clock, chain, bank, prices, renderer: offramps.renderer };
+  const { renderer } = offramps;
+  const deps = { ...core, ...settings, clock, chain, bank, prices, travel, renderer };
   return {
     routes: (addRoute) => {
       addSandboxRoutes(addRoute, deps);

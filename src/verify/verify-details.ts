@@ -7,6 +7,7 @@ import { type PaymentDetailRow, toPaymentDetails } from "../payment-details/stor
 import type { Session } from "../platform/db/database.ts";
 import { DecryptionError } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { openTravelRecords } from "../travel/store.ts";
 import { openUsers } from "../users/store.ts";
 import { eachPage } from "./checks.ts";
 
@@ -49,6 +50,7 @@ export async function verifyDetails(
     (await check("offramps", "offramp", open(openOfframps))) ??
     (await check("invoices", "invoice", open(openInvoices))) ??
     (await check("onramps", "onramp", open(openOnramps))) ??
+    (await check("travel_records", "travel record", open(openTravelRecords))) ??
     (await check("fiat_deposits", "deposit", open(openDeposits))) ??
     (await check("proposals", "proposal", open(findContents)))
   );

@@ -41,6 +41,10 @@ export async function createRecords(server: TestServer, key: string) {
   const approved = { kyc: { status: "approved" } };
   await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, approved, { key });
   const onramp_id = idOf(await post(`${path}/onramps`, NEW_ONRAMP), "onramp");
+  const delivered = idOf(await post(`${path}/onramps`, NEW_ONRAMP), "onramp");
+  const crypto_sent = { onramp: { status: "crypto_sent" } };
+  await server.call("PATCH", `/sandbox/onramps/${delivered}`, crypto_sent, { key });
+  const { travel_records } = (await server.call("GET", "/travel_records", undefined, { key })).body;
   // All deposits belong to the operator, whoever creates them.
   const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
   const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
@@ -65,6 +69,7 @@ export async function createRecords(server: TestServer, key: string) {
     exception_id: await createException(server),
     screening_match_id: await createMatch(server, user_id),
     document_id,
+    travel_record_id: travel_records[0].id as string,
     export_id,
     deposit_id,
     proposal_id,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Core, Partners } from "../../src/app/open-app.ts";
 import { sendRefundTask } from "../../src/balances/refund-task.ts";
+import { openLimitDeps } from "../../src/limits/load-limits.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import * as kinds from "../../src/offramps/task-kinds.ts";
 import { offrampTasks } from "../../src/offramps/tasks.ts";
@@ -22,6 +23,7 @@ import {
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { findLastPriceVersionId } from "../../src/prices/store.ts";
+import { openTravelDeps } from "../../src/travel/open.ts";
 import { SILENT } from "./task-fixture.ts";
 
 /** The steps between an execution and money in the bank, in the order in which they are due. */
@@ -82,6 +84,10 @@ async function openDeps(
     prices: { currentPrices: () => lastPrices(database) },
     bank_horizon_ms: 72 * HOUR_MS,
     log: SILENT,
+    travel: openTravelDeps(
+      core,
+      openLimitDeps(STORED_PRICES, () => clock.now()),
+    ),
   };
 }
 

@@ -16,6 +16,8 @@ import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { ExportFormat, ExportKind, ExportRecord } from "../../reports/exports/model.ts";
 import type { KeptRecord, Retention } from "../../retention/model.ts";
 import type { MatchStatus, ScreenedRecordKind } from "../../screening/model.ts";
+import type { MissingPart } from "../../travel/ivms101.ts";
+import type { TransferKind, TransferStatus, TravelStatus } from "../../travel/model.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 
@@ -110,6 +112,23 @@ export const MEANINGS = {
     balance: "Money is owed to the user.",
     hold: "The user or account is frozen, or the user is suspended.",
   } satisfies Meanings<KeptRecord>,
+  TravelStatus: {
+    complete: "Everything that the record should contain was known.",
+    incomplete: "Something was not known when the tokens were sent; see `missing`.",
+  } satisfies Meanings<TravelStatus>,
+  TravelTransferKind: {
+    onramp: "The delivery of an onramp.",
+    refund: "A refund from a balance.",
+  } satisfies Meanings<TransferKind>,
+  TravelTransferStatus: {
+    sending: "The tokens may be on their way.",
+    sent: "The transfer is on the chain; `tx_id` names it.",
+    failed: "The chain refused the transfer. Nothing was sent.",
+  } satisfies Meanings<TransferStatus>,
+  MissingTravelPart: {
+    address: "The street, town or country of the user.",
+    originating_vasp: "The operator's own name: the setting `SLIPROAD_VASP_NAME`.",
+  } satisfies Meanings<MissingPart>,
   LimitScope: {
     payout: "The largest single payment.",
     user: "All payments of a user.",

@@ -24,6 +24,7 @@ export const IDS: Readonly<Record<string, string>> = {
   replay_id: id("191"),
   crypto_deposit_id: id("1a1"),
   document_id: id("201"),
+  travel_record_id: id("211"),
   sub: id("181"),
   record_id: id("e1"),
   export_id: id("211"),

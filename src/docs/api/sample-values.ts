@@ -1,5 +1,30 @@
 import { ADDRESS, CREATED_AT, IDS, id, SERVER } from "./sample-fields.ts";
 
+const PERSON = {
+  naturalPerson: {
+    name: {
+      nameIdentifier: [
+        {
+          primaryIdentifier: "Sample",
+          secondaryIdentifier: "Ana",
+          nameIdentifierType: "LEGL",
+        },
+      ],
+    },
+    geographicAddress: [
+      {
+        addressType: "HOME",
+        addressLine: ["1 Sample Street"],
+        postCode: "1000-001",
+        townName: "Lisbon",
+        country: "PT",
+      },
+    ],
+    customerIdentification: IDS.user_id,
+    countryOfResidence: "PT",
+  },
+};
+
 /** The samples by record; other fields come from the schema and from the names above. */
 export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   Error: {
@@ -117,6 +142,30 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     bank_address: "3 Sample Street, New York",
     bank_beneficiary_name: "Sliproad Sandbox",
     deposit_message: "SR7K4M9QX2",
+  },
+  TravelRecordSummary: {
+    id: IDS.travel_record_id,
+    kind: "onramp",
+    record_id: IDS.onramp_id,
+    amount: 1000,
+    amount_usd: 1000,
+    status: "complete",
+    missing: [],
+    transfer_status: "sent",
+  },
+  TravelRecord: {
+    id: IDS.travel_record_id,
+    kind: "onramp",
+    record_id: IDS.onramp_id,
+    amount: 1000,
+    amount_usd: 1000,
+    status: "complete",
+    missing: [],
+    transfer_status: "sent",
+    ivms101: {
+      originator: { originatorPersons: [PERSON], accountNumber: [IDS.onramp_id] },
+      beneficiary: { beneficiaryPersons: [PERSON], accountNumber: [ADDRESS] },
+    },
   },
   Deposit: {
     id: IDS.deposit_id,

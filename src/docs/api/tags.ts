@@ -50,6 +50,12 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
     guides: ["onramps"],
   },
   {
+    name: "Travel records",
+    description:
+      "Who sent tokens to whom: the data that laws require of onramp deliveries and refunds.",
+    guides: ["onramps"],
+  },
+  {
     name: "Deposits",
     description: "Bank deposits that wait for a decision of the operator. Operator keys only.",
     guides: ["onramps", "operating"],

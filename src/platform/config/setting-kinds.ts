@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isLei } from "../lei.ts";
 import { parseDecimal, powerOfTen } from "../money.ts";
 
 /** One setting: its name, default, meaning, and how its text is read. */
@@ -113,6 +114,16 @@ export function uris(name: string, meaning: string): Setting<readonly string[]> 
     return parts;
   };
   return { name, default_text: "", meaning, read };
+}
+
+/** A legal entity identifier, checked by its check digits. */
+export function lei(value: string): string {
+  return isLei(value) ? value : fail("must be an LEI: 18 letters or digits and 2 check digits");
+}
+
+/** Null for `off`. */
+export function orOff<Value>(read: Read<Value>): Read<Value | null> {
+  return (value) => (value === "off" ? null : read(value));
 }
 
 /** Separated by commas. */
