@@ -112,8 +112,9 @@ export const KEY_SCOPES = {
   },
   admin: {
     meaning:
-      "Manage applications and their client secrets, which permit invoices; erase users; and what " +
-      "only the operator may do: freezes, deposits, bank exceptions, document reviews and screening.",
+      "Manage applications and their client secrets, which permit invoices; erase users; and " +
+      "what only the operator may do: freezes, deposits, bank exceptions, document reviews and " +
+      "screening.",
     operations: [
       "createApp",
       "rotateClientSecret",
