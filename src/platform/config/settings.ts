@@ -3,12 +3,10 @@ import {
   choice,
   integer,
   key,
-  lei,
   matching,
   minorUnits,
   networks,
   optional,
-  orOff,
   secret,
   text,
   uris,
@@ -17,6 +15,7 @@ import {
   words,
 } from "./setting-kinds.ts";
 import { SIGN_IN_SETTINGS } from "./sign-in-settings.ts";
+import { TRAVEL_SETTINGS } from "./travel-settings.ts";
 
 /** Every setting of the program, in one table. docs/reference/settings.md is generated from it. */
 export const SETTINGS = {
@@ -320,32 +319,7 @@ export const SETTINGS = {
     30,
     "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
   ),
-  travel_rule_above_usd: {
-    name: "SLIPROAD_TRAVEL_RULE_ABOVE_USD",
-    default_text: "0",
-    meaning:
-      "Onramp deliveries and refunds of tokens worth more than this, in usd, have a travel record: " +
-      "who sent to whom, for `GET /travel_records` and `sliproad travel export`. 0 = all of them. " +
-      "`off` = none.",
-    read: orOff(
-      minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 1000, or off"),
-    ),
-  },
-  vasp_name: optional(
-    "SLIPROAD_VASP_NAME",
-    "Your legal name, as the sender's service provider in travel records.",
-    matching(/^(?=.{1,140}$).*\S.*$/, "must have 1 to 140 characters"),
-  ),
-  vasp_lei: optional(
-    "SLIPROAD_VASP_LEI",
-    "Your legal entity identifier (ISO 17442), for travel records.",
-    lei,
-  ),
-  vasp_country: optional(
-    "SLIPROAD_VASP_COUNTRY",
-    "The country where you are registered (two letters, ISO 3166-1), for travel records.",
-    matching(/^[A-Z]{2}$/, "must be two capital letters such as PT"),
-  ),
+  ...TRAVEL_SETTINGS,
   security_contacts: uris(
     "SLIPROAD_SECURITY_CONTACT",
     "Where people can report a vulnerability: `mailto:`, `https:` or `tel:` URIs, separated by " +
