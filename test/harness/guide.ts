@@ -11,7 +11,12 @@ import { waitFor } from "./wait-for.ts";
 
 export const GUIDES = new URL("../../docs/guides/", import.meta.url);
 /** These start their own services, and so have a separate test file. */
-export const OPERATORS_GUIDES = ["adding-a-currency-or-rail.md", "going-live.md", "operating.md"];
+export const OPERATORS_GUIDES = [
+  "adding-a-currency-or-rail.md",
+  "going-live.md",
+  "operating.md",
+  "screening.md",
+];
 /** A guide has many commands, and each of them starts a program. */
 export const FOLLOWED_WITHIN_MS = 180_000;
 
