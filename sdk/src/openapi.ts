@@ -3487,7 +3487,7 @@ export interface components {
          *     - `identity_documents`: The documents and data that identified the user, as long as payments.
          *     - `open_payments`: A payout, refund or onramp is not completed.
          *     - `balance`: Money is owed to the user.
-         *     - `hold`: The user or account is frozen, or the user is suspended.
+         *     - `hold`: The user or account is frozen, or checks on the user are open.
          * @enum {string}
          */
         KeptRecord: "payments" | "identity_documents" | "open_payments" | "balance" | "hold";

@@ -4,6 +4,8 @@ import { listBalances } from "../ledger/store.ts";
 import { existsOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
+import { isScreeningOpen } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
 import { findKycs, findUser, type UserKey, type UserRow } from "../users/store.ts";
 import { type Retention, type RetentionFacts, retentionOf } from "./model.ts";
 import { findLastPayment } from "./store.ts";
@@ -17,6 +19,11 @@ export async function findRetention(
 ): Promise<Retention | undefined> {
   const user = await findUser(session, key);
   return user && retentionOf(user.id, await loadFacts(session, user), years, now);
+}
+
+/** While somebody may still have to look at the person, nothing about them is deleted. */
+function isHeld(kyc: Kyc): boolean {
+  return kyc.is_frozen === true || kyc.general.status === "suspended" || isScreeningOpen(kyc);
 }
 
 /** Of a user whose row was locked if something is decided from it. */
@@ -40,7 +47,7 @@ export async function loadFacts(session: Session, user: UserRow): Promise<Retent
     last_payment_at,
     has_open_payments: open.includes(true),
     has_balance: balances.some(({ balance }) => balance > 0n),
-    is_held: kyc?.is_frozen === true || kyc?.general.status === "suspended",
+    is_held: kyc !== undefined && isHeld(kyc),
     has_identity_documents,
   };
 }

@@ -5,7 +5,7 @@ export type RetentionFacts = {
   last_payment_at: Date | null;
   has_open_payments: boolean;
   has_balance: boolean;
-  /** The user or account is frozen, or the user is suspended. */
+  /** The user or account is frozen, or the user is suspended or may be on a sanctions list. */
   is_held: boolean;
   has_identity_documents: boolean;
 };
@@ -37,7 +37,7 @@ export type Retention = {
 const OPEN_END: Record<"open_payments" | "balance" | "hold", string> = {
   open_payments: "Payments of the user are in progress. Complete or refund them.",
   balance: "The user has a balance. Refund it.",
-  hold: "The operator has frozen the user or the account, or the user's verification is suspended.",
+  hold: "The operator holds the user or the account, or checks on the user are open.",
 };
 
 /** What must be kept of a user, why, and until when. Nothing kept: it can be erased now. */

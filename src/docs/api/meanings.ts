@@ -110,7 +110,7 @@ export const MEANINGS = {
     identity_documents: "The documents and data that identified the user, as long as payments.",
     open_payments: "A payout, refund or onramp is not completed.",
     balance: "Money is owed to the user.",
-    hold: "The user or account is frozen, or the user is suspended.",
+    hold: "The user or account is frozen, or checks on the user are open.",
   } satisfies Meanings<KeptRecord>,
   TravelStatus: {
     complete: "Everything that the record should contain was known.",
