@@ -4,7 +4,7 @@ import { type Catalogue, loadCatalogue } from "../catalogue/catalogue.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
 import { openDatabase } from "../platform/db/database.ts";
-import { migrate, type OnMigration } from "../platform/db/migrate.ts";
+import { type MigrateOptions, migrate } from "../platform/db/migrate.ts";
 import { refusePooler } from "../platform/db/refuse-pooler.ts";
 import { openInstallation } from "../platform/encryption/installation.ts";
 import type { MasterKeys } from "../platform/encryption/key-port.ts";
@@ -25,7 +25,7 @@ export type Core = Pick<ModuleCore, "config" | "database" | "keyring" | "index_k
 export async function openCore(
   config: Config,
   database_url: string,
-  onMigration?: OnMigration,
+  migration: MigrateOptions = {},
 ): Promise<Core> {
   const database = openDatabase({
     url: database_url,
@@ -34,7 +34,7 @@ export async function openCore(
   });
   try {
     await refusePooler(database);
-    await migrate(database, systemTime, onMigration);
+    await migrate(database, systemTime, migration);
     if (!config.encryption_key) await ensureDataDir(config.data_dir);
     const masters = masterKeys(config);
     const { index_key } = await openInstallation(database, masters, config.mode, systemTime());

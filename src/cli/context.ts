@@ -4,23 +4,24 @@ import { type Core, openCore } from "../app/open-core.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
-import type { OnMigration } from "../platform/db/migrate.ts";
+import type { MigrateOptions } from "../platform/db/migrate.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { keepFirstSecrets, keepSandboxKey } from "./first-start.ts";
 
 /**
  * Runs a command on the database that the service uses: an external one, the embedded one of a
- * running instance, or else the embedded one, started for the duration of the command.
+ * running instance, or else the embedded one, started for the duration of the command. Only
+ * `start` and `migrate` migrate a database that is in use.
  */
 export async function withCore<Result>(
   work: (core: Core) => Promise<Result>,
-  onMigration?: OnMigration,
+  migration: MigrateOptions = { only_new: true },
 ): Promise<Result> {
   const config = readConfig(process.env);
   const found = await findDatabase(config);
   try {
-    const core = await openCoreOrSay(config, found.url, onMigration);
+    const core = await openCoreOrSay(config, found.url, migration);
     try {
       await keepSandboxKey(core);
       const { lines } = await keepFirstSecrets(core, process.stderr.isTTY === true);
@@ -79,10 +80,10 @@ export async function startOwn(config: Config) {
 export async function openCoreOrSay(
   config: Config,
   url: string,
-  onMigration?: OnMigration,
+  migration?: MigrateOptions,
 ): Promise<Core> {
   try {
-    return await openCore(config, url, onMigration);
+    return await openCore(config, url, migration);
   } catch (error) {
     const why = whyNotOpen(error);
     if (why === null) throw error;

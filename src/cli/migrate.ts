@@ -11,10 +11,10 @@ export function addMigrateCommand(program: Command): void {
     .action(async (options: JsonOption) => {
       // Opening the core migrates; this only reports it.
       const migrations = await withProgress(options, (progress) =>
-        withCore(
-          ({ database }) => listMigrations(database),
-          ({ done, total, name }) => progress.show({ done, total, unit: "migrations", note: name }),
-        ),
+        withCore(({ database }) => listMigrations(database), {
+          onMigration: ({ done, total, name }) =>
+            progress.show({ done, total, unit: "migrations", note: name }),
+        }),
       );
       print(options, { migrations }, [
         `The database is up to date: ${migrations.length} migrations, the last ` +

@@ -9,7 +9,14 @@ const MIGRATIONS_DIR = join(import.meta.dirname, "../../../migrations");
 const ADVISORY_LOCK = 7_420_261_115;
 
 /** Called before each migration, to report progress. */
-export type OnMigration = (progress: { done: number; total: number; name: string }) => void;
+type OnMigration = (progress: { done: number; total: number; name: string }) => void;
+
+export type MigrateOptions = {
+  onMigration?: OnMigration;
+  /** Migrates a new database only, and refuses one that an older version uses. */
+  only_new?: boolean;
+  directory?: string;
+};
 
 /**
  * Applies the missing migrations in order. Several processes may start at once: an advisory lock
@@ -18,8 +25,7 @@ export type OnMigration = (progress: { done: number; total: number; name: string
 export async function migrate(
   database: Database,
   now: () => Date,
-  onProgress?: OnMigration,
-  directory: string = MIGRATIONS_DIR,
+  { onMigration, only_new = false, directory = MIGRATIONS_DIR }: MigrateOptions = {},
 ): Promise<string[]> {
   const files = await readMigrationFiles(directory);
   return database.connection(async (session) => {
@@ -28,12 +34,50 @@ export async function migrate(
     assertUnchanged(files, applied);
     const names = new Set(applied.map(({ name }) => name));
     const missing = files.filter(({ name }) => !names.has(name));
+    if (applied.length > 0 && missing.length > 0) {
+      if (only_new) throw new StartupError(notMigrated(missing));
+      await assertNoneBroken(session, missing, now());
+    }
     for (const [done, file] of missing.entries()) {
-      onProgress?.({ done, total: missing.length, name: file.name });
+      onMigration?.({ done, total: missing.length, name: file.name });
       await apply(session, file, now());
     }
     return missing.map(({ name }) => name);
   });
+}
+
+function notMigrated([first, ...others]: readonly MigrationFile[]): string {
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  return (
+    `The database is of an older version: ${first!.name}${more} must be applied. Stop the ` +
+    "processes of the older version, then run sliproad migrate or sliproad start."
+  );
+}
+
+/** A worker that has been silent for longer is dead. */
+const SILENT_MAX_MS = 30_000;
+
+/** Processes of an older version must not run on a schema that breaks them. */
+async function assertNoneBroken(
+  session: Session,
+  missing: readonly MigrationFile[],
+  now: Date,
+): Promise<void> {
+  const breaking = missing.find(({ text }) => /^-- Breaks running code: yes\b/.test(text));
+  const [table] = await session.query<{ name: string | null }>(
+    "select to_regclass('worker_heartbeats')::text as name",
+  );
+  if (!breaking || !table?.name) return;
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from worker_heartbeats where seen_at > $1",
+    [new Date(now.getTime() - SILENT_MAX_MS)],
+  );
+  if (row!.count === 0n) return;
+  throw new StartupError(
+    `An older version is running on this database (${row!.count} workers), and ` +
+      `${breaking.name} breaks it. Stop its processes first; one that was killed counts as ` +
+      `running for ${SILENT_MAX_MS / 1000} seconds.`,
+  );
 }
 
 /** True if the database has exactly the migrations of this program. */

@@ -13,7 +13,8 @@ const FIRST = "0001_create_installation.sql";
 describe("applied migrations", () => {
   let db: TestDatabase;
   let directory: string;
-  const migrateFrom = () => migrate(db.database, systemTime, undefined, directory);
+  const migrateFrom = (options: { only_new?: boolean } = {}) =>
+    migrate(db.database, systemTime, { directory, ...options });
   beforeEach(async () => {
     db = await createTestDatabase();
     directory = await mkdtemp(join(tmpdir(), "sliproad-migrations-"));
@@ -29,6 +30,37 @@ describe("applied migrations", () => {
     await writeFile(join(directory, "9999_create_more.sql"), "create table more (id int)");
     expect(await migrateFrom()).toEqual(["9999_create_more.sql"]);
     expect(await migrateFrom()).toEqual([]);
+  });
+
+  it("are only counted by a command that does not migrate: an older database is refused", async () => {
+    expect(await migrateFrom({ only_new: true })).toEqual([]);
+    await writeFile(join(directory, "9999_create_more.sql"), "create table more (id int)");
+    const refused = migrateFrom({ only_new: true });
+    await expect(refused).rejects.toBeInstanceOf(StartupError);
+    await expect(refused).rejects.toThrow(
+      "The database is of an older version: 9999_create_more.sql must be applied.",
+    );
+    const [row] = await db.database.query("select to_regclass('more') as found");
+    expect(row).toEqual({ found: null });
+  });
+
+  it("that break running code wait until no worker of an older version runs", async () => {
+    const beat = "insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)";
+    const { database } = db;
+    await database.query(beat, [crypto.randomUUID(), systemTime()]);
+    const gentle = "-- Breaks running code: no\ncreate table gentle (id int)";
+    await writeFile(join(directory, "9998_create_gentle.sql"), gentle);
+    expect(await migrateFrom()).toEqual(["9998_create_gentle.sql"]);
+    const rough = "-- Breaks running code: yes\ncreate table rough (id int)";
+    await writeFile(join(directory, "9999_create_rough.sql"), rough);
+    await expect(migrateFrom()).rejects.toThrow(
+      "An older version is running on this database (1 workers), and 9999_create_rough.sql " +
+        "breaks it.",
+    );
+    await database.query("update worker_heartbeats set seen_at = $1", [
+      new Date(systemTime().getTime() - 60_000),
+    ]);
+    expect(await migrateFrom()).toEqual(["9999_create_rough.sql"]);
   });
 
   it("are refused with a sentence that names the one that was changed", async () => {
