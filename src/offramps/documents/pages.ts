@@ -35,9 +35,16 @@ export function rejectedDocumentsPage(options: {
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Rejected documents</h1></div>
 ${notice && noticeLine(notice)}
-<p class="muted">These supporting documents were rejected, and their payouts have not started.
-Upload another file through the API, or view the file and approve it with a reason.</p>
 ${
+  view.is_reviewer
+    ? html`<p class="muted">These supporting documents were rejected, and their payouts have not
+started. Upload another file through the API, or view the file and approve it with a reason.</p>`
+    : html`<section class="card"><p>The operator reviews the documents of this account, so none are
+listed here. Upload another file through the API for a payout whose document was rejected, or ask
+the operator to delegate the review to this account.</p></section>`
+}
+${
+  view.is_reviewer &&
   view.documents.length === 0 &&
   html`<section class="card"><p class="muted">No rejected documents.</p></section>`
 }

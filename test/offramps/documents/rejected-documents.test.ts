@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addMember, type TestMember, waitForEnd } from "../../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { setAccount } from "../../kyc/review/review-fixture.ts";
 import { findFault } from "../story.ts";
 import {
   type DocumentFixture,
@@ -125,9 +126,13 @@ describe("the page of rejected documents", () => {
     await mark(null);
   });
 
-  it("says so when there are none", async () => {
+  it("says so when there are none, or when the review is not delegated to the account", async () => {
     const account = await server.addAccount("No rejections");
     const member = await addMember(server, "approver", account.account_id);
+    const { body } = await member.visitor.get(PAGE);
+    expect(body).toContain("The operator reviews the documents of this account");
+    expect(body).not.toContain("No rejected documents");
+    await setAccount(server, account.account_id, { document_review_by_account: true });
     expect((await member.visitor.get(PAGE)).body).toContain("No rejected documents");
   });
 });
