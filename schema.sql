@@ -943,6 +943,7 @@ create table proposal_votes (
   verdict text not null,
   created_at timestamp with time zone not null,
   voter_account_id uuid not null,
+  mac bytea,
   constraint proposal_votes_pkey PRIMARY KEY (account_id, proposal_id, person_id),
   constraint proposal_votes_verdict_check CHECK ((verdict = ANY (ARRAY['confirm'::text, 'reject'::text]))),
   constraint proposal_votes_account_id_proposal_id_fkey FOREIGN KEY (account_id, proposal_id) REFERENCES proposals(account_id, id)

@@ -1568,6 +1568,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/proposals/{proposal_id}/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the payouts of a proposal
+         * @description All payouts that a proposal of kind `pay-quote` pays, newest first; the proposal itself shows the largest. New payees are marked. Other proposals have no payouts.
+         */
+        get: operations["listProposedPayouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/screening_matches": {
         parameters: {
             query?: never;
@@ -2866,6 +2886,34 @@ export interface components {
             offramps: components["schemas"]["Offramp"][];
             has_more_offramps?: boolean;
         };
+        ProposedPayout: {
+            /**
+             * Format: uuid
+             * @description Id of the offramp.
+             */
+            id: string;
+            /** Format: uuid */
+            payment_detail_id: string;
+            /** @description Name and masked account. */
+            payee: string;
+            /** @description Whether no payout of the account has reached this bank account before. */
+            is_new_payee: boolean;
+            /** @description Whether its payment detail was created in the 24 hours before the proposal. */
+            is_recent_payee: boolean;
+            destination_amount: number;
+            destination_currency: string;
+            rails: string;
+            reference: string;
+            /** Format: uuid */
+            invoice_id: string | null;
+            /** @description Of the stored copy of its document; null while there is none. */
+            document_sha256: string | null;
+            status: components["schemas"]["OfframpStatus"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         BankException: {
             /** Format: uuid */
             id: string;
@@ -3869,6 +3917,8 @@ export interface components {
         CreatedAfter: string;
         /** @description ISO 8601: only records created before this time. */
         CreatedBefore: string;
+        /** @description Id of the proposal. */
+        ProposalId: string;
         /** @description A request that repeats the key gets the first answer again. */
         IdempotencyKey: string;
         /** @description Id of the app. */
@@ -11227,7 +11277,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description Id of the proposal. */
-                proposal_id: string;
+                proposal_id: components["parameters"]["ProposalId"];
             };
             cookie?: never;
         };
@@ -11262,6 +11312,77 @@ export interface operations {
                      */
                     "application/json": {
                         proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProposedPayouts: {
+        parameters: {
+            query?: {
+                /** @description Records per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Id of the last record of the previous page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                status?: components["schemas"]["OfframpStatus"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the proposal. */
+                proposal_id: components["parameters"]["ProposalId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payouts": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "payee": "Ana Sample, iban …3000",
+                     *           "is_new_payee": true,
+                     *           "is_recent_payee": false,
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "rails": "local",
+                     *           "reference": "INV-2026-001",
+                     *           "invoice_id": null,
+                     *           "document_sha256": null,
+                     *           "status": "ongoing_checks",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        payouts: components["schemas"]["ProposedPayout"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
                     };
                 };
             };

@@ -57,6 +57,7 @@ export const KEY_SCOPES = {
       "listWebhookDeliveries",
       "listProposals",
       "showProposal",
+      "listProposedPayouts",
       "showSandboxClock",
     ],
   },

@@ -8,7 +8,8 @@ import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { ControlledChange } from "./controlled-change.ts";
-import { NEW_MEMBER_WAIT_MS } from "./model.ts";
+import { type Description, MEMBER_CHANGES, NEW_MEMBER_WAIT_MS } from "./model.ts";
+import { findOnlyOther } from "./votes/unopposed.ts";
 
 export type MemberChange = { email: string } & (
   | { action: "add"; role: Role }
@@ -29,7 +30,7 @@ export function memberChange(deps: {
 }): ControlledChange<MemberChange> {
   const { index_key, mode } = deps;
   return {
-    kind: "change-members",
+    kind: MEMBER_CHANGES,
     summaryOf: (change) => {
       if (change.action === "remove") return "Remove a member.";
       if (change.action === "reset_factor") return "Remove the second factor of a member.";
@@ -52,7 +53,11 @@ export function memberChange(deps: {
       }
       const role = action === "set_role" ? change.role : null;
       const member = await checkMember(session, { account_id, person_id }, role);
-      return describeChange(email, member.role, role, person_id);
+      const only_other = await findOnlyOther(session, account_id, person_id);
+      return {
+        ...describeChange(email, member.role, role, person_id),
+        context: only_other === null ? [] : [["If nobody rejects it", UNOPPOSED] as const],
+      };
     },
     apply: async (tx, account_id, change, by, now) => {
       if (change.action === "add") {
@@ -85,7 +90,15 @@ async function checkResetFactor(
   throw Refusal.of([{ field: "person_id", code: "record_invalid", message }]);
 }
 
-function describeChange(email: string, from: Role | null, to: Role | null, id: string | null) {
+const UNOPPOSED =
+  "It takes effect after 72 hours with the confirmation of the only other member who can vote.";
+
+function describeChange(
+  email: string,
+  from: Role | null,
+  to: Role | null,
+  id: string | null,
+): Description {
   return {
     details: [
       ["Member", email],

@@ -4,16 +4,20 @@ import type { Database, Session, Transaction } from "../platform/db/database.ts"
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { checkProposals } from "./check-proposals.ts";
 import {
   CONFIRMATIONS_NEEDED,
+  type Content,
   type Description,
   mayVote,
+  PROPOSAL_LIFE_MS,
   type Proposal,
   type Voters,
 } from "./model.ts";
 import { checkDescription, describedContent } from "./propose.ts";
 import { newProposal, recordProposals } from "./record-proposals.ts";
 import { compareContent, type End, runProposalTask } from "./tasks.ts";
+import { isUnopposed } from "./votes/unopposed.ts";
 
 /**
  * A change of an account's members, limits or settings. Once two people can vote on it, it becomes
@@ -31,7 +35,7 @@ export type ControlledChange<Input> = {
 };
 
 type Stored<Input> = { change: Input; reason: string };
-type ControlledDeps = { database: Database; keyring: Keyring };
+type ControlledDeps = { database: Database; keyring: Keyring; index_key: Buffer };
 
 type Asked<Input> = {
   account_id: string;
@@ -44,7 +48,7 @@ type Asked<Input> = {
 /** The proposal; null when the change was applied at once. */
 export async function changeOrPropose<Input>(
   tx: Transaction,
-  { keyring }: Pick<ControlledDeps, "keyring">,
+  { keyring, index_key }: Pick<ControlledDeps, "keyring" | "index_key">,
   change: ControlledChange<Input>,
   { account_id, input, is_operators, by }: Asked<Input>,
   now: Date,
@@ -55,6 +59,7 @@ export async function changeOrPropose<Input>(
   const voters: Voters = is_foreign ? "with_operator" : "members";
   if (!(await canVote(tx, account_id, voters))) {
     await change.apply(tx, account_id, input, by, now);
+    checkProposals(tx, [{ account_id, id: account_id }], now);
     return null;
   }
   const { kind } = change;
@@ -69,7 +74,8 @@ export async function changeOrPropose<Input>(
   const proposed_by_person = /^member:(.+)$/.exec(by.actor)?.[1] ?? null;
   const proposal = { ...newProposal(proposed, by.actor, null, now), proposed_by_person };
   const key = await keyring.openAccount(tx, account_id);
-  recordProposals(tx, [{ proposal, proposer: null, content, subject_id: null, key }], now);
+  const added = { proposal, proposer: null, content, subject_id: null, key };
+  recordProposals(tx, index_key, [added], now);
   return proposal;
 }
 
@@ -80,20 +86,39 @@ export function controlledChangeTask<Input>(
   deps: ControlledDeps,
   change: ControlledChange<Input>,
 ): TaskHandler {
-  return runProposalTask(deps, change.kind, async (tx, { account_id, id }, content, now) => {
+  const findChanged = async (tx: Transaction, account_id: string, content: Content) => {
     const { change: input, reason } = content.input as Stored<Input>;
-    const by: By = { actor: `proposal:${id}`, reason };
-    try {
-      const description = await change.describe(tx, account_id, input);
-      const changed = compareContent(withReason(description, reason), content);
-      if (changed) return changed;
-      await change.apply(tx, account_id, input, by, now);
-      return { status: "done", outcome: null } satisfies End;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return { status: "failed", outcome: error.sentence };
-    }
+    const description = await change.describe(tx, account_id, input);
+    return compareContent(withReason(description, reason), content);
+  };
+  return runProposalTask(deps, change.kind, {
+    isUnopposed: async (tx, proposal, content, now) =>
+      now.getTime() - proposal.created_at.getTime() >= PROPOSAL_LIFE_MS &&
+      isUnopposed(tx, deps.index_key, proposal, content),
+    run: (tx, { account_id, id }, content, now) =>
+      orRefused("failed", async () => {
+        const changed = await findChanged(tx, account_id, content);
+        if (changed) return changed;
+        const { change: input, reason } = content.input as Stored<Input>;
+        await change.apply(tx, account_id, input, { actor: `proposal:${id}`, reason }, now);
+        return { status: "done", outcome: null } satisfies End;
+      }),
+    check: (tx, { account_id }, content) =>
+      orRefused("void", () => findChanged(tx, account_id, content)),
   });
+}
+
+/** A change that is not possible any more ends the proposal. */
+async function orRefused<Result>(
+  status: "failed" | "void",
+  work: () => Promise<Result>,
+): Promise<Result | End> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { status, outcome: error.sentence };
+  }
 }
 
 function withReason(description: Description, reason: string): Description {

@@ -2,13 +2,15 @@ import { recordAudit } from "../accounts/audit.ts";
 import type { Actor } from "../accounts/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { checkProposals } from "./check-proposals.ts";
 import { PROPOSAL_MOVES, type Proposal, type ProposalStatus, runProposalKind } from "./model.ts";
-import { listPendingOfSubject, lockProposal, updateProposal } from "./store.ts";
+import { listPendingOfSubject } from "./pending-store.ts";
+import { lockProposal, updateProposal } from "./store.ts";
 
 /** Ends a locked proposal without a vote: it ran, was refused when it ran, is void, or lapsed. */
 export function endProposal(
   tx: Transaction,
-  { account_id, id, status: from }: Proposal,
+  { account_id, id, record_id, status: from }: Proposal,
   end: { status: "done" | "failed" | "void" | "lapsed"; outcome: string | null; actor: Actor },
   now: Date,
 ): void {
@@ -18,6 +20,17 @@ export function endProposal(
   updateProposal(tx, { account_id, id, status, outcome, updated_at: now });
   const entry = { account_id, actor, action: `proposal.${status}`, record: `proposal:${id}` };
   recordAudit(tx, { ...entry, reason: outcome ?? "" }, now);
+  // Other proposals about the same record may now be about something else.
+  if (status === "done") checkProposals(tx, [{ account_id, id: record_id }], now);
+}
+
+/** The time for objections is over. */
+export function confirmUnopposed(tx: Transaction, proposal: Proposal, now: Date): void {
+  const { account_id, id } = proposal;
+  updateProposal(tx, { account_id, id, status: "confirmed", outcome: null, updated_at: now });
+  const entry = { account_id, action: "proposal.unopposed", record: `proposal:${id}` };
+  recordAudit(tx, { ...entry, actor: "worker", reason: "Nobody rejected it in 72 hours." }, now);
+  enqueueEnd(tx, proposal, now);
 }
 
 /** Lets the proposing module follow the end of a proposal that was not confirmed. */

@@ -19,6 +19,7 @@ import { digestOf } from "../platform/sealing/seal.ts";
  * | `failed`    | it was confirmed, and refused when it ran     |                                |
  *
  * A confirmed proposal becomes `void` if what its voters saw has changed when it is about to run.
+ * After 72 hours one kind may be confirmed instead: see `votes/unopposed.ts`.
  */
 export const PROPOSAL_MOVES = {
   pending: ["confirmed", "rejected", "void", "lapsed"],
@@ -85,7 +86,13 @@ export type Voter = {
   is_operator: boolean;
 };
 
-export type Vote = { voter: Voter; verdict: VoteChoice; created_at: Date };
+export type Vote = {
+  voter: Voter;
+  verdict: VoteChoice;
+  created_at: Date;
+  /** Shows that this service recorded it (`vote-mac.ts`). */
+  mac: Buffer | null;
+};
 
 /** The part of the proposal's account that decides who votes. */
 type ProposalAccount = { id: string; kyc_review_by_account: boolean };
@@ -120,6 +127,9 @@ export function digestDescription({ details, state }: Description): string {
   return digestOf(...details.flat(), "", ...state).toString("hex");
 }
 
+/** The kind of proposals to change who is a member, and with which role. */
+export const MEMBER_CHANGES = "change-members";
+
 export const LAPSE_PROPOSAL_TASK = "lapse-proposal";
 
 export function runProposalKind(kind: string): string {
@@ -145,7 +155,7 @@ export function votesElsewhere({
 export function isApproved(
   proposal: Pick<Proposal, "status" | "voters" | "proposed_by" | "proposed_by_person">,
   account: ProposalAccount,
-  votes: readonly Vote[],
+  votes: readonly Pick<Vote, "voter" | "verdict">[],
 ): boolean {
   const counted = countedVotes(proposal, account, votes);
   if (counted.length < CONFIRMATIONS_NEEDED) return false;
@@ -160,8 +170,8 @@ export function isApproved(
 export function countedVotes(
   { status, voters, proposed_by }: Pick<Proposal, "status" | "voters" | "proposed_by">,
   account: ProposalAccount,
-  votes: readonly Vote[],
-): Vote[] {
+  votes: readonly Pick<Vote, "voter" | "verdict">[],
+): Pick<Vote, "voter" | "verdict">[] {
   return votes.filter(({ verdict, voter }) => {
     if (verdict !== "confirm") return false;
     if (status !== "pending" || mayVote(voters, account, voter)) return true;

@@ -1,6 +1,7 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { accountChange } from "./change-accounts.ts";
 import { memberChange } from "./change-members.ts";
+import { checkProposalsTask } from "./check-proposals.ts";
 import { controlledChangeTask } from "./controlled-change.ts";
 import { addMemberPages } from "./member-routes.ts";
 import type { RecordPages } from "./page.ts";
@@ -16,6 +17,7 @@ export function openApprovalsModule(
     routes: (addRoute) => addProposalRoutes(addRoute, core),
     tasks: [
       lapseProposalTask(core),
+      checkProposalsTask(core),
       controlledChangeTask(core, memberChange(core)),
       controlledChangeTask(core, accountChange),
     ],

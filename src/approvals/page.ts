@@ -127,6 +127,7 @@ ${
   content === null
     ? html`<p class="muted">The user was erased.</p>`
     : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
+<input type="hidden" name="seen" value="${content.digest}">
 <button class="primary" type="submit">Confirm</button></form>`
 }
 <form class="reject" method="post" action="${path}/reject">${csrfField(session.csrf)}

@@ -6,10 +6,15 @@ import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { LAPSE_PROPOSAL_TASK, PROPOSAL_LIFE_MS, type Proposal } from "./model.ts";
 import { insertProposals, type NewProposal, type Proposer } from "./store.ts";
-import { insertVotes } from "./vote-store.ts";
+import { insertVotes } from "./votes/vote-store.ts";
 
 /** Stores new proposals; the member who proposes also votes to confirm. */
-export function recordProposals(tx: Transaction, added: readonly NewProposal[], now: Date): void {
+export function recordProposals(
+  tx: Transaction,
+  index_key: Buffer,
+  added: readonly NewProposal[],
+  now: Date,
+): void {
   insertProposals(tx, added);
   const votes = added.flatMap(({ proposal, proposer }) =>
     proposer === null
@@ -23,7 +28,7 @@ export function recordProposals(tx: Transaction, added: readonly NewProposal[], 
           created_at: now,
         },
   );
-  insertVotes(tx, votes);
+  insertVotes(tx, index_key, votes);
   const proposals = added.map(({ proposal }) => proposal);
   const lapse_at = new Date(now.getTime() + PROPOSAL_LIFE_MS);
   enqueueTasks(tx, LAPSE_PROPOSAL_TASK, proposals, now, lapse_at);

@@ -24,7 +24,7 @@ import {
   renderProposals,
 } from "./render.ts";
 import { findContents, findProposal, listProposals, type SealedProposal } from "./store.ts";
-import { voteOnProposal } from "./vote-on-proposal.ts";
+import { voteOnProposal } from "./votes/vote-on-proposal.ts";
 
 type ProposalPageDeps = PageDeps & {
   keyring: Keyring;
@@ -111,8 +111,9 @@ async function vote(
 ): Promise<FastifyReply> {
   const { proposal_id = "" } = request.params as Record<string, string>;
   const reason = withoutControls(readField(request, "reason"));
+  const seen = readField(request, "seen");
   try {
-    await voteOnProposal(deps, request.member!, { proposal_id, verdict, reason });
+    await voteOnProposal(deps, request.member!, { proposal_id, verdict, reason, seen });
   } catch (error) {
     // Too late, or incomplete: show the error on the page with the current state.
     if (!(error instanceof Refusal) || error.code !== "invalid_transition") throw error;

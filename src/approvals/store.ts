@@ -14,7 +14,7 @@ import {
   votesElsewhere,
 } from "./model.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
-import { listVotes } from "./vote-store.ts";
+import { listVotes } from "./votes/vote-store.ts";
 
 const USD_DIGITS = 2;
 const KEY_VERSION = 1;
@@ -94,14 +94,6 @@ export async function findPendingProposal(
   return (await toProposals(session, rows))[0];
 }
 
-/** The number of pending proposals in all accounts. */
-export async function findPendingProposalCount(session: Session): Promise<bigint> {
-  const [row] = await session.query<{ count: bigint }>(
-    "select count(*) from proposals where status = 'pending'",
-  );
-  return row!.count;
-}
-
 /** Newest first. */
 export async function listProposals(
   session: Session,
@@ -146,22 +138,6 @@ export async function findAccountOfPending(
   return row?.account_id;
 }
 
-/** Filters records to those with a pending proposal of this kind. */
-export async function listPendingRecords(
-  session: Session,
-  kind: string,
-  records: readonly { account_id: string; id: string }[],
-): Promise<Set<string>> {
-  const rows = await session.query<{ record_id: string }>(
-    `select record_id from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
-     join proposals on proposals.account_id = wanted.account_id
-       and proposals.record_id = wanted.id
-     where proposals.status = 'pending' and proposals.kind = $3`,
-    [records.map((row) => row.account_id), records.map((row) => row.id), kind],
-  );
-  return new Set(rows.map((row) => row.record_id));
-}
-
 /** When a proposal was open; `ended_at` is null while it still is. */
 export type ProposalTime = { record_id: string; created_at: Date; ended_at: Date | null };
 
@@ -182,19 +158,6 @@ export async function listProposalTimes(
     [records.map((row) => row.account_id), records.map((row) => row.id), kinds],
   );
   return Map.groupBy(rows, (row) => row.record_id);
-}
-
-/** The pending proposals about a person. */
-export async function listPendingOfSubject(
-  session: Session,
-  { account_id, subject_id }: { account_id: string; subject_id: string },
-): Promise<string[]> {
-  const rows = await session.query<{ id: string }>(
-    `select id from proposals
-     where account_id = $1 and subject_id = $2 and status = 'pending' order by id`,
-    [account_id, subject_id],
-  );
-  return rows.map((row) => row.id);
 }
 
 /** Whether a proposal visible to this member is pending. */
@@ -257,7 +220,20 @@ export async function findContents(
   return contents;
 }
 
-function sealContent({ proposal, content, key }: NewProposal): Buffer {
+/** For a proposal on which nobody has voted. */
+export function updateContent(tx: Transaction, changed: ToSeal, now: Date): void {
+  const { account_id, id } = changed.proposal;
+  tx.write("update proposals set input = $3, updated_at = $4 where account_id = $1 and id = $2", [
+    account_id,
+    id,
+    sealContent(changed),
+    now,
+  ]);
+}
+
+type ToSeal = Pick<NewProposal, "content" | "key"> & { proposal: Proposal };
+
+function sealContent({ proposal, content, key }: ToSeal): Buffer {
   const plaintext = Buffer.from(writePlainData(content));
   return seal(key, KEY_VERSION, contentPlace(proposal.account_id, proposal.id), plaintext);
 }

@@ -10,10 +10,19 @@ import { withCore } from "./context.ts";
 import { changeByApproval, changeText, findAccountOf, type Proposed } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
 
-type ChangeOptions = JsonOption & { email: string; account?: string; reason: string };
+type ChangeOptions = JsonOption & {
+  email: string;
+  account?: string;
+  reason: string;
+  withOperator?: boolean;
+};
 type RoleOptions = ChangeOptions & { role: Role };
 
 const ACCOUNT = ["--account <name or id>", "the account (default: the first account)"] as const;
+const WITH_OPERATOR = [
+  "--with-operator",
+  "let the operator's members vote too: one of the two must be the operator's",
+] as const;
 const roleOption = () =>
   new Option("--role <role>", "the person's role").choices(ROLES).makeOptionMandatory();
 
@@ -32,6 +41,7 @@ function addCreate(members: Command): void {
     .addOption(roleOption())
     .option(...ACCOUNT)
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
+    .option(...WITH_OPERATOR)
     .action(async (options: RoleOptions) => {
       const { member, proposal, has_outbox } = await withCore((core) => create(core, options));
       const { email, role } = options;
@@ -74,7 +84,8 @@ function addChanges(members: Command): void {
       .description(description)
       .requiredOption("--email <address>", "the person's e-mail address")
       .option(...ACCOUNT)
-      .option("--reason <reason>", "the reason, for the audit log", "on the command line");
+      .option("--reason <reason>", "the reason, for the audit log", "on the command line")
+      .option(...WITH_OPERATOR);
 
   change("set-role", "change a member's role; takes effect within a second")
     .addOption(roleOption())
@@ -115,7 +126,7 @@ function addChanges(members: Command): void {
 
 async function changeMember(
   core: Core,
-  { email, account: wanted, reason }: ChangeOptions,
+  { email, account: wanted, reason, withOperator }: ChangeOptions,
   change:
     | { action: "set_role"; role: Role }
     | { action: "remove" }
@@ -131,15 +142,16 @@ async function changeMember(
     );
   }
   const input: MemberChange = { ...change, email, person_id: member.person_id };
-  const is_operators = change.action === "reset_factor";
+  const is_operators = change.action === "reset_factor" || withOperator;
   return { member, proposal: await propose(core, account.id, input, reason, is_operators) };
 }
 
-async function create(core: Core, { email, role, account: wanted, reason }: RoleOptions) {
+async function create(core: Core, options: RoleOptions) {
+  const { email, role, account: wanted, reason, withOperator } = options;
   const { database, index_key } = core;
   const account = await findAccountOf(core, wanted);
   const input: MemberChange = { action: "add", email, role };
-  const proposal = await propose(core, account.id, input, reason);
+  const proposal = await propose(core, account.id, input, reason, withOperator);
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = { account_id: account.id, person_id: person?.id ?? null };
   return { member, proposal, has_outbox: core.config.smtp_url === undefined };

@@ -72,7 +72,9 @@ export function reviewWithApproval(deps: ApprovedReviewDeps) {
 }
 
 /** Runs after two members have approved. */
-export function changeProposalTasks(deps: ChangeDeps & { database: Database }): TaskHandler[] {
+export function changeProposalTasks(
+  deps: ChangeDeps & { database: Database; index_key: Buffer },
+): TaskHandler[] {
   return [
     proposalTask(deps, refundOfframp(deps), describeRefund(deps)),
     proposalTask(deps, rerouteOfframp(deps), describeReroute(deps)),

@@ -21,6 +21,9 @@ import { resolutionProposalTask } from "./exceptions/approved-resolutions.ts";
 import { addExceptionRoutes } from "./exceptions/routes.ts";
 import { offrampMetrics } from "./metrics.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
+import { PAY_QUOTE } from "./quotes/approve-quotes.ts";
+import { payoutsPath } from "./quotes/payouts-page.ts";
+import { addPayoutsPage, addPayoutsRoute } from "./quotes/payouts-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
 import { addOfframpRoutes } from "./routes.ts";
@@ -66,17 +69,22 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
         label: "View the document",
         pathOf: ({ record_id }) => documentFilePath(record_id),
       },
+      [PAY_QUOTE]: { label: "See all payouts", pathOf: ({ id }) => payoutsPath(id) },
     },
     routes: (addRoute, server) => {
       const addUpload: AddUploadRoute<FileType> = (spec) =>
         addUploadRoute(server, index_key, files, spec);
       addQuoteRoutes(addRoute, deps);
+      addPayoutsRoute(addRoute, deps);
       addOfframpRoutes(addRoute, deps);
       addExceptionRoutes(addRoute, deps);
       addDocumentRoutes(addRoute, addUpload, deps);
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },
-    pages: (server) => addDocumentPages(server, deps),
+    pages: (server) => {
+      addDocumentPages(server, deps);
+      addPayoutsPage(server, deps);
+    },
     tasks: [
       ...[...offrampTasks(deps), ...changeProposalTasks(deps)],
       ...[payQuoteTask(deps), resolutionProposalTask(deps)],

@@ -1,3 +1,4 @@
+import { checkProposals } from "../approvals/check-proposals.ts";
 import { recordEvents } from "../events/record-events.ts";
 import {
   type PaymentStep,
@@ -6,6 +7,7 @@ import {
   type StepKind,
 } from "../invoices/payments/payments.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import type { RecordKey } from "../platform/db/rows.ts";
 import {
   DOCUMENT_MOVES,
   digestFacts,
@@ -57,6 +59,21 @@ export function recordChanges(
   updateOfframpRows(tx, [...last.values()]);
   offrampEvents(tx, renderer, changes, now);
   recordPayments(tx, changes, now);
+  checkProposals(tx, changes.flatMap(proposedRecords), now);
+}
+
+/**
+ * The records whose pending proposals this change may concern. The steps of a payout that nobody
+ * has to decide about concern none.
+ */
+function proposedRecords({ offramp, from_status }: ChangedOfframp): RecordKey[] {
+  const { account_id, id, quote_id, status } = offramp;
+  const is_step = status === "pending_internal_assessment" || from_status === "sending_fiat";
+  if (is_step && status !== from_status) return [];
+  return [
+    { account_id, id },
+    { account_id, id: quote_id },
+  ];
 }
 
 /** Enqueues the tasks that report these changes to the invoices that the offramps pay. */

@@ -176,31 +176,6 @@ export function listQuotePayments(
   );
 }
 
-export type OfframpTerms = Pick<
-  Offramp,
-  | "id"
-  | "payment_detail_id"
-  | "destination_amount"
-  | "destination_currency"
-  | "rails"
-  | "token_amount"
-  | "status"
->;
-
-/** Who gets how much from a quote, in the order in which they were added. */
-export function listQuoteTerms(
-  session: Session,
-  account_id: string,
-  quote_id: string,
-): Promise<OfframpTerms[]> {
-  return session.query<OfframpTerms>(
-    `select id, payment_detail_id, destination_amount, destination_currency, rails, token_amount,
-       status
-     from offramps where account_id = $1 and quote_id = $2 order by id`,
-    [account_id, quote_id],
-  );
-}
-
 /** Locks the next offramps of a quote that were not instructed yet. */
 export function claimBeforePayout(
   tx: Session,

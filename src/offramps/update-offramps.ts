@@ -1,19 +1,35 @@
 import type { Metadata } from "../catalogue/metadata.ts";
+import { AccountMap } from "../platform/account-map.ts";
 import type { OfframpRule } from "./change-offramps.ts";
+import type { Quote } from "./quotes/model.ts";
+import { lockQuotes } from "./quotes/store.ts";
 import { advanceOfframp } from "./record-changes.ts";
 
 /** Undefined leaves a field as it is. */
 export type OfframpEdit = { reference?: string | null; metadata?: Metadata };
 
-/** Reference and metadata may change until the deposit is confirmed. */
-export const updateOfframps: OfframpRule<OfframpEdit, null> = {
+/**
+ * Reference and metadata may change until the deposit is confirmed, or until two members have
+ * approved them. Locks the quote, as the task does that compares what they approved.
+ */
+export const updateOfframps: OfframpRule<OfframpEdit, AccountMap<Quote>> = {
   name: "update-offramps",
-  load: async () => null,
-  decide: (entry, { input }, _extra, now) => {
+  load: async (tx, commands) => {
+    const keys = commands.flatMap(({ account_id, input: { quote_id: id } }) =>
+      id === null ? [] : [{ account_id, id }],
+    );
+    return AccountMap.of(await lockQuotes(tx, keys), (quote) => quote);
+  },
+  decide: (entry, { input }, quotes, now) => {
     const { offramp } = entry;
+    const refuse = (message: string) => ({
+      problems: [{ field: "offramp_id", code: "offramp_not_editable" as const, message }],
+    });
     if (offramp.status !== "initiated") {
-      const message = "Only an offramp with the status initiated can be changed.";
-      return { problems: [{ field: "offramp_id", code: "offramp_not_editable", message }] };
+      return refuse("Only an offramp with the status initiated can be changed.");
+    }
+    if (quotes.get(offramp.account_id, offramp.quote_id)?.approval_status === "done") {
+      return refuse("Two members have approved this payout as it is; it can no longer be changed.");
     }
     const { reference = offramp.details.reference, metadata = offramp.details.metadata } =
       input.requested;

@@ -18,7 +18,10 @@ import {
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
 
-type OnrampTaskDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps & ListTransferDeps;
+type OnrampTaskDeps = CreditDeps &
+  DepositMoveDeps &
+  OnrampDeliveryDeps &
+  ListTransferDeps & { index_key: Buffer };
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {

@@ -1,4 +1,4 @@
-import { listVotes } from "../approvals/vote-store.ts";
+import { listVotes } from "../approvals/votes/vote-store.ts";
 import { CHAINS } from "../catalogue/chains.ts";
 import { describeLine, type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";

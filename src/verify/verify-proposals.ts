@@ -1,4 +1,9 @@
-import { CONFIRMATIONS_NEEDED, type ProposalStatus, type Voters } from "../approvals/model.ts";
+import {
+  CONFIRMATIONS_NEEDED,
+  MEMBER_CHANGES,
+  type ProposalStatus,
+  type Voters,
+} from "../approvals/model.ts";
 import { formatDecimal, parseDecimal } from "../platform/money.ts";
 import { type Check, eachPage } from "./checks.ts";
 
@@ -90,7 +95,8 @@ function faultOf(
   if (listed(recorded) !== listed(votes)) return "its votes differ from the recorded ones";
   const confirmations = recorded.filter(({ verdict }) => verdict === "confirm");
   const is_agreed_upon = !["pending", "rejected", "void", "lapsed"].includes(row.status);
-  return is_agreed_upon ? approvalFault(row, confirmations, operator_ids) : null;
+  if (!is_agreed_upon || (confirmations.length === 1 && isUnopposed(row, entries))) return null;
+  return approvalFault(row, confirmations, operator_ids);
 }
 
 function isAsProposed(row: Row, entries: readonly Entry[]): boolean {
@@ -107,6 +113,12 @@ function isAsProposed(row: Row, entries: readonly Entry[]): boolean {
     facts.proposed_by_person === row.proposed_by_person &&
     created.actor === row.proposed_by
   );
+}
+
+/** Of two voters one confirmed, and the other did not object in time. */
+function isUnopposed({ kind, proposed_by }: Row, entries: readonly Entry[]): boolean {
+  const is_recorded = entries.some(({ action }) => action === "proposal.unopposed");
+  return kind === MEMBER_CHANGES && proposed_by === "command line" && is_recorded;
 }
 
 type RecordedVote = Omit<Vote, "proposal_id">;

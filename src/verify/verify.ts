@@ -22,6 +22,7 @@ import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyUsers } from "./verify-users.ts";
+import { verifyVotes } from "./verify-votes.ts";
 
 const SEALED_TABLES: readonly SealedTable[] = [
   { ...AUDIT_LOG, table: "audit_entries" },
@@ -39,7 +40,10 @@ export type VerifyInput = {
   real_now: Date;
   /** If given, encrypted values are checked too. */
   keyring?: Keyring;
-  /** If given too, what partners of the sandbox paid is compared with what was to be paid. */
+  /**
+   * If given, the MACs of votes are checked; with the keyring also what partners of the sandbox
+   * paid is compared with what was to be paid.
+   */
   index_key?: Buffer;
   /** If given with the keys, exported files are compared with their digests. */
   files?: FileStore;
@@ -74,6 +78,7 @@ export function verify(
       });
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
+        (index_key ? await verifyVotes(session, index_key, account.id) : null) ??
         (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
         (keyring && index_key
           ? await verifyRecipients(session, { keyring, index_key }, account.id)

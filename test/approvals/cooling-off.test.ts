@@ -27,6 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const newTxId = () => `0x${crypto.randomUUID().replaceAll("-", "").repeat(2)}`;
+
 async function openBounced() {
   const story = await openStory(server, [{ amount: 200 }]);
   const offramp = { status: "bounced" };
@@ -78,6 +80,35 @@ describe("for 24 hours, any amount needs two members", () => {
     const later = await story.addQuote();
     good(await story.add(later, [{ amount: 200 }]));
     expect(good(await story.fund(later)).approval).toBeUndefined();
+  });
+
+  it("that pays a payee who was put in the place of another after the deposit", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const path = `/users/${story.user_id}`;
+    const amount = await story.total();
+    const tx_id = newTxId();
+    await deposit(server, { quote_id: story.quote_id, amount, tx_id });
+    const in_place = `${path}/payment_details/${story.payment_detail_id}/deactivate`;
+    good(await server.call("PATCH", in_place));
+    const payment_detail_id = await addPaymentDetail(server, story.user_id, "eur");
+    const offramps = `${path}/quotes/${story.quote_id}/offramps`;
+    good(await server.call("DELETE", `${offramps}/${story.offramp_id}`));
+    const item = { payment_detail_id, destination_amount: 200, destination_currency: "eur" };
+    const [added] = good(await server.call("POST", offramps, { offramps: [item] })).offramps;
+    const { approval } = good(await story.execute(tx_id));
+    expect((await showProposal(server, approval.proposal_id)).why).toContain("created recently");
+    await story.waitForStatus("ongoing_checks", added.id);
+    await ada.reject(approval.proposal_id, "Who is this?");
+    await story.waitForStatus("failed", added.id);
+    expect(await story.owed()).toBe(amount);
+  });
+
+  it("but not a new payee whose payout was there before the deposit", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const tx_id = newTxId();
+    await deposit(server, { quote_id: story.quote_id, amount: await story.total(), tx_id });
+    expect(good(await story.execute(tx_id)).approval).toBeUndefined();
+    await story.waitForStatus("fiat_sent");
   });
 
   it("but not what is sent back to the sender, or paid with a new deposit", async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { setAccount } from "../kyc/review/review-fixture.ts";
 import { expectRefusal, findFault, good, openStory, settle } from "../offramps/story.ts";
 import {
@@ -59,9 +60,11 @@ describe("an offramp above the limit", () => {
     await walk(story.offramp_id, "bounced");
     const first = proposalIn(await story.giveUp());
     const second = proposalIn(await story.giveUp());
+    await ada.confirm(second.id);
     expect((await agree(first.id)).status).toBe("done");
     const owed = await story.owed();
-    expect((await agree(second.id)).status).toBe("void");
+    // At once, not when somebody votes.
+    expect((await waitForEnd(server, second.id)).status).toBe("void");
     expect(await story.owed()).toBe(owed);
   });
 
@@ -89,6 +92,112 @@ describe("an offramp above the limit", () => {
     const story = await openStory(server, [{ amount: 100 }]);
     await walk(story.offramp_id, "bounced");
     expect(good(await story.giveUp()).offramp.status).toBe("failed");
+  });
+});
+
+describe("a quote above the limit", () => {
+  const upload = (id: string, raw: Buffer) =>
+    server.call("POST", `/offramps/${id}/supporting-documents`, undefined, {
+      raw,
+      headers: { "content-type": UPLOAD_TYPE },
+    });
+  const OTHER = Buffer.from(UPLOAD.toString("latin1").replace("invented", "replaced"), "latin1");
+
+  it("is void at once when a document that the first voter saw is replaced", async () => {
+    const story = await openStory(server, LARGE);
+    const { proposal_id: id } = good(await story.execute()).approval;
+    good(await upload(story.offramp_id, UPLOAD));
+    const documents = { label: "Documents", value: "1 of 1" };
+    await waitFor(async () =>
+      (await showProposal(server, id)).details.some(
+        ({ label, value }: typeof documents) =>
+          label === documents.label && value === documents.value,
+      ),
+    );
+    await ada.confirm(id);
+    good(await upload(story.offramp_id, OTHER));
+    expect(await waitForEnd(server, id)).toMatchObject({ status: "void" });
+    await story.waitForStatus("failed");
+    expect(await story.owed()).toBeGreaterThan(1200);
+  });
+
+  it("is paid although the first document arrives after the first vote", async () => {
+    const story = await openStory(server, LARGE);
+    const { proposal_id: id } = good(await story.execute()).approval;
+    await ada.confirm(id);
+    good(await upload(story.offramp_id, UPLOAD));
+    await settle(server);
+    await ben.confirm(id);
+    expect((await waitForEnd(server, id)).status).toBe("done");
+    await story.waitForStatus("fiat_sent");
+  });
+
+  it("that ends before it is approved has no pending proposal any more", async () => {
+    const story = await openStory(server, LARGE);
+    const { proposal_id: id } = good(await story.execute()).approval;
+    await story.waitForStatus("ongoing_checks");
+    const { id: refund } = proposalIn(await story.giveUp());
+    await agree(refund);
+    expect(await waitForEnd(server, id)).toMatchObject({
+      status: "void",
+      outcome: "The quote has ended.",
+    });
+  });
+
+  it("shows every payout and marks new payees, also the smallest of many", async () => {
+    const items = Array.from({ length: 120 }, (_, at) => ({ amount: 100 + at }));
+    const story = await openStory(server, items);
+    const hidden = await addPaymentDetail(server, story.user_id, "eur", {
+      account_name: "Hidden Invented",
+      iban: "PT50000201231234567890154",
+    });
+    const path = `/users/${story.user_id}/quotes/${story.quote_id}/offramps`;
+    const item = { payment_detail_id: hidden, destination_amount: 20, destination_currency: "eur" };
+    good(await server.call("POST", path, { offramps: [{ ...item, reference: "small" }] }));
+    const { proposal_id: id } = good(await story.execute()).approval;
+
+    const listed = [];
+    for (let after = ""; ; ) {
+      const list = `/proposals/${id}/payouts?limit=50${after}`;
+      const { payouts, has_more } = good(await server.call("GET", list));
+      listed.push(...payouts);
+      if (!has_more) break;
+      after = `&starting_after=${payouts.at(-1).id}`;
+    }
+    expect(listed).toHaveLength(121);
+    expect(listed[0]).toMatchObject({
+      payee: "Hidden Invented, iban …0154",
+      is_new_payee: true,
+      is_recent_payee: true,
+      destination_amount: 20,
+      destination_currency: "eur",
+      rails: "local",
+      reference: "small",
+      invoice_id: null,
+      document_sha256: null,
+    });
+    expect(listed.slice(1).every((one) => one.is_new_payee === false)).toBe(true);
+    const shown = await showProposal(server, id);
+    expect(shown.details).toContainEqual({
+      label: "Payees never paid before",
+      value: "1 of 2, 20 eur",
+    });
+    expect(JSON.stringify(shown.details).length).toBeLessThan(10_000);
+
+    const page = await ada.visitor.get(`/dashboard/proposals/${id}/payouts`);
+    expect(page.body).toContain("never paid before");
+    expect(page.body.indexOf("Hidden Invented")).toBeLessThan(page.body.indexOf("Maria Invented"));
+    const last = await ada.visitor.get(`/dashboard/proposals/${id}/payouts?payouts=2`);
+    expect(last.body).toContain("small");
+    expect((await ada.open()).body).toContain(`/dashboard/proposals/${id}/payouts`);
+    const developer = await addMember(server, "developer");
+    const refused = await developer.visitor.get(`/dashboard/proposals/${id}/payouts`);
+    expect(refused.statusCode).toBe(403);
+    expectRefusal(
+      await server.call("GET", `/proposals/${crypto.randomUUID()}/payouts`),
+      "record_not_found",
+    );
+    await ben.reject(id);
   });
 });
 

@@ -40,10 +40,18 @@ export async function addMember(
     person_id,
     visitor,
     open,
-    confirm: (id: string) => visitor.post(`${PROPOSALS}/${id}/confirm`, {}),
+    /** Confirms what the page shows now, or what it showed when it was opened. */
+    confirm: async (id: string, seen?: string) =>
+      visitor.post(`${PROPOSALS}/${id}/confirm`, { seen: seen ?? seenOf(await open(), id) }),
     reject: (id: string, reason = "Not what was agreed") =>
       visitor.post(`${PROPOSALS}/${id}/reject`, { reason }),
   };
+}
+
+/** The digest of the content that the page shows; empty when it offers no vote. */
+export function seenOf(page: { body: string }, id: string): string {
+  const form = page.body.split(`${PROPOSALS}/${id}/confirm`)[1] ?? "";
+  return /name="seen" value="([0-9a-f]*)"/.exec(form.split("</form>")[0]!)?.[1] ?? "";
 }
 
 /** A user with a balance and one registered refund address. */

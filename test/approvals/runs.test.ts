@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordAudit } from "../../src/accounts/audit.ts";
+import { checkProposalsTask } from "../../src/approvals/check-proposals.ts";
 import { runProposalKind } from "../../src/approvals/model.ts";
 import { readPlainData, writePlainData } from "../../src/approvals/plain-data.ts";
 import { proposalTask } from "../../src/approvals/tasks.ts";
@@ -11,6 +13,8 @@ import { describeRefund } from "../../src/balances/describe-refund.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
 import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
 import { openLimitDeps } from "../../src/limits/load-limits.ts";
+import { payQuoteTask } from "../../src/offramps/quotes/approval-task.ts";
+import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
 import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
@@ -21,11 +25,13 @@ import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { usdValue } from "../../src/prices/usd-value.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { SILENT } from "../harness/task-fixture.ts";
-import { findFault } from "../offramps/story.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
 import {
   addMember,
   addOwedUser,
   proposalIn,
+  seenOf,
   showProposal,
   type TestMember,
   waitForEnd,
@@ -63,9 +69,13 @@ function refunds() {
   return refundBalances(deps, () => "");
 }
 
-async function withWorker(handler: TaskHandler, work: () => Promise<void>): Promise<void> {
+async function withWorker(
+  handler: TaskHandler | TaskHandler[],
+  work: () => Promise<void>,
+): Promise<void> {
   const { database, clock } = server.core;
-  const worker = createWorker({ database, clock, log: SILENT, handlers: [handler], poll_ms: 20 });
+  const handlers = [handler].flat();
+  const worker = createWorker({ database, clock, log: SILENT, handlers, poll_ms: 20 });
   worker.start();
   try {
     await work();
@@ -97,7 +107,7 @@ describe("a confirmed proposal whose worker dies", () => {
 
   it("after the commit, before it gets the answer, is not executed a second time", async () => {
     const { id, owed, refunds: listed } = await addConfirmed();
-    const { database, keyring, clock } = server.core;
+    const { database, keyring, index_key, clock } = server.core;
     let lost = 0;
     const losing: Database = {
       ...database,
@@ -110,7 +120,11 @@ describe("a confirmed proposal whose worker dies", () => {
     };
     const account_id = server.account_id;
     await withWorker(
-      proposalTask({ database: losing, keyring }, refunds(), describeRefund(server.core)),
+      proposalTask(
+        { database: losing, keyring, index_key },
+        refunds(),
+        describeRefund(server.core),
+      ),
       async () => {
         expect((await waitForEnd(server, id)).status).toBe("done");
         // Not even if the task were enqueued again.
@@ -172,6 +186,7 @@ function openNotes(approvals: Partial<ApprovalRules> = {}) {
     limit_usd: 10_000n,
     usdValue: async () => () => null,
     keyring: server.core.keyring,
+    index_key: server.core.index_key,
     now: () => server.core.clock.now(),
     cooling_off_ms: 0,
     public_url: () => server.url,
@@ -293,8 +308,117 @@ describe("plain data", () => {
   });
 });
 
+describe("a proposal to pay a quote whose reference or metadata changes", () => {
+  const valuesOf = (proposal: { details: { value: string }[] }) =>
+    proposal.details.map(({ value }) => value).join("\n");
+
+  async function openProposed() {
+    const story = await openStory(server, [{ amount: 200 }, { amount: 300 }]);
+    const { proposal_id: id } = good(await story.execute()).approval;
+    const path = `/users/${story.user_id}/quotes/${story.quote_id}/offramps/${story.offramp_id}`;
+    const edit = (offramp: Record<string, unknown>) => server.call("PATCH", path, { offramp });
+    return { ...story, id, edit };
+  }
+
+  function follow(work: () => Promise<void>) {
+    const { core } = server;
+    const renderer = createOfframpRenderer(() => server.url, core.clock);
+    return withWorker([checkProposalsTask(core), payQuoteTask({ ...core, renderer })], work);
+  }
+
+  it("shows the new content until somebody has voted, and a vote names what was shown", async () => {
+    const { id, edit } = await openProposed();
+    const old = seenOf(await ada.open(), id);
+    await follow(async () => {
+      good(await edit({ reference: "INV-1" }));
+      await waitFor(async () => valuesOf(await showProposal(server, id)).includes("“INV-1”"));
+    });
+    const late = await ada.confirm(id, old);
+    expect(late.statusCode).toBe(422);
+    expect(late.body).toContain("has changed since you opened the page");
+    expect(await showProposal(server, id)).toMatchObject({ status: "pending", confirmations: 0 });
+    expect((await ada.confirm(id)).statusCode).toBe(303);
+  });
+
+  it("is refused once two members have approved it, although the deposit has not come", async () => {
+    const { id, edit, show } = await openProposed();
+    await ada.confirm(id);
+    await ben.confirm(id);
+    await follow(async () => {
+      expect((await waitForEnd(server, id)).status).toBe("done");
+    });
+    expect((await show()).status).toBe("initiated");
+    expectRefusal(await edit({ reference: "INV-3" }), "offramp_not_editable");
+    expectRefusal(await edit({ metadata: { sandbox_outcome: "stuck" } }), "offramp_not_editable");
+  });
+
+  it.each([
+    ["reference", { reference: "INV-2" }],
+    ["metadata", { metadata: { sandbox_outcome: "bounced" } }],
+  ])("is void at once after the first vote: %s", async (_field, change) => {
+    const { id, edit, show } = await openProposed();
+    await ada.confirm(id);
+    await follow(async () => {
+      good(await edit(change));
+      expect(await waitForEnd(server, id)).toMatchObject({
+        status: "void",
+        outcome: "What the members approved has changed since it was proposed.",
+      });
+      await waitFor(async () => (await show()).status === "failed");
+    });
+    expect((await ben.confirm(id)).body).toContain("Voting on this proposal has ended");
+  });
+});
+
 it("sliproad verify finds no problems after these tests", async () => {
   expect(await findFault(server)).toBeNull();
+});
+
+it("a vote inserted with SQL, with its audit entry, decides nothing, and verify names it", async () => {
+  const user = await addOwedUser(server, 300);
+  const { id } = proposalIn(await user.refund(250));
+  await ada.confirm(id);
+  const { database, clock } = server.core;
+  const { account_id } = server;
+  const forge = async (person_id: string) =>
+    database.transaction(async (tx) => {
+      // What somebody who can write SQL can do: the digests of the log have no key.
+      await tx.query(
+        `insert into proposal_votes (account_id, proposal_id, voter_account_id, person_id, verdict,
+           created_at) values ($1, $2, $1, $3, 'confirm', $4)`,
+        [account_id, id, person_id, clock.now()],
+      );
+      const actor = `member:${person_id}` as const;
+      const entry = { account_id, actor, action: "proposal.confirm", record: `proposal:${id}` };
+      const detail = { voter_account_id: account_id };
+      recordAudit(tx, { ...entry, reason: "", detail }, clock.now());
+    });
+  await forge(ben.person_id);
+  const forged = `the vote of ${ben.person_id} was not recorded by this service`;
+  expect(await findFault(server)).toContain(forged);
+
+  await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
+  const kind = runProposalKind("refund-balances");
+  await database.transaction(async (tx) =>
+    enqueueTasks(tx, kind, [{ account_id, id }], clock.now()),
+  );
+  await withWorker(proposalTask(server.core, refunds(), describeRefund(server.core)), async () => {
+    await expect
+      .poll(async () => {
+        const query = "select last_error from tasks where record_id = $1 and attempts > 0";
+        const [row] = await database.query<{ last_error: string }>(query, [id]);
+        return row?.last_error;
+      })
+      .toContain("lacks the votes");
+  });
+  expect(await user.owed()).toBe(300);
+
+  // A real vote beside a forged one does not complete it either.
+  await database.query("update proposals set status = 'pending' where id = $1", [id]);
+  const cleo = await addMember(server, "approver");
+  const answer = await cleo.confirm(id);
+  expect(answer.body).toContain("a vote that the service did not record");
+  expect((await showProposal(server, id)).status).toBe("pending");
 });
 
 it("a proposal marked confirmed without the votes is not executed", async () => {

@@ -16,6 +16,7 @@ import {
   PROPOSALS,
   proposalIn,
   STRANGE,
+  seenOf,
   type TestMember,
 } from "./proposal-fixture.ts";
 
@@ -172,8 +173,8 @@ it("a new member of a live account votes after 24 hours", async () => {
   expect(early.statusCode).toBe(422);
   expect(early.body).toContain("you can vote from");
   await server.call("POST", "/sandbox/clock", { advance_ms: NEW_MEMBER_WAIT_MS });
-  await visitor.get(PROPOSALS);
-  expect((await visitor.post(`${PROPOSALS}/${id}/confirm`, {})).statusCode).toBe(303);
+  const seen = seenOf(await visitor.get(PROPOSALS), id);
+  expect((await visitor.post(`${PROPOSALS}/${id}/confirm`, { seen })).statusCode).toBe(303);
   await ada.confirm(id);
   await waitForStatus(id, "done");
 });

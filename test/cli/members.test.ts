@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listMembers } from "../../src/accounts/store.ts";
+import { PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { enrol } from "../accounts/authenticator.ts";
 import { addMember } from "../approvals/proposal-fixture.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { settle } from "../offramps/story.ts";
+import { advance, findFault, settle } from "../offramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -162,6 +164,68 @@ it("once two members can vote, every change is a proposal that both must confirm
   await settle(server);
   expect(await members()).toEqual([ben.person_id, expect.any(String)]);
   expect(await invitations()).toBe(1);
+});
+
+describe("where only two members can vote", () => {
+  async function openTwo() {
+    const { account_id } = await server.addAccount(`Two ${crypto.randomUUID()}`);
+    const [ada, ben] = [
+      await addMember(server, "admin", account_id),
+      await addMember(server, "admin", account_id),
+    ];
+    const remove = async (email: string, ...more: string[]) => {
+      const args = ["members", "remove", "--email", email, "--account", account_id, "--json"];
+      const ended = await runCommand([...args, ...more], {
+        DATABASE_URL: server.db.url,
+        SLIPROAD_DATA_DIR: server.data_dir,
+      });
+      return JSON.parse(ended.stdout).proposal.id as string;
+    };
+    const members = async () =>
+      (await listMembers(server.db.database, account_id)).map(({ person_id }) => person_id);
+    return { ada, ben, remove, members };
+  }
+
+  it("one is removed after 72 hours, if the other confirmed it and nobody rejected it", async () => {
+    const { ada, ben, remove, members } = await openTwo();
+    const id = await remove(ben.email);
+    expect((await ben.open()).body).toContain("It takes effect after 72 hours");
+    await ada.confirm(id);
+    await advance(server, PROPOSAL_LIFE_MS - HOUR_MS);
+    expect(await members()).toContain(ben.person_id);
+    await advance(server, HOUR_MS);
+    expect(await members()).toEqual([ada.person_id]);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("one is not removed without the other's confirmation, or against a rejection", async () => {
+    const { ada, ben, remove, members } = await openTwo();
+    const [unconfirmed, own, rejected] = [
+      await remove(ben.email),
+      await remove(ada.email),
+      await remove(ben.email, "--reason", "again"),
+    ];
+    await ada.confirm(own);
+    await ada.confirm(rejected);
+    await ben.reject(rejected);
+    await advance(server, PROPOSAL_LIFE_MS);
+    expect(await members()).toEqual([ada.person_id, ben.person_id]);
+    const rows = await server.db.database.query(
+      "select status from proposals where id = any($1::uuid[]) order by status",
+      [[unconfirmed, own, rejected]],
+    );
+    expect(rows.map(({ status }) => status)).toEqual(["lapsed", "lapsed", "rejected"]);
+  });
+
+  it("one of the operator's members can give the second vote", async () => {
+    const { ada, ben, remove, members } = await openTwo();
+    const operator = await addMember(server, "approver");
+    const id = await remove(ben.email, "--with-operator");
+    await ada.confirm(id);
+    await operator.confirm(id);
+    await settle(server);
+    expect(await members()).toEqual([ada.person_id]);
+  });
 });
 
 it("the help says when a new role applies: tokens are looked up once a second", async () => {

@@ -42,7 +42,10 @@ async function runWith(database: Database, ...only: string[]): Promise<void> {
   const { core } = server;
   const chain = createSandboxChain(core);
   const renderer = createOfframpRenderer(() => "http://127.0.0.1", core.clock);
-  const more = [payQuoteTask({ ...core, database, renderer }), lapseProposalTask({ database })];
+  const more = [
+    payQuoteTask({ ...core, database, renderer }),
+    lapseProposalTask({ ...core, database }),
+  ];
   const steps = await openSteps(core, { chain, bank: bank.port }, database, more);
   // Partners are read every second; not every test moves the clock.
   await core.database.query("update tasks set due_at = created_at where kind = any($1)", [

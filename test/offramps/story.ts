@@ -133,11 +133,11 @@ export async function settle(server: TestServer): Promise<void> {
 
 /** What `sliproad verify` reports once everything is sealed; null when there is no problem. */
 export async function findFault(server: TestServer): Promise<string | null> {
-  const { config, database, clock } = server.core;
+  const { config, database, clock, index_key } = server.core;
   const key = signingKey(signingSeed(config));
   await sealAll(database, key, clock.now());
   const time = { now: clock.now(), real_now: realTime(clock) };
-  return (await verify(database, key, time)).fault;
+  return (await verify(database, key, { ...time, index_key })).fault;
 }
 
 /** The balance of one of the installation's own ledger accounts, on its natural side. */

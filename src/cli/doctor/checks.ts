@@ -1,5 +1,5 @@
 import type { Core } from "../../app/open-core.ts";
-import { findPendingProposalCount } from "../../approvals/store.ts";
+import { findPendingProposalCount } from "../../approvals/pending-store.ts";
 import { listFailingEndpoints } from "../../apps/store.ts";
 import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";

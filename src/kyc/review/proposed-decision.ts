@@ -72,6 +72,7 @@ export async function voidStaleDecision(
 /** `reviewer` counts as the first of the two confirmations. */
 export function recordProposedDecision(
   tx: Transaction,
+  index_key: Buffer,
   { user, subject_key }: LockedUser,
   input: Input,
   reviewer: { account_id: string; person_id: string },
@@ -97,6 +98,7 @@ export function recordProposedDecision(
   };
   recordProposals(
     tx,
+    index_key,
     [{ proposal, proposer, content, subject_id: user_id, key: subject_key }],
     now,
   );

@@ -3,8 +3,8 @@ import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import { endProposal } from "../../approvals/end-proposal.ts";
-import { recordVote } from "../../approvals/record-vote.ts";
 import type { SealedProposal } from "../../approvals/store.ts";
+import { recordVote } from "../../approvals/votes/record-vote.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -42,7 +42,12 @@ import {
 import { insertReviewNote } from "./review-note-store.ts";
 import { digestSeen, type Papers, readPapers } from "./seen.ts";
 
-export type ReviewDeps = KycMoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
+export type ReviewDeps = KycMoveDeps & {
+  database: Database;
+  index_key: Buffer;
+  clock: Clock;
+  catalogue: Catalogue;
+};
 
 type Review = {
   decision: Decision;
@@ -101,7 +106,14 @@ async function vote(
 ): Promise<ReviewOutcome> {
   const verdict = review.decision === decision ? "confirm" : "reject";
   const reason = verdict === "reject" ? "Another reviewer decided otherwise." : "";
-  const status = await recordVote(by.tx, proposal, by.member, { verdict, reason }, by.now);
+  const status = await recordVote(
+    by.tx,
+    by.index_key,
+    proposal,
+    by.member,
+    { verdict, reason },
+    by.now,
+  );
   if (status === "repeated") throw new Refusal("insufficient_scope", NOT_THE_SAME);
   if (status === "rejected") {
     record(by, "kyc.send_back", review.comment, { wanted: review.decision });
@@ -126,7 +138,7 @@ const OUT_OF_DATE =
   "Check the data again.";
 const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
-type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring"> & {
+type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring" | "index_key"> & {
   tx: Transaction;
   subject_key: Buffer;
   member: MemberSession;
@@ -157,7 +169,8 @@ async function decide(
 
 function propose(by: Act, locked: LockedUser, review: Review): ReviewOutcome {
   const { decision, comment, seen } = review;
-  recordProposedDecision(by.tx, locked, { decision, comment, seen }, by.member, by.now);
+  const { tx, index_key, member, now } = by;
+  recordProposedDecision(tx, index_key, locked, { decision, comment, seen }, member, now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";
 }

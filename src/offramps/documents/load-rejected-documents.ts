@@ -1,6 +1,7 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
-import { listPendingRecords } from "../../approvals/store.ts";
+import { findAccountById } from "../../accounts/store.ts";
+import { listPendingRecords } from "../../approvals/pending-store.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { Page } from "../../platform/http/list.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -20,6 +21,8 @@ export type RejectedDocumentView = {
 };
 
 export type RejectedDocumentsView = {
+  /** Whether the members of this account review documents; else only the operator's do. */
+  is_reviewer: boolean;
   documents: RejectedDocumentView[];
   /** Cursor for the next page. */
   last_id: string | null;
@@ -30,7 +33,10 @@ export async function loadRejectedDocuments(
   reviewer: Pick<MemberSession, "account_id" | "is_operator">,
   { below_id, limit }: Page,
 ): Promise<RejectedDocumentsView> {
-  const found = await listRejectedOfframps(database, reviewer, below_id, limit + 1);
+  const [found, account] = await Promise.all([
+    listRejectedOfframps(database, reviewer, below_id, limit + 1),
+    findAccountById(database, reviewer.account_id),
+  ]);
   const rows = found.slice(0, limit);
   const ids = rows.map((row) => row.id);
   const [opened, proposed] = await Promise.all([
@@ -39,6 +45,7 @@ export async function loadRejectedDocuments(
   ]);
   const rejected_at = new Map(rows.map((row) => [row.id, row.rejected_at]));
   return {
+    is_reviewer: reviewer.is_operator || account?.document_review_by_account === true,
     documents: opened.map(({ offramp }) => ({
       offramp,
       rejected_at: rejected_at.get(offramp.id) ?? null,

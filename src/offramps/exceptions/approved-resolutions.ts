@@ -82,6 +82,8 @@ export function resolveWithApproval(deps: ApprovedResolutionDeps) {
 }
 
 /** Runs after two members have approved. */
-export function resolutionProposalTask(deps: ResolveDeps & { database: Database }): TaskHandler {
+export function resolutionProposalTask(
+  deps: ResolveDeps & { database: Database; index_key: Buffer },
+): TaskHandler {
   return proposalTask(deps, resolveExceptions(deps), describeResolution);
 }

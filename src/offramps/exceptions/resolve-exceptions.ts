@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { actorOf } from "../../accounts/model.ts";
+import { checkProposals } from "../../approvals/check-proposals.ts";
 import type { NewEntry } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import { noteOriginsElsewhere } from "../../platform/commands/origins.ts";
@@ -162,6 +163,10 @@ function recordResolved(
     tx,
     outputs.map(({ exception }) => exception),
   );
+  const proposed = accepted.map(({ command: { account_id, input } }) => {
+    return { account_id, id: input.exception_id };
+  });
+  checkProposals(tx, proposed, now);
   const payouts = outputs.flatMap(({ payout }) => payout ?? []);
   // The last one counts: it includes the earlier changes.
   updatePayouts(tx, [...new Map(payouts.map((payout) => [payout.offramp_id, payout])).values()]);

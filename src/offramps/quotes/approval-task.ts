@@ -1,16 +1,13 @@
 import { endProposal } from "../../approvals/end-proposal.ts";
-import {
-  CONTENT_CHANGED,
-  isApproved,
-  type ProposalStatus,
-  runProposalKind,
-} from "../../approvals/model.ts";
+import { CONTENT_CHANGED, type ProposalStatus, runProposalKind } from "../../approvals/model.ts";
 import {
   findContents,
   lockProposal,
-  proposalAccount,
   type SealedProposal,
+  updateContent,
 } from "../../approvals/store.ts";
+import { assertApproved } from "../../approvals/tasks.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -20,21 +17,30 @@ import { CHUNK } from "../fund-offramps.ts";
 import { type GiveUpFacts, giveUp, recordGiveUps } from "../give-up.ts";
 import { recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { claimBeforePayout, listQuoteTerms, toOfframps } from "../store.ts";
+import { claimBeforePayout, toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
 import { PAY_QUOTE } from "./approve-quotes.ts";
 import { endQuote } from "./close-quote.ts";
-import { digestTerms } from "./describe-quote.ts";
+import { describeQuote, type QuoteInput } from "./describe-quote.ts";
 import type { Quote } from "./model.ts";
+import { digestTerms, loadTerms } from "./quote-terms.ts";
 import { lockQuotes, updateProgress } from "./store.ts";
 
-type ApprovalTaskDeps = { database: Database; keyring: Keyring; renderer: OfframpRenderer };
+type ApprovalTaskDeps = {
+  database: Database;
+  keyring: Keyring;
+  index_key: Buffer;
+  renderer: OfframpRenderer;
+  catalogue: Catalogue;
+};
 
 const REFUSALS: Readonly<Partial<Record<ProposalStatus, string>>> = {
   rejected: "A member rejected the payment.",
   lapsed: "The payment was not approved in time.",
   void: "The payment changed while it waited for approval.",
 };
+
+const QUOTE_ENDED = "The quote has ended.";
 
 /**
  * Follows the end of a proposal to pay a quote: once it is confirmed, the offramps go on; otherwise
@@ -45,11 +51,13 @@ export function payQuoteTask(deps: ApprovalTaskDeps): TaskHandler {
     kind: runProposalKind(PAY_QUOTE),
     set_max: 20,
     handle: async (set) => {
-      for (const task of set.tasks) {
+      // Many payouts may have changed since, each with a task: one look serves all of them.
+      const by_proposal = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
+      for (const due of by_proposal.values()) {
         await deps.database.transaction(async (tx) => {
-          const tasks = await set.lock(tx, [task]);
+          const tasks = await set.lock(tx, due);
           if (tasks.length === 0) return;
-          const { account_id, record_id } = task;
+          const { account_id, record_id } = due[0]!;
           const proposal = await lockProposal(tx, account_id, record_id);
           const has_more = proposal ? await follow(tx, deps, proposal, set.now) : false;
           if (has_more) set.postpone(tx, tasks, set.now);
@@ -70,22 +78,71 @@ async function follow(
   const { account_id, record_id } = proposal;
   const [quote] = await lockQuotes(tx, [{ account_id, id: record_id }]);
   if (!quote) return false;
+  if (proposal.status === "pending") return check(tx, deps, proposal, quote, now);
   if (proposal.status !== "confirmed") return refuse(tx, deps, quote, proposal.status, now);
-  if (!isApproved(proposal, proposalAccount(proposal), proposal.votes)) {
-    throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
-  }
-  const content = (await findContents(tx, deps.keyring, [proposal])).get(proposal.id);
-  const terms = await listQuoteTerms(tx, account_id, quote.id);
-  if (content?.digest !== digestTerms(terms)) {
-    const end = { status: "void", outcome: CONTENT_CHANGED, actor: "worker" } as const;
-    endProposal(tx, proposal, end, now);
-    return refuse(tx, deps, quote, "void", now);
-  }
+  assertApproved(deps.index_key, proposal);
+  const { terms, is_same } = await compareTerms(tx, deps, proposal, quote, now);
+  if (!is_same) return makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
   updateProgress(tx, { ...quote, approval_status: "done", updated_at: now });
   endProposal(tx, proposal, { status: "done", outcome: null, actor: "worker" }, now);
-  const offramp_ids = terms.map(({ id }) => id);
+  const offramp_ids = terms.map(({ offramp }) => offramp.id);
   updateTasksDue(tx, { account_id, kinds: [ASSESS_OFFRAMP_TASK] }, offramp_ids, now);
   return false;
+}
+
+/**
+ * A payout of the quote changed while the proposal is pending. Until somebody has voted, it shows
+ * the new content; after the first vote it is void.
+ */
+async function check(
+  tx: Transaction,
+  deps: ApprovalTaskDeps,
+  proposal: SealedProposal,
+  quote: Quote,
+  now: Date,
+): Promise<boolean> {
+  const { content, terms, is_same, keys } = await compareTerms(tx, deps, proposal, quote, now);
+  const is_over =
+    quote.closed_at !== null || terms.every(({ offramp }) => offramp.status === "failed");
+  if (!content || is_over) return makeVoid(tx, deps, proposal, quote, QUOTE_ENDED, now);
+  if (proposal.votes.length > 0) {
+    return is_same ? false : makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
+  }
+  const { catalogue } = deps;
+  const { summary: _, ...described } = await describeQuote(tx, { catalogue, keys }, quote, now);
+  if (described.digest !== content.digest) {
+    const key = keys.get(quote.account_id, quote.user_id)!;
+    updateContent(tx, { proposal, content: { ...content, ...described }, key }, now);
+  }
+  return false;
+}
+
+/** Whether the payouts are still those that the members saw. */
+async function compareTerms(
+  tx: Transaction,
+  { keyring, catalogue }: ApprovalTaskDeps,
+  proposal: SealedProposal,
+  quote: Quote,
+  now: Date,
+) {
+  const { account_id, user_id } = quote;
+  const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
+  const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
+  const terms = await loadTerms(tx, { catalogue, keys }, quote, now);
+  const { documented } = (content?.input ?? { documented: "" }) as QuoteInput;
+  return { keys, content, terms, is_same: content?.digest === digestTerms(terms, documented) };
+}
+
+function makeVoid(
+  tx: Transaction,
+  deps: ApprovalTaskDeps,
+  proposal: SealedProposal,
+  quote: Quote,
+  outcome: string,
+  now: Date,
+): Promise<boolean> {
+  endProposal(tx, proposal, { status: "void", outcome, actor: "worker" }, now);
+  return refuse(tx, deps, quote, "void", now);
 }
 
 async function refuse(

@@ -17,6 +17,7 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { describeQuote, type QuoteDescription } from "./describe-quote.ts";
 import type { LoadedQuotes } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
+import { findNewestAfterDeposit } from "./payee-store.ts";
 
 /** The kind of proposals to pay the offramps of a quote. */
 export const PAY_QUOTE = "pay-quote";
@@ -31,6 +32,7 @@ export type QuoteApprovals = {
   always: ReadonlyMap<string, string>;
   descriptions: ReadonlyMap<string, QuoteDescription>;
   key_creators: ReadonlyMap<string, string>;
+  index_key: Buffer;
 };
 
 /** What members see is read only for quotes that may need them. */
@@ -49,13 +51,14 @@ export async function loadApprovals(
   const counted = new Map(
     undecided.map((quote) => [quote.id, countedOf(quote, contents.get(quote.id)!)]),
   );
-  const always = new Map<string, string>();
-  for (const { id } of is_from_balance ? undecided : []) {
-    const { payments } = contents.get(id)!;
-    if (payments.some(({ newest_at }) => isCoolingOff(rules, newest_at, rules.now()))) {
-      always.set(id, COOLING_OFF);
-    }
-  }
+  const newest = is_from_balance
+    ? undecided.map(({ id }) => ({ id, times: contents.get(id)!.payments.map(newestOf) }))
+    : await findReplaced(tx, rules, undecided);
+  const always = new Map(
+    newest
+      .filter(({ times }) => times.some((time) => isCoolingOff(rules, time, rules.now())))
+      .map(({ id }) => [id, COOLING_OFF]),
+  );
   const sums = await loadSums(tx, rules, controls, [...counted.values()], always.size > 0);
   const worst = sums.copy();
   const may_need = undecided.filter(({ id }) => {
@@ -66,12 +69,36 @@ export async function loadApprovals(
   });
   const descriptions = await Promise.all(
     may_need.map(
-      async (quote) => [quote.id, await describeQuote(tx, catalogue, keys, quote)] as const,
+      async (quote) =>
+        [quote.id, await describeQuote(tx, { catalogue, keys }, quote, rules.now())] as const,
     ),
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];
   const key_creators = await findKeyCreators(tx, credentials);
-  return { sums, counted, always, descriptions: new Map(descriptions), key_creators };
+  const { index_key } = rules;
+  return { sums, counted, always, descriptions: new Map(descriptions), key_creators, index_key };
+}
+
+const newestOf = ({ newest_at }: { newest_at: Date }) => newest_at;
+
+/**
+ * Coins that came before a payout was added are money that was there, as in a balance: whoever
+ * replaces a payee after the deposit names a new destination for it.
+ */
+async function findReplaced(
+  tx: Transaction,
+  { cooling_off_ms }: ApprovalRules,
+  quotes: readonly Quote[],
+): Promise<{ id: string; times: Date[] }[]> {
+  if (cooling_off_ms === 0) return [];
+  return Promise.all(
+    quotes
+      .filter(({ received }) => received > 0n)
+      .map(async ({ account_id, id }) => {
+        const newest_at = await findNewestAfterDeposit(tx, account_id, id);
+        return { id, times: newest_at ? [newest_at] : [] };
+      }),
+  );
 }
 
 const COOLING_OFF = "It pays a payment detail that was created recently.";
@@ -102,14 +129,9 @@ export function decideApproval(
     sums.take(request);
     return { quote, proposal: null };
   }
-  const { summary, details, digest } = descriptions.get(quote.id)!;
+  const { summary, ...described } = descriptions.get(quote.id)!;
   const amount_usd = sums.amountOf(request);
-  const content = {
-    input: null,
-    details,
-    why,
-    digest,
-  };
+  const content = { ...described, why };
   const proposal = propose(
     command,
     { kind: PAY_QUOTE, record_id: quote.id, amount_usd, summary, voters: "members" },
@@ -123,11 +145,11 @@ export function decideApproval(
 
 export function recordApprovals(
   tx: Transaction,
-  { sums }: QuoteApprovals,
+  { sums, index_key }: QuoteApprovals,
   decided: readonly { proposal: NewProposal | null }[],
   now: Date,
 ): void {
   sums.record(tx, now);
   const proposals = decided.flatMap(({ proposal }) => proposal ?? []);
-  if (proposals.length > 0) recordProposals(tx, proposals, now);
+  if (proposals.length > 0) recordProposals(tx, index_key, proposals, now);
 }

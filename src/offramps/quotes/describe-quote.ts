@@ -1,88 +1,100 @@
-import type { Detail } from "../../approvals/model.ts";
-import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { Content, Detail } from "../../approvals/model.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
-import { minorDigits } from "../../catalogue/currencies.ts";
-import { payeeOf } from "../../payment-details/payee.ts";
-import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Session } from "../../platform/db/database.ts";
-import type { SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { minorToText } from "../../platform/money.ts";
-import { digestOf } from "../../platform/sealing/seal.ts";
 import { nameOfUser } from "../../users/model.ts";
 import { findUser, toUsers } from "../../users/store.ts";
-import { listQuoteTerms, type OfframpTerms } from "../store.ts";
 import type { Quote } from "./model.ts";
+import {
+  digestTerms,
+  documentedOf,
+  loadTerms,
+  marksOf,
+  moneyOf,
+  type NameSource,
+  type PayoutTerms,
+  sumByPayee,
+  totalOf,
+} from "./quote-terms.ts";
 
-export type QuoteDescription = {
+/** What the content of a proposal stores besides what members see. */
+export type QuoteInput = { documented: string };
+
+export type QuoteDescription = Pick<Content, "details" | "digest"> & {
+  input: QuoteInput;
   summary: string;
-  details: Detail[];
-  /** Covers who gets how much: what the members approve. */
-  digest: string;
 };
 
-const PAYEES_SHOWN = 20;
+/** The page of a proposal lists all payouts; the proposal itself stays small. */
+const PAYOUTS_SHOWN = 20;
 
-/** What members need to judge a quote: who pays whom, how much, and with what. */
+/** What members need to judge a quote: who pays whom, how much, what for, and with what. */
 export async function describeQuote(
   session: Session,
-  catalogue: Catalogue,
-  keys: SubjectKeys,
+  names: NameSource,
   quote: Quote,
+  now: Date,
 ): Promise<QuoteDescription> {
-  const { account_id, id, user_id, deposit_token, deposit_token_chain } = quote;
-  const terms = await listQuoteTerms(session, account_id, id);
-  const live = terms.filter(({ status }) => status !== "failed");
-  const shown = live.toSorted((a, b) => (a.token_amount > b.token_amount ? -1 : 1));
-  const largest = shown.slice(0, PAYEES_SHOWN);
-  const [user_row, detail_rows] = await Promise.all([
+  const { account_id, user_id } = quote;
+  const [terms, user_row] = await Promise.all([
+    loadTerms(session, names, quote, now),
     findUser(session, { account_id, user_id }),
-    findPaymentDetails(
-      session,
-      largest.map(({ payment_detail_id }) => ({ account_id, id: payment_detail_id })),
-    ),
   ]);
-  const [user] = toUsers(user_row ? [user_row] : [], keys);
-  const details_by_id = new Map(toPaymentDetails(detail_rows, keys).map((row) => [row.id, row]));
-  const payeeIn = ({ payment_detail_id, rails: rail }: OfframpTerms): string => {
-    const detail = details_by_id.get(payment_detail_id);
-    return detail ? payeeOf(catalogue, { fields: detail.fields, rail }) : "unknown";
+  const [user] = toUsers(user_row ? [user_row] : [], names.keys);
+  const live = terms.filter(({ offramp }) => offramp.status !== "failed");
+  const documented = documentedOf(terms);
+  return {
+    summary: `Pay ${live.length} payouts of a quote, ${totalOf(live)}.`,
+    details: [
+      ["User", user ? nameOfUser(user) : user_id],
+      ["Paid with", paidWith(quote)],
+      ["Payouts", `${live.length}, in total ${totalOf(live)}`],
+      ...describePayees(live),
+      ["Documents", `${documentedOf(live).replaceAll("0", "").length} of ${live.length}`],
+      ...describePayouts(live),
+    ],
+    input: { documented },
+    digest: digestTerms(terms, documented),
   };
-  const tokens = `${minorToText(quote.token_amount, TOKEN_DIGITS)} ${deposit_token}`;
-  const details: Detail[] = [
-    ["User", user ? nameOfUser(user) : user_id],
-    ["Paid with", `${tokens} on ${deposit_token_chain}`],
-    ["Payouts", `${live.length}, in total ${totalOf(live)}`],
-    ...largest.map((one): Detail => ["To", `${payeeIn(one)}: ${amountOf(one)}`]),
-    ...(live.length > PAYEES_SHOWN
-      ? [["And", `${live.length - PAYEES_SHOWN} smaller payouts`] as const]
-      : []),
+}
+
+function paidWith({ token_amount, deposit_token, deposit_token_chain }: Quote): string {
+  const tokens = minorToText(token_amount, TOKEN_DIGITS);
+  return `${tokens} ${deposit_token} on ${deposit_token_chain}`;
+}
+
+function describePayees(live: readonly PayoutTerms[]): Detail[] {
+  const sums = sumByPayee(live);
+  const counted = (noticed: readonly PayoutTerms[]) =>
+    `${sumByPayee(noticed).length} of ${sums.length}, ${totalOf(noticed) || "nothing"}`;
+  return [
+    ["Payees never paid before", counted(live.filter((one) => one.is_new_payee))],
+    ["Payees added in the last 24 hours", counted(live.filter((one) => one.is_recent_payee))],
   ];
-  const summary = `Pay ${live.length} payouts of a quote, ${totalOf(live)}.`;
-  return { summary, details, digest: digestTerms(terms) };
 }
 
-/** All offramps of a quote, also those given up since: who gets how much never changes. */
-export function digestTerms(terms: readonly OfframpTerms[]): string {
-  const facts = terms.flatMap(({ id, payment_detail_id, destination_amount, ...one }) => [
-    id,
-    payment_detail_id,
-    destination_amount,
-    one.destination_currency,
-  ]);
-  return digestOf(...facts).toString("hex");
+/** The largest, and after them others to payees that members have to notice. */
+function describePayouts(live: readonly PayoutTerms[]): Detail[] {
+  const sorted = live.toSorted((a, b) =>
+    a.offramp.token_amount > b.offramp.token_amount ? -1 : 1,
+  );
+  const others = sorted.slice(PAYOUTS_SHOWN).filter((one) => marksOf(one) !== "");
+  const shown = [...sorted.slice(0, PAYOUTS_SHOWN), ...others.slice(0, PAYOUTS_SHOWN)];
+  const left = live.length - shown.length;
+  return [
+    ...shown.map((one): Detail => ["To", describePayout(one)]),
+    ...(left > 0 ? [["And", `${left} more: see the list of all payouts`] as const] : []),
+  ];
 }
 
-function totalOf(terms: readonly OfframpTerms[]): string {
-  const by_currency = Map.groupBy(terms, (one) => one.destination_currency);
-  return [...by_currency]
-    .map(([destination_currency, ones]) => {
-      const destination_amount = ones.reduce((sum, one) => sum + one.destination_amount, 0n);
-      return amountOf({ destination_amount, destination_currency });
-    })
-    .join(", ");
-}
-
-function amountOf(one: Pick<OfframpTerms, "destination_amount" | "destination_currency">): string {
-  const digits = minorDigits(one.destination_currency)!;
-  return `${minorToText(one.destination_amount, digits)} ${one.destination_currency}`;
+function describePayout(one: PayoutTerms): string {
+  const { destination_amount, destination_currency, rails, details, invoice_id } = one.offramp;
+  const amount = moneyOf(destination_amount, destination_currency);
+  const marks = marksOf(one);
+  return [
+    `${one.payee}: ${amount} by ${rails}`,
+    ...(details.reference ? [`reference “${details.reference}”`] : []),
+    ...(invoice_id ? [`invoice ${invoice_id}`] : []),
+    ...(marks ? [marks] : []),
+  ].join(", ");
 }

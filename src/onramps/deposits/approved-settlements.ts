@@ -66,6 +66,7 @@ export function settlementsWithApproval(
 export function depositProposalTasks(deps: {
   database: Database;
   keyring: Keyring;
+  index_key: Buffer;
 }): TaskHandler[] {
   const actions = Object.keys(SUMMARIES) as DepositAction[];
   return actions.map((action) =>

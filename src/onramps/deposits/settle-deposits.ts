@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { actorOf } from "../../accounts/model.ts";
+import { checkProposals } from "../../approvals/check-proposals.ts";
 import { isToken } from "../../catalogue/chains.ts";
 import {
   fiatDepositReceived,
@@ -70,6 +71,7 @@ export function settleDeposits(
     record: (tx, _loaded, accepted, now) => {
       const deposits = accepted.flatMap(({ output }) => [output, ...output.dismissed_with]);
       updateDeposits(tx, deposits);
+      checkProposals(tx, deposits, now);
       postEntries(tx, deposits.flatMap(entriesOf), now);
       const moving = deposits.filter((deposit) => deposit.status !== "dismissed");
       enqueueTasks(tx, MOVE_DEPOSIT_TASK, moving, now);

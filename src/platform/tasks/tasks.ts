@@ -126,7 +126,8 @@ export async function lockWakened(
   );
 }
 
-function wakenId(kind: string, { account_id, id }: RecordKey): string {
+/** The id of the one task of this kind that a record has. */
+export function wakenId(kind: string, { account_id, id }: RecordKey): string {
   return derivedId(`waken\n${account_id}\n${kind}\n${id}`);
 }
 

@@ -1,9 +1,10 @@
-import { recordAudit } from "../accounts/audit.ts";
-import { findMember } from "../accounts/store.ts";
-import type { Transaction } from "../platform/db/database.ts";
-import { Refusal } from "../platform/errors.ts";
-import { isApproved, mayVote, REASON_LENGTH_MAX, type VoteChoice, type Voter } from "./model.ts";
-import { proposalAccount, type SealedProposal, updateProposal } from "./store.ts";
+import { recordAudit } from "../../accounts/audit.ts";
+import { findMember } from "../../accounts/store.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { isApproved, mayVote, REASON_LENGTH_MAX, type VoteChoice, type Voter } from "../model.ts";
+import { proposalAccount, type SealedProposal, updateProposal } from "../store.ts";
+import { authenticVotes } from "./vote-mac.ts";
 import { insertVotes } from "./vote-store.ts";
 
 /**
@@ -13,6 +14,7 @@ import { insertVotes } from "./vote-store.ts";
  */
 export async function recordVote(
   tx: Transaction,
+  index_key: Buffer,
   proposal: SealedProposal,
   { account_id, person_id, is_operator }: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { verdict, reason }: { verdict: VoteChoice; reason: string },
@@ -23,11 +25,14 @@ export async function recordVote(
   const voter = { account_id, person_id, role: member?.role, is_operator };
   const account = proposalAccount(proposal);
   if (!mayVote(proposal.voters, account, voter)) throw mayNotVote(proposal);
-  const own = proposal.votes.find(({ voter }) => voter.person_id === person_id);
+  const authentic = authenticVotes(index_key, proposal);
+  const own = authentic.find(({ voter }) => voter.person_id === person_id);
   // A repeated vote is one vote, also after the proposal has ended.
   if (own?.verdict === verdict) return "repeated";
   if (own) throw refuse("You have already voted on this proposal; votes are final.");
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
+  // A forged vote must not decide, and must not be hidden by a second one either.
+  if (authentic.length < proposal.votes.length) throw refuse(FORGED_VOTE);
   const { votes_from } = member!;
   if (votes_from && now < votes_from) {
     throw refuse(
@@ -35,11 +40,11 @@ export async function recordVote(
     );
   }
   if (verdict === "reject") checkReason(reason);
-  const votes = [...proposal.votes, { voter, verdict, created_at: now }];
+  const votes = [...authentic, { voter, verdict }];
   const is_approved = verdict === "confirm" && isApproved(proposal, account, votes);
   if (is_approved && person_id === proposal.proposed_by_person) throw refuse(ANOTHER_MEMBER);
   const vote = { account_id: proposal.account_id, proposal_id: proposal.id, person_id, verdict };
-  insertVotes(tx, [{ ...vote, voter_account_id: account_id, created_at: now }]);
+  insertVotes(tx, index_key, [{ ...vote, voter_account_id: account_id, created_at: now }]);
   const outcome = { person_id, voter_account_id: account_id, verdict, reason, is_approved };
   return recordOutcome(tx, proposal, outcome, now);
 }
@@ -74,6 +79,9 @@ function checkReason(reason: string): void {
   }
 }
 
+const FORGED_VOTE =
+  "This proposal has a vote that the service did not record. Nothing was saved. Run sliproad " +
+  "verify.";
 const ANOTHER_MEMBER =
   "You proposed this, or created the API key that did: another member must confirm it last.";
 

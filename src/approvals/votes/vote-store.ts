@@ -1,7 +1,8 @@
-import type { Role } from "../accounts/model.ts";
-import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey } from "../platform/db/rows.ts";
-import type { Vote, VoteChoice } from "./model.ts";
+import type { Role } from "../../accounts/model.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { columnsOf, insertRows, type RecordKey } from "../../platform/db/rows.ts";
+import type { Vote, VoteChoice } from "../model.ts";
+import { voteMac } from "./vote-mac.ts";
 
 type NewVote = {
   account_id: string;
@@ -12,13 +13,14 @@ type NewVote = {
   created_at: Date;
 };
 
-export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
+export function insertVotes(tx: Transaction, index_key: Buffer, votes: readonly NewVote[]): void {
   const columns = `account_id uuid, proposal_id uuid, voter_account_id uuid, person_id uuid,
-    verdict text, created_at timestamptz`;
-  insertRows(tx, "proposal_votes", columns, votes);
+    verdict text, created_at timestamptz, mac bytea`;
+  const rows = votes.map((vote) => ({ ...vote, mac: voteMac(index_key, vote) }));
+  insertRows(tx, "proposal_votes", columns, rows);
 }
 
-type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
+type VoteRow = NewVote & { role: Role | null; is_operator: boolean; mac: Buffer | null };
 
 /** By proposal, in the order given, each with the voter's current role. */
 export async function listVotes(
@@ -42,7 +44,7 @@ export async function listVotes(
 }
 
 function toVote({ voter_account_id, person_id, role, is_operator, ...vote }: VoteRow): Vote {
-  const { verdict, created_at } = vote;
+  const { verdict, created_at, mac } = vote;
   const voter = { account_id: voter_account_id, person_id, role: role ?? undefined, is_operator };
-  return { voter, verdict, created_at };
+  return { voter, verdict, created_at, mac };
 }

@@ -1,0 +1,83 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf, type RecordKey } from "../platform/db/rows.ts";
+import { wakenId } from "../platform/tasks/tasks.ts";
+
+/**
+ * Makes a task due for each of these records that has a pending proposal: one for a record, however
+ * often it changes until the task runs (see `wakeTasks`).
+ */
+export function insertChecks(
+  tx: Transaction,
+  kind: string,
+  records: readonly RecordKey[],
+  now: Date,
+): void {
+  const by_id = new Map(
+    records.map((record) => {
+      const id = wakenId(kind, record);
+      return [id, { account_id: record.account_id, record_id: record.id, id }];
+    }),
+  );
+  // In a fixed order, so that two calls never deadlock.
+  const tasks = [...by_id.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  tx.write(
+    `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+     select t.account_id, t.id, $4, t.record_id, $5, $5
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
+     where exists (select from proposals p where p.account_id = t.account_id
+       and p.record_id = t.record_id and p.status = 'pending')
+     on conflict (account_id, id) do update set due_at = excluded.due_at
+     where tasks.due_at > excluded.due_at`,
+    [...columnsOf(tasks, "account_id", "id", "record_id"), kind, now],
+  );
+}
+
+/** The pending proposals about a record, but for those of reviewers, who have their own page. */
+export function listPendingOf(
+  session: Session,
+  { account_id, id }: RecordKey,
+): Promise<{ account_id: string; id: string; kind: string }[]> {
+  return session.query(
+    `select account_id, id, kind from proposals
+     where account_id = $1 and record_id = $2 and status = 'pending' and voters <> 'reviewers'
+     order by id`,
+    [account_id, id],
+  );
+}
+
+/** The number of pending proposals in all accounts. */
+export async function findPendingProposalCount(session: Session): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from proposals where status = 'pending'",
+  );
+  return row!.count;
+}
+
+/** Filters records to those with a pending proposal of this kind. */
+export async function listPendingRecords(
+  session: Session,
+  kind: string,
+  records: readonly { account_id: string; id: string }[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ record_id: string }>(
+    `select record_id from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join proposals on proposals.account_id = wanted.account_id
+       and proposals.record_id = wanted.id
+     where proposals.status = 'pending' and proposals.kind = $3`,
+    [records.map((row) => row.account_id), records.map((row) => row.id), kind],
+  );
+  return new Set(rows.map((row) => row.record_id));
+}
+
+/** The pending proposals about a person. */
+export async function listPendingOfSubject(
+  session: Session,
+  { account_id, subject_id }: { account_id: string; subject_id: string },
+): Promise<string[]> {
+  const rows = await session.query<{ id: string }>(
+    `select id from proposals
+     where account_id = $1 and subject_id = $2 and status = 'pending' order by id`,
+    [account_id, subject_id],
+  );
+  return rows.map((row) => row.id);
+}

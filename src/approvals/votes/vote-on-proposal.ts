@@ -1,0 +1,73 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { enqueueEnd } from "../end-proposal.ts";
+import { runProposalKind, type VoteChoice, type Voter } from "../model.ts";
+import { findAccountOfPending, findContents, lockProposal, type SealedProposal } from "../store.ts";
+import { recordVote } from "./record-vote.ts";
+
+type VoteInput = {
+  proposal_id: string;
+  verdict: VoteChoice;
+  reason: string;
+  /** The digest of the content that the voter saw. */
+  seen: string;
+};
+
+type VoteDeps = { database: Database; clock: Clock; keyring: Keyring; index_key: Buffer };
+
+/** A vote from the proposals page; a task runs a proposal that two members confirmed. */
+export function voteOnProposal(
+  { database, clock, keyring, index_key }: VoteDeps,
+  voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,
+  { proposal_id, verdict, reason, seen }: VoteInput,
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));
+    if (!proposal) throw Refusal.of([notFound("proposal_id")]);
+    if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
+    const now = clock.now();
+    const status = await recordVote(tx, index_key, proposal, voter, { verdict, reason }, now);
+    // Only somebody who may vote learns this; throwing undoes the vote.
+    if (verdict === "confirm") await assertSeen(tx, keyring, proposal, voter.person_id, seen);
+    if (status === "confirmed") {
+      enqueueTasks(tx, runProposalKind(proposal.kind), [proposal], now);
+    } else if (status === "rejected") {
+      enqueueEnd(tx, proposal, now);
+    }
+  });
+}
+
+/** Until the first vote the content may change; nobody confirms what they have not seen. */
+async function assertSeen(
+  tx: Transaction,
+  keyring: Keyring,
+  proposal: SealedProposal,
+  person_id: string,
+  seen: string,
+): Promise<void> {
+  const has_voted = proposal.votes.some(({ voter }) => voter.person_id === person_id);
+  if (proposal.status !== "pending" || has_voted) return;
+  const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
+  if (content?.digest !== seen) throw new Refusal("invalid_transition", NOT_SEEN);
+}
+
+/** A proposal of the voter's account, or one that the operator's members vote on. */
+async function lockVisible(
+  tx: Transaction,
+  { account_id, is_operator }: Pick<Voter, "account_id" | "is_operator">,
+  id: string,
+): Promise<SealedProposal | undefined> {
+  const own = await lockProposal(tx, account_id, id);
+  if (own || !is_operator) return own;
+  const elsewhere = await findAccountOfPending(tx, id);
+  return elsewhere === undefined ? undefined : lockProposal(tx, elsewhere, id);
+}
+
+const NOT_SEEN =
+  "The proposal has changed since you opened the page. Nothing was saved. Check it again.";
+const VOTE_ELSEWHERE =
+  "Reviewers vote on this proposal on the page of the review, which shows the data.";
