@@ -148,6 +148,20 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "What each resolution does: docs/guides/operating.md.",
   },
+  "screening status": { examples: ["sliproad screening status"] },
+  "screening list": { examples: ["sliproad screening list", "sliproad screening list --json"] },
+  "screening clear": {
+    examples: [
+      "sliproad screening clear 01900000-0000-7000-8000-000000000000 --reason 'born elsewhere'",
+    ],
+    more: "What a decision does: docs/guides/screening.md.",
+  },
+  "screening confirm": {
+    examples: [
+      "sliproad screening confirm 01900000-0000-7000-8000-000000000000 --reason 'same passport'",
+    ],
+    more: "What a decision does: docs/guides/screening.md.",
+  },
   "exports create": {
     examples: [
       "sliproad exports create --kind ledger --from 2026-10-01 --to 2026-11-01 --output ledger.csv",

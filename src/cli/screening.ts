@@ -42,7 +42,8 @@ export function addScreeningCommands(program: Command): void {
     ["confirm", "decide that the person is the entry of the list"],
   ] as const) {
     screening
-      .command(`${decision} <match-id>`)
+      .command(decision)
+      .argument("<match-id>", "the match, as `screening list` prints it")
       .description(meaning)
       .requiredOption("--reason <reason>", "the reason, for the operator's audit log")
       .action(async (id: string, options: JsonOption & { reason: string }) => {

@@ -17,8 +17,8 @@ export type TravelDeps = {
 };
 
 /**
- * Records who sends to whom, in the transaction that lets the tokens go, so that none leaves without
- * it. What is not known is marked, and does not hold the transfer.
+ * Records who sends to whom, in the transaction that lets the tokens go, so that none leaves
+ * without it. What is not known is marked, and does not hold the transfer.
  */
 export async function recordTravel(
   tx: Transaction,

@@ -89,3 +89,29 @@ export const BY_NAME: Readonly<Record<string, unknown>> = {
   quantity: 2,
   name: "Consulting",
 };
+
+/** A person of a travel record. */
+export const PERSON = {
+  naturalPerson: {
+    name: {
+      nameIdentifier: [
+        {
+          primaryIdentifier: "Sample",
+          secondaryIdentifier: "Ana",
+          nameIdentifierType: "LEGL",
+        },
+      ],
+    },
+    geographicAddress: [
+      {
+        addressType: "HOME",
+        addressLine: ["1 Sample Street"],
+        postCode: "1000-001",
+        townName: "Lisbon",
+        country: "PT",
+      },
+    ],
+    customerIdentification: IDS.user_id,
+    countryOfResidence: "PT",
+  },
+};

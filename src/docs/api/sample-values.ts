@@ -1,29 +1,4 @@
-import { ADDRESS, CREATED_AT, IDS, id, SERVER } from "./sample-fields.ts";
-
-const PERSON = {
-  naturalPerson: {
-    name: {
-      nameIdentifier: [
-        {
-          primaryIdentifier: "Sample",
-          secondaryIdentifier: "Ana",
-          nameIdentifierType: "LEGL",
-        },
-      ],
-    },
-    geographicAddress: [
-      {
-        addressType: "HOME",
-        addressLine: ["1 Sample Street"],
-        postCode: "1000-001",
-        townName: "Lisbon",
-        country: "PT",
-      },
-    ],
-    customerIdentification: IDS.user_id,
-    countryOfResidence: "PT",
-  },
-};
+import { ADDRESS, CREATED_AT, IDS, id, PERSON, SERVER } from "./sample-fields.ts";
 
 /** The samples by record; other fields come from the schema and from the names above. */
 export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

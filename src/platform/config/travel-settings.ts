@@ -1,14 +1,14 @@
 import { lei, matching, minorUnits, optional, orOff } from "./setting-kinds.ts";
 
-/** Which transfers of tokens have a record of who sends to whom, and who the sender's provider is. */
+/** Which transfers of tokens record who sends to whom, and who the sender's provider is. */
 export const TRAVEL_SETTINGS = {
   travel_rule_above_usd: {
     name: "SLIPROAD_TRAVEL_RULE_ABOVE_USD",
     default_text: "0",
     meaning:
-      "Onramp deliveries and refunds of tokens worth more than this, in usd, have a travel record: " +
-      "who sent to whom, for `GET /travel_records` and `sliproad travel export`. 0 = all of them. " +
-      "`off` = none.",
+      "Onramp deliveries and refunds of tokens worth more than this, in usd, have a travel " +
+      "record: who sent to whom, for `GET /travel_records` and `sliproad travel export`. 0 = all " +
+      "of them. `off` = none.",
     read: orOff(
       minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 1000, or off"),
     ),
