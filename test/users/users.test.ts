@@ -95,6 +95,7 @@ describe("POST /users", () => {
         usd: { status: "not_started", swift_status: "not_started" },
         eur: { status: "not_started", swift_status: "not_started" },
       },
+      deactivated_at: null,
       created_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
       updated_at: user.created_at,
     });
