@@ -1727,7 +1727,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an offramp
-         * @description Moves the offramp through every state up to the requested one. Pays its quote if needed; every step posts its ledger entries.
+         * @description Moves the offramp through every state up to the requested one. Pays its quote if needed; every step posts its ledger entries. Holds, limits and approval apply: it stops before the step that they refuse.
          */
         patch: operations["setSandboxOfframp"];
         trace?: never;
@@ -1767,7 +1767,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an onramp
-         * @description Moves the onramp through every state up to the requested one. Pays it if needed; every step posts its ledger entries.
+         * @description Moves the onramp through every state up to the requested one. Pays it if needed; every step posts its ledger entries. Holds and approval apply.
          */
         patch: operations["setSandboxOnramp"];
         trace?: never;
@@ -12093,7 +12093,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -12272,7 +12272,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -84,7 +84,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openOnrampsModule(core, { chain, bank, prices, approvals, limits, travel }),
     openRetentionModule(core),
     openReportsModule(core, { files }),
-    openSandboxModule(core, { clock, chain, bank, prices, offramps, invoices, travel }),
+    openSandboxModule(core, { clock, offramps, invoices, travel }),
     openDocsModule(core),
   ];
   const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);

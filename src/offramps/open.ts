@@ -25,7 +25,7 @@ import { PAY_QUOTE } from "./quotes/approve-quotes.ts";
 import { payoutsPath } from "./quotes/payouts-page.ts";
 import { addPayoutsPage, addPayoutsRoute } from "./quotes/payouts-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
-import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
+import { createOfframpRenderer } from "./render.ts";
 import { addOfframpRoutes } from "./routes.ts";
 import { FLAG_UNANSWERED_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./task-kinds.ts";
 import { offrampTasks } from "./tasks.ts";
@@ -40,15 +40,16 @@ type OfframpNeeds = {
   approvals: ApprovalRules;
   limits: LimitDeps;
 };
-type OfframpsModule = Module & { renderer: OfframpRenderer; record_pages: RecordPages };
+export type OfframpDeps = ReturnType<typeof offrampDeps>;
+type OfframpsModule = Module & { deps: OfframpDeps; record_pages: RecordPages };
 
-export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): OfframpsModule {
-  const { config, index_key } = core;
-  const renderer = createOfframpRenderer(core.public_url, core.clock);
-  const deps = {
+/** What the use cases of offramps need, from the settings. */
+function offrampDeps(core: ModuleCore, needs: OfframpNeeds) {
+  const { config } = core;
+  return {
     ...core,
     ...needs,
-    renderer,
+    renderer: createOfframpRenderer(core.public_url, core.clock),
     policy: config,
     deposit_tolerance: config.deposit_tolerance,
     quotes_open_max: config.quotes_open_max,
@@ -61,9 +62,13 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     quote_life_ms: config.quote_life_minutes * MINUTE_MS,
     bank_horizon_ms: config.bank_horizon_hours * HOUR_MS,
   };
+}
+
+export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): OfframpsModule {
+  const deps = offrampDeps(core, needs);
   const files = { ...needs.files, judge: judgeFile };
   return {
-    renderer,
+    deps,
     record_pages: {
       [reviewDocuments.name]: {
         label: "View the document",
@@ -73,7 +78,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     },
     routes: (addRoute, server) => {
       const addUpload: AddUploadRoute<FileType> = (spec) =>
-        addUploadRoute(server, index_key, files, spec);
+        addUploadRoute(server, core.index_key, files, spec);
       addQuoteRoutes(addRoute, deps);
       addPayoutsRoute(addRoute, deps);
       addOfframpRoutes(addRoute, deps);

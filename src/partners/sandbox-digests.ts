@@ -1,8 +1,8 @@
-import type { Session } from "../platform/db/database.ts";
+import type { Database } from "../platform/db/database.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 
 /** What the sandbox's bank and chain need to keep their own books. */
-export type SandboxDeps = { database: Session; index_key: Buffer };
+export type SandboxDeps = { database: Database; index_key: Buffer };
 
 /**
  * Whom the sandbox's bank paid: every detail of the beneficiary. A keyed digest, because the bank's

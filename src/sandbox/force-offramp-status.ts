@@ -1,8 +1,8 @@
-import { loadPayables } from "../invoices/payments/payments.ts";
 import { owedTo } from "../ledger/model.ts";
 import { payoutInstructed } from "../ledger/offramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import { findBalances } from "../ledger/store.ts";
+import type { ApprovedChangeDeps } from "../offramps/approved-changes.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import {
   type GiveUpFacts,
@@ -11,11 +11,6 @@ import {
   recordGiveUps,
   withPayouts,
 } from "../offramps/give-up.ts";
-import {
-  endedInvoiceProblems,
-  invoiceKeys,
-  reserveInvoices,
-} from "../offramps/invoice-problems.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
 import { applyAnswers, type BankDeps } from "../offramps/payouts/apply-bank-answers.ts";
 import { instruction } from "../offramps/payouts/assess-offramps.ts";
@@ -27,10 +22,10 @@ import {
   fundFromDeposits,
   withoutAbandoned,
 } from "../offramps/quotes/fund-from-deposits.ts";
+import type { PayDeps } from "../offramps/quotes/pay-quotes.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
-import { findQuotes, lockQuotes, updateProgress } from "../offramps/quotes/store.ts";
+import { findQuotes, lockQuotes } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
-import { postReroutes } from "../offramps/reroute-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
@@ -41,23 +36,38 @@ import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { minOf } from "../platform/money.ts";
+import { holdProblems } from "../users/clearance.ts";
+import { lockKycs } from "../users/store.ts";
 import { findPath } from "./find-path.ts";
+import {
+  type ForcedBy,
+  forceExecution,
+  forceReroute,
+  needsApproval,
+  refuseWhileHeld,
+} from "./force-controls.ts";
 
-export type ForceDeps = BankDeps & { chain: ChainPort; clock: Clock } & FundingRules;
+export type ForceDeps = BankDeps &
+  FundingRules &
+  PayDeps &
+  ApprovedChangeDeps & { chain: ChainPort; clock: Clock };
 
 type Key = { account_id: string; id: string };
 
 const STEPS_MAX = 10;
+const FIELD = "offramp.status";
 const MESSAGE = "Set by the sandbox.";
 
 /**
  * Moves an offramp to a state by the legal path, each step with its money and its event. Undefined
- * when there is no such offramp, null when there is no path.
+ * when there is no such offramp, null when there is no path. Throws where a hold, a limit or a
+ * missing approval stops it; the steps before remain.
  */
 export async function forceOfframpStatus(
   deps: ForceDeps,
   key: Key,
   to: OfframpStatus | null,
+  by: ForcedBy,
 ): Promise<Offramp | null | undefined> {
   // The worker may move it concurrently, so the path is computed again after each step.
   for (let step = 0; step < STEPS_MAX; step += 1) {
@@ -67,7 +77,7 @@ export async function forceOfframpStatus(
     if (!path) return null;
     const [next] = path;
     if (!next) return entry.offramp;
-    await takeStep(deps, entry.offramp, next);
+    await takeStep(deps, entry.offramp, next, by);
   }
   return null;
 }
@@ -78,12 +88,17 @@ async function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOf
   return entry;
 }
 
-async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
+async function takeStep(
+  deps: ForceDeps,
+  seen: Offramp,
+  to: OfframpStatus,
+  by: ForcedBy,
+): Promise<void> {
+  const { database, clock } = deps;
   // Without reserved money it cannot be sent to the bank: its quote is paid first.
   const needs_money = to === "pending_internal_assessment" || to === "sending_fiat";
-  if (needs_money && seen.funded_at === null) return payQuote(deps, seen);
+  if (needs_money && seen.funded_at === null) return payQuote(deps, seen, by);
   if (seen.status === "initiated" && to === "failed") return abandonQuote(deps, seen);
-  const { database, clock } = deps;
   const answer = bankAnswer(seen, to);
   if (answer) {
     await database.transaction((tx) => markSent(tx, seen, clock.now()));
@@ -91,17 +106,19 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
       applyAnswers(tx, deps, seen.account_id, [answer], clock.now()),
     );
   }
+  if (seen.status === "bounced" && to === "sending_fiat") {
+    await database.transaction((tx) => forceReroute(tx, deps, seen, by, clock.now()));
+    // It stays there until it is moved on.
+    return database.transaction((tx) => markSent(tx, seen, clock.now()));
+  }
   await database.transaction(async (tx) => {
+    if (to === "sending_fiat") await refuseWhileHeld(tx, seen, FIELD);
     const locked = await lockForGiveUp(tx, deps.prices, [seen], clock.now());
-    const rows = await lockOfframps(tx, [seen]);
-    const [entry] = await openOfframps(tx, deps.keyring, rows);
+    const [entry] = await openOfframps(tx, deps.keyring, await lockOfframps(tx, [seen]));
     if (entry?.offramp.status !== seen.status) return;
-    // To be sent again it must reserve its invoice, as in a re-route.
-    if (seen.status === "bounced" && to === "sending_fiat") {
-      const invoices = await loadPayables(tx, invoiceKeys(rows));
-      const problems = endedInvoiceProblems(invoices, entry.offramp);
-      if (problems.length > 0) throw Refusal.of(problems);
-      reserveInvoices(tx, rows);
+    const quote = locked.quotes.get(seen.account_id, seen.quote_id);
+    if (to === "sending_fiat" && !["done", null].includes(quote?.approval_status ?? null)) {
+      throw needsApproval("They confirm it on /dashboard/proposals.");
     }
     const facts = await withPayouts(tx, locked, [seen]);
     moveByHand(tx, deps, entry, facts, to, clock.now());
@@ -110,9 +127,12 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
 
 /** As if the bank had received its instruction, so that the bank's answer can follow. */
 async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void> {
-  await lockOfframps(tx, [seen]);
-  const payouts = await lockCurrentPayouts(tx, [seen]);
+  const kyc = (await lockKycs(tx, [seen])).get(seen.account_id, seen.user_id);
+  const rows = await lockOfframps(tx, [seen]);
+  const payouts = await lockCurrentPayouts(tx, rows);
   const waiting = payouts.filter(({ status }) => ["recorded", "submitting"].includes(status));
+  const is_held = waiting.some(({ status }) => status === "recorded") && kyc?.is_frozen;
+  if (kyc && is_held) throw Refusal.of(holdProblems(kyc, FIELD));
   updatePayouts(
     tx,
     waiting.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
@@ -166,8 +186,7 @@ function moveByHand(
     recordChanges(tx, deps.renderer, [change], now);
     // As if the bank already had it: it stays there until it is moved on.
     insertPayouts(tx, [{ ...newPayout(change.offramp, now), status: "sent" }]);
-    if (change.offramp.attempt === 1) postEntries(tx, [payoutInstructed(change.offramp)], now);
-    else postReroutes(tx, [change.offramp], facts.payouts, now);
+    postEntries(tx, [payoutInstructed(change.offramp)], now);
     return;
   }
   if (to === "failed") {
@@ -182,17 +201,11 @@ function moveByHand(
 }
 
 /** Lets the sandbox's chain pay the whole quote; all its offramps follow. */
-async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
+async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promise<void> {
   const { database, chain, clock } = deps;
   const now = clock.now();
   const key = { account_id: offramp.account_id, id: offramp.quote_id };
-  await database.transaction(async (tx) => {
-    const [quote] = await lockQuotes(tx, [key]);
-    if (!quote || quote.executed_at) return;
-    const tx_id = sandboxTxId(quote.deposit_token_chain, quote.id);
-    const named = { tx_id, tx_network: "sandbox", tx_named_at: now };
-    updateProgress(tx, { ...quote, ...named, executed_at: now, updated_at: now });
-  });
+  await database.transaction((tx) => forceExecution(tx, deps, offramp, by, now));
   const [quote] = await findQuotes(database, [key]);
   if (!quote) return;
   const { token_amount } = await withoutAbandoned(database, quote);

@@ -1,3 +1,5 @@
+import { loadSums, lockSums } from "../approvals/approval-sums.ts";
+import type { ApprovalRules } from "../approvals/with-approval.ts";
 import {
   type OnrampDeliveryDeps,
   recordConversion,
@@ -11,7 +13,13 @@ import {
 } from "../onramps/deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credits.ts";
 import { findLines, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
-import { isReturnable, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
+import {
+  fundingProblem,
+  isReturnable,
+  ONRAMP_MOVES,
+  type Onramp,
+  type OnrampStatus,
+} from "../onramps/model.ts";
 import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps } from "../onramps/store.ts";
 import { MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
@@ -23,14 +31,17 @@ import type { RecordKey } from "../platform/db/rows.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { findPath } from "./find-path.ts";
+import { needsApproval, refuseWhileHeld } from "./force-controls.ts";
 
 const TAKEN_OVER_AFTER_MS = 10_000;
 
-export type OnrampForceDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps & { clock: Clock };
+export type OnrampForceDeps = CreditDeps &
+  DepositMoveDeps &
+  OnrampDeliveryDeps & { clock: Clock; approvals: ApprovalRules };
 
 /**
  * Moves an onramp along the legal path to a state; each step moves its money. Undefined when there
- * is no such onramp, null when there is no path.
+ * is no such onramp, null when there is no path. Throws where a hold or a missing approval stops it.
  */
 export async function forceOnrampStatus(
   deps: OnrampForceDeps,
@@ -65,6 +76,7 @@ async function takeStep(
 /** Simulates a deposit of the exact amount, which the operator matches, however late. */
 async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
+  await refuseUnapproved(deps, onramp, now);
   const bank_reference = `SANDBOX-${newId(now)}`;
   await insertSandboxCredit(deps.database, {
     bank_account: sandboxBankAccount(onramp.fiat_currency),
@@ -84,6 +96,24 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
     onramp_id: onramp.id,
   });
   await moveDepositToRest({ ...deps, holds_delivery: true }, line!, now);
+}
+
+/** A late deposit is matched by the operator, which needs approval above the approval amount. */
+function refuseUnapproved(deps: OnrampForceDeps, onramp: Onramp, now: Date): Promise<void> {
+  const { database, approvals, operator_id: account_id } = deps;
+  const { deposit_amount: amount, fiat_currency: currency } = onramp;
+  const credit = { amount, currency, matched_amount: null, booked_at: now };
+  if (fundingProblem(onramp, credit, "code") !== "late") return Promise.resolve();
+  return database.transaction(async (tx) => {
+    const request = { account_id, amount: { amount, currency }, counts_as: [onramp.id] };
+    const controls = await lockSums(tx, approvals, [account_id]);
+    const sums = await loadSums(tx, approvals, controls, [request]);
+    if (sums.reasonFor(request) !== null) {
+      throw needsApproval("Match its deposit with POST /deposits/:deposit_id/match.");
+    }
+    sums.take(request);
+    sums.record(tx, now);
+  });
 }
 
 async function payBack(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
@@ -112,9 +142,11 @@ function changeLocked(
 async function deliver(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   let may_send = false;
-  await changeOne(deps, onramp, async (tx, entry) => {
-    const { status, delivery } = entry.onramp;
-    if (status !== "sending_fiat") return;
+  await deps.database.transaction(async (tx) => {
+    await refuseWhileHeld(tx, onramp, "onramp.status");
+    const entry = await lockOnramp(tx, deps, onramp);
+    if (entry?.onramp.status !== "sending_fiat") return;
+    const { delivery } = entry.onramp;
     if (delivery === "waiting") await recordConversion(tx, deps, entry, now);
     may_send = delivery === "waiting" || delivery === "sending";
   });
@@ -136,14 +168,23 @@ function giveUp(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
 }
 
 function changeOne(
-  { database, keyring }: OnrampForceDeps,
+  deps: OnrampForceDeps,
   key: RecordKey,
   change: (tx: Transaction, entry: KeyedOnramp) => void | Promise<void>,
 ): Promise<void> {
-  return database.transaction(async (tx) => {
-    const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
+  return deps.database.transaction(async (tx) => {
+    const entry = await lockOnramp(tx, deps, key);
     if (entry) await change(tx, entry);
   });
+}
+
+async function lockOnramp(
+  tx: Transaction,
+  { keyring }: OnrampForceDeps,
+  key: RecordKey,
+): Promise<KeyedOnramp | undefined> {
+  const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
+  return entry;
 }
 
 async function findOnramp(deps: OnrampForceDeps, key: RecordKey): Promise<Onramp | undefined> {

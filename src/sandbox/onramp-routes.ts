@@ -39,12 +39,12 @@ function addForceRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     summary: "Set the status of an onramp",
     description:
       "Moves the onramp through every state up to the requested one. Pays it if needed; every " +
-      "step posts its ledger entries.",
+      "step posts its ledger entries. Holds and approval apply.",
     tag: TAG,
     body: OnrampStatusBody,
     body_example: { onramp: { status: "crypto_sent" } },
     answer: OnrampAnswer,
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "on_hold"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
       const status = readStatus("onramp", ONRAMP_STATUSES, body.onramp?.status, found);

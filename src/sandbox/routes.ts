@@ -146,17 +146,18 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     summary: "Set the status of an offramp",
     description:
       "Moves the offramp through every state up to the requested one. Pays its quote if needed; " +
-      "every step posts its ledger entries.",
+      "every step posts its ledger entries. Holds, limits and approval apply: it stops before " +
+      "the step that they refuse.",
     tag: TAG,
     body: OfframpStatusBody,
     body_example: { offramp: { status: "fiat_sent" } },
     answer: OfframpAnswer,
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "limit_exceeded", "on_hold"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
       const status = readStatus("offramp", OFFRAMP_STATUSES, body.offramp?.status, found);
       const key = { account_id: caller.account_id, id: params.offramp_id };
-      const forced = await forceOfframpStatus(deps, key, status ?? null);
+      const forced = await forceOfframpStatus(deps, key, status ?? null, caller);
       if (forced === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
       if (!status) throw Refusal.of(found.list);
       if (forced === null) throw Refusal.of([noPath("offramp.status")]);

@@ -18,6 +18,7 @@ import { ADDRESS, act, openOnramp, receive } from "../onramps/story.ts";
 import {
   addMember,
   addOwedUser,
+  payOut,
   proposalIn,
   STRANGE,
   showProposal,
@@ -58,6 +59,7 @@ async function agree(id: string) {
 
 async function openBounced() {
   const story = await openStory(server, [{ amount: 200 }]);
+  await payOut(server, story, [ada, ben]);
   await walk(story.offramp_id, "bounced");
   const other_id = await addPaymentDetail(server, story.user_id, "eur", {
     account_name: "Rui Invented",
@@ -199,8 +201,9 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
     };
   },
   "resolve-bank-exceptions": async () => {
-    const { offramp_id } = await openStory(server, [{ amount: 200 }]);
-    await walk(offramp_id, "fiat_sent");
+    const story = await openStory(server, [{ amount: 200 }]);
+    const { offramp_id } = story;
+    await payOut(server, story, [ada, ben]);
     const rejected = { kind: "rejected", amount: 200_00n };
     const record_id = await createException(server, rejected);
     const body = { resolution: "assign", offramp_id, reason: "The bank called" };

@@ -7,6 +7,7 @@ import { setAccount } from "../kyc/review/review-fixture.ts";
 import { expectRefusal, findFault, good, openStory, settle } from "../offramps/story.ts";
 import {
   addMember,
+  payOut,
   proposalIn,
   showProposal,
   type TestMember,
@@ -34,13 +35,19 @@ async function agree(id: string) {
   return waitForEnd(server, id);
 }
 
+async function openBounced(items: { amount: number }[]) {
+  const story = await openStory(server, items);
+  await payOut(server, story, [ada, ben]);
+  await walk(story.offramp_id, "bounced");
+  return story;
+}
+
 /** In eur already worth more than the limit. */
 const LARGE = [{ amount: 1200 }];
 
 describe("an offramp above the limit", () => {
   it("is cancelled only after two members agree", async () => {
-    const story = await openStory(server, LARGE);
-    await walk(story.offramp_id, "bounced");
+    const story = await openBounced(LARGE);
     const before = await story.owed();
     const proposal = proposalIn(await story.giveUp());
     expect(proposal).toMatchObject({
@@ -56,8 +63,7 @@ describe("an offramp above the limit", () => {
   });
 
   it("of two proposals for it, the second is void once the first is done", async () => {
-    const story = await openStory(server, LARGE);
-    await walk(story.offramp_id, "bounced");
+    const story = await openBounced(LARGE);
     const first = proposalIn(await story.giveUp());
     const second = proposalIn(await story.giveUp());
     await ada.confirm(second.id);
@@ -69,8 +75,7 @@ describe("an offramp above the limit", () => {
   });
 
   it("is re-routed only after two members agree, and every check runs again", async () => {
-    const story = await openStory(server, LARGE);
-    await walk(story.offramp_id, "bounced");
+    const story = await openBounced(LARGE);
     const other = await addPaymentDetail(server, story.user_id, "eur");
     const { id } = proposalIn(await story.reroute(other));
     expect((await agree(id)).status).toBe("done");
@@ -89,8 +94,7 @@ describe("an offramp above the limit", () => {
   });
 
   it("up to the limit needs no approval", async () => {
-    const story = await openStory(server, [{ amount: 100 }]);
-    await walk(story.offramp_id, "bounced");
+    const story = await openBounced([{ amount: 100 }]);
     expect(good(await story.giveUp()).offramp.status).toBe("failed");
   });
 });

@@ -7,6 +7,7 @@ import { HttpVisitor } from "../harness/http-visitor.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { good, type Story } from "../offramps/story.ts";
 
 export const PROPOSALS = "/dashboard/proposals";
 export const REGISTERED = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
@@ -99,4 +100,18 @@ export function waitForEnd(server: TestServer, id: string, key = server.key) {
     const proposal = await showProposal(server, id, key);
     return ["done", "failed", "void"].includes(proposal.status) && proposal;
   });
+}
+
+/** Executes the quote, with the members' approval if it needs one, and waits until it is paid. */
+export async function payOut(
+  server: TestServer,
+  story: Story,
+  members: readonly TestMember[],
+): Promise<void> {
+  const { approval } = good(await story.execute());
+  if (approval) {
+    for (const member of members) await member.confirm(approval.proposal_id);
+    expect((await waitForEnd(server, approval.proposal_id)).status).toBe("done");
+  }
+  await story.waitForStatus("fiat_sent");
 }

@@ -12,7 +12,14 @@ import { startTestServer, type TestServer } from "../harness/server.ts";
 import { statusOf } from "../kyc/kyc-fixture.ts";
 import { addWaiting, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";
 import { openStory } from "../offramps/story.ts";
-import { addMember, addOwedUser, PROPOSALS, proposalIn, STRANGE } from "./proposal-fixture.ts";
+import {
+  addMember,
+  addOwedUser,
+  PROPOSALS,
+  payOut,
+  proposalIn,
+  STRANGE,
+} from "./proposal-fixture.ts";
 
 let server: TestServer;
 let browser: Browser;
@@ -107,6 +114,8 @@ describe.each([
     await decide(first.visitor, path, "approve", "The passport is genuine");
     const { email } = await addMember(server, "approver");
     const story = await openStory(server, [{ amount: 12_000 }]);
+    const members = [await addMember(server, "admin"), await addMember(server, "approver")];
+    await payOut(server, story, members);
     const offramp = { status: "bounced" };
     await server.call("PATCH", `/sandbox/offramps/${story.offramp_id}`, { offramp });
     const rerouted = proposalIn(await story.reroute());

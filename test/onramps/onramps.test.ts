@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { setAccount } from "../kyc/review/review-fixture.ts";
 import { advance, expectRefusal, findFault, good, ledgerBalance } from "../offramps/story.ts";
 import { ADDRESS, openOnramp, REQUEST, receive } from "./story.ts";
 
@@ -278,6 +279,20 @@ describe("PATCH /sandbox/onramps/:id", () => {
     expect(good(await forceStatus(first.id, "crypto_sent")).onramp.tx_id).toMatch(/^0x/);
     expect(good(await forceStatus(second.id, "failed")).onramp.status).toBe("failed");
     expect(await findFault(server)).toBeNull();
+  });
+
+  it("stops at a hold, and matches no late deposit above the approval amount", async () => {
+    const [held, late] = [await openOnramp(server), await openOnramp(server)];
+    good(await forceStatus(held.id, "sending_fiat"));
+    const reason = { reason: "A court order" };
+    good(await server.call("POST", `/users/${held.user_id}/freeze`, reason));
+    expectRefusal(await forceStatus(held.id, "crypto_sent"), "on_hold");
+    expect((await held.show()).status).toBe("sending_fiat");
+    await setAccount(server, server.account_id, { approval_above_usd: 1_00n });
+    await server.call("POST", "/sandbox/clock", { advance_ms: 25 * HOUR_MS });
+    expectRefusal(await forceStatus(late.id, "sending_fiat"), "invalid_transition");
+    await setAccount(server, server.account_id, { approval_above_usd: null });
+    good(await forceStatus(late.id, "sending_fiat"));
   });
 
   it("422 invalid_transition where no path exists, 422 record_invalid for an unknown state", async () => {

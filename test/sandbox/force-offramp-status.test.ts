@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { EVERY } from "../../src/limits/model.ts";
+import { setLimit } from "../../src/limits/set-limit.ts";
 import { OFFRAMP_STATUSES } from "../../src/offramps/model.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { insertSandboxTransfer } from "../../src/partners/chain/sandbox-store.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { openSteps, type Steps } from "../harness/steps.ts";
+import { setAccount } from "../kyc/review/review-fixture.ts";
 import { expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
 
 let server: TestServer;
@@ -58,6 +62,95 @@ it("an offramp that fails unpaid ends its quote: nothing can be added or paid", 
   expectRefusal(await story.add(story.quote_id, [{ amount: 1 }]), "quote_expired");
   expectRefusal(await story.execute(), "quote_expired");
 });
+
+it("stops at a hold before each step by which money would leave", async () => {
+  const stories = await Promise.all(Array.from({ length: 4 }, () => openStory(server)));
+  const [, funded, recorded, bounced] = stories;
+  good(await forceStatus(recorded!.offramp_id, "pending_internal_assessment"));
+  expect(await steps.run("assess-offramp")).toBe(true);
+  good(await forceStatus(funded!.offramp_id, "pending_internal_assessment"));
+  good(await forceStatus(bounced!.offramp_id, "bounced"));
+  const statuses = ["initiated", "pending_internal_assessment", "sending_fiat", "bounced"];
+  for (const [at, { user_id, offramp_id, show }] of stories.entries()) {
+    good(await server.call("POST", `/users/${user_id}/freeze`, { reason: "A court order" }));
+    expectRefusal(await forceStatus(offramp_id, "fiat_sent"), "on_hold");
+    expect((await show()).status).toBe(statuses[at]);
+  }
+});
+
+it("stops at a limit, of the account and of the payee", async () => {
+  const story = await openStory(server, [{ amount: 100 }]);
+  const bounced = await openStory(server, [{ amount: 100 }]);
+  good(await forceStatus(bounced.offramp_id, "bounced"));
+  for (const scope of ["account", "payee"] as const) {
+    await withLimit(scope, async () => {
+      expectRefusal(await forceStatus(story.offramp_id, "fiat_sent"), "limit_exceeded");
+      expect((await story.show()).status).toBe("initiated");
+    });
+  }
+  await withLimit("payee", async () => {
+    expectRefusal(await forceStatus(bounced.offramp_id, "fiat_sent"), "limit_exceeded");
+    expect((await bounced.show()).status).toBe("bounced");
+  });
+});
+
+it("above the approval amount waits for two members, like an execution", async () => {
+  const story = await openStory(server, [{ amount: 100 }]);
+  const bounced = await openStory(server, [{ amount: 100 }]);
+  good(await forceStatus(bounced.offramp_id, "bounced"));
+  await setAccount(server, server.account_id, { approval_above_usd: 1_00n });
+  try {
+    expectRefusal(await forceStatus(story.offramp_id, "fiat_sent"), "invalid_transition");
+    expect((await story.show()).status).toBe("pending_internal_assessment");
+    const path = `/users/${story.user_id}/quotes/${story.quote_id}`;
+    const { quote } = good(await server.call("GET", path));
+    expect(quote.executed).toBe(true);
+    expectRefusal(await forceStatus(story.offramp_id, "sending_fiat"), "invalid_transition");
+    expectRefusal(await forceStatus(bounced.offramp_id, "fiat_sent"), "invalid_transition");
+    expect((await bounced.show()).status).toBe("bounced");
+  } finally {
+    await setAccount(server, server.account_id, { approval_above_usd: null });
+  }
+});
+
+it("pays a quote beside the transfer that its execution announced, without an error", async () => {
+  const database = server.core.database;
+  const transfer = {
+    ...{
+      chain: "polygon" as const,
+      tx_id: `0x${"ab".repeat(32)}`,
+      address: `0x${"cd".repeat(20)}`,
+    },
+    ...{ token: "usdc", amount: 1n, mined_at: new Date(), sender: `0x${"ef".repeat(20)}` },
+  };
+  await Promise.all(Array.from({ length: 8 }, () => insertSandboxTransfer(database, transfer)));
+  const rows = await database.query<{ log_index: number }>(
+    "select log_index from sandbox_transfers where tx_id = $1 order by 1",
+    [transfer.tx_id],
+  );
+  expect(rows.map(({ log_index }) => log_index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+async function withLimit(scope: "account" | "payee", work: () => Promise<void>): Promise<void> {
+  const { database, clock } = server.core;
+  const by = { operator_id: server.account_id, actor: "command line", reason: "test" } as const;
+  const rule = {
+    account_id: server.account_id,
+    user_id: EVERY,
+    scope,
+    time_window: "day" as const,
+  };
+  const set = (amount_max: bigint | null) =>
+    database.transaction(async (tx) =>
+      setLimit(tx, { ...rule, amount_max, count_max: null }, by, clock.now()),
+    );
+  await set(1_00n);
+  try {
+    await work();
+  } finally {
+    await set(null);
+  }
+}
 
 it("422 where there is no path, 404 for an unknown offramp", async () => {
   const story = await openStory(server);

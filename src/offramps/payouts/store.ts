@@ -40,7 +40,10 @@ export function listPayouts(session: Session, keys: readonly RecordKey[]): Promi
 }
 
 /** Locks the current attempt of each offramp. */
-export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): Promise<Payout[]> {
+export function lockCurrentPayouts(
+  tx: Session,
+  offramps: readonly Pick<Offramp, "account_id" | "id" | "attempt">[],
+): Promise<Payout[]> {
   return tx.query<Payout>(
     `select payouts.* from payouts
      join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))

@@ -1,34 +1,34 @@
-import type { Session } from "../../platform/db/database.ts";
+import type { Database, Session, Transaction } from "../../platform/db/database.ts";
 import type { Transfer, WalletTransfer } from "./port.ts";
 
 /**
  * Transfers are read by number: one that is committed after a higher one was read would never be
- * seen. So each writer waits for the previous one, and numbers follow the order of commits.
+ * seen. So each writer waits for the previous one, and numbers follow the order of commits. In a
+ * statement of its own: the next one sees what the previous writer has committed.
  */
-const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))) as turn";
+async function takeTurn(tx: Transaction): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))");
+}
 
 /** Creates a transfer on the sandbox's chain. */
 export async function insertSandboxTransfer(
-  session: Session,
+  database: Database,
   transfer: Omit<Transfer, "log_index">,
 ): Promise<void> {
-  // One transaction may pay several of our addresses: each transfer has its own log index.
-  await session.query(
-    `insert into sandbox_transfers
-       (chain, tx_id, log_index, address, token, amount, mined_at, sender)
-     select $1, $2, log_index, $3, $4, $5, $6, $7
-     from ${TURN}, (select coalesce(max(log_index) + 1, 0) as log_index
-       from sandbox_transfers where chain = $1 and tx_id = $2) as next`,
-    [
-      transfer.chain,
-      transfer.tx_id,
-      transfer.address,
-      transfer.token,
-      transfer.amount,
-      transfer.mined_at,
-      transfer.sender,
-    ],
-  );
+  await database.transaction(async (tx) => {
+    await takeTurn(tx);
+    // One transaction may pay several of our addresses: each transfer has its own log index.
+    await tx.query(
+      `insert into sandbox_transfers
+         (chain, tx_id, log_index, address, token, amount, mined_at, sender)
+       select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7
+       from sandbox_transfers where chain = $1 and tx_id = $2`,
+      [
+        ...[transfer.chain, transfer.tx_id, transfer.address, transfer.token],
+        ...[transfer.amount, transfer.mined_at, transfer.sender],
+      ],
+    );
+  });
 }
 
 export function listSandboxTransfers(
@@ -88,17 +88,17 @@ export async function findSandboxSend(
 
 /** Creates a transfer between two wallets; one transaction may contain several, mined at once. */
 export async function insertWalletTransfer(
-  session: Session,
+  tx: Transaction,
   chain: string,
   tx_id: string,
   transfer: Omit<WalletTransfer, "log_index"> & { mined_at: Date },
 ): Promise<{ log_index: number; mined_at: Date }> {
-  const [row] = await session.query<{ log_index: number; mined_at: Date }>(
+  await takeTurn(tx);
+  const [row] = await tx.query<{ log_index: number; mined_at: Date }>(
     `insert into sandbox_wallet_transfers
        (chain, tx_id, log_index, sender, recipient, token, amount, mined_at)
-     select $1, $2, next.log_index, $3, $4, $5, $6, coalesce(next.mined_at, $7)
-     from ${TURN}, (select coalesce(max(log_index) + 1, 0) as log_index, min(mined_at) as mined_at
-       from sandbox_wallet_transfers where chain = $1 and tx_id = $2) as next
+     select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, coalesce(min(mined_at), $7)
+     from sandbox_wallet_transfers where chain = $1 and tx_id = $2
      returning log_index, mined_at`,
     [
       ...[chain, tx_id, transfer.from, transfer.to, transfer.token],

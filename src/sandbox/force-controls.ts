@@ -1,0 +1,100 @@
+import { type ApprovedChangeDeps, rerouteWithApproval } from "../offramps/approved-changes.ts";
+import type { GatePolicy } from "../offramps/gates.ts";
+import type { Offramp } from "../offramps/model.ts";
+import {
+  type PayDeps,
+  type PaymentRule,
+  payQuotes,
+  type QuotePayment,
+} from "../offramps/quotes/pay-quotes.ts";
+import { sandboxTxId } from "../partners/chain/tx-id.ts";
+import { runOnce } from "../platform/commands/run-once.ts";
+import type { Command } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import { holdProblems } from "../users/clearance.ts";
+import { lockKycs } from "../users/store.ts";
+
+/** The key that asks for a status. */
+export type ForcedBy = { credential_id: string };
+
+// The sandbox passes identity and document checks by itself. What limits who may move how much
+// applies to it as to every other route: holds, limits and approval.
+const OPEN_GATES: GatePolicy = { kyc_enforcement: "off", documents: "never" };
+const CONTROLS: readonly Problem["code"][] = ["on_hold", "limit_exceeded"];
+
+const FORCED_EXECUTION: PaymentRule<QuotePayment, null> = {
+  name: "force-quotes",
+  rows: 3,
+  is_from_balance: false,
+  load: async () => null,
+  isRepeated: ({ executed_at }) => executed_at !== null,
+  problems: (_payable, _command, _extra, shared) =>
+    shared.filter(({ code }) => CONTROLS.includes(code)),
+  pay: ({ quote }, _input, _extra, now) => ({
+    ...quote,
+    executed_at: now,
+    tx_id: sandboxTxId(quote.deposit_token_chain, quote.id),
+    tx_network: "sandbox",
+    tx_named_at: now,
+    updated_at: now,
+  }),
+  record: () => {},
+};
+
+/** Executes the offramp's quote, if it was not; above the approval amount with a proposal. */
+export async function forceExecution(
+  tx: Transaction,
+  deps: PayDeps,
+  { account_id, user_id, quote_id }: Offramp,
+  by: ForcedBy,
+  now: Date,
+): Promise<void> {
+  const input = { user_id, quote_id, problems: [] };
+  const use_case = payQuotes({ ...deps, policy: OPEN_GATES }, FORCED_EXECUTION);
+  const outcome = await runOnce(tx, use_case, commandOf(account_id, input, by, now), now);
+  if ("refusal" in outcome) throw outcome.refusal;
+}
+
+/** Re-routes a bounced payout to the bank account that it was sent to before. */
+export async function forceReroute(
+  tx: Transaction,
+  deps: ApprovedChangeDeps,
+  { account_id, user_id, id: offramp_id, payment_detail_id }: Offramp,
+  by: ForcedBy,
+  now: Date,
+): Promise<void> {
+  const requested = { payment_detail_id };
+  const input = { user_id, quote_id: null, offramp_id, requested, problems: [] };
+  const use_case = rerouteWithApproval({ ...deps, policy: OPEN_GATES });
+  const outcome = await runOnce(tx, use_case, commandOf(account_id, input, by, now), now);
+  if ("refusal" in outcome) throw outcome.refusal;
+  if ("proposed" in outcome.output) {
+    throw needsApproval("Re-route it with POST /users/:user_id/offramps/:offramp_id/reroute.");
+  }
+}
+
+function commandOf<Input>(
+  account_id: string,
+  input: Input,
+  { credential_id }: ForcedBy,
+  now: Date,
+): Command<Input> {
+  return { id: newId(now), account_id, credential_id, input, idempotency: null };
+}
+
+/** Locks the user; throws while nothing of theirs may leave. */
+export async function refuseWhileHeld(
+  tx: Transaction,
+  user: { account_id: string; user_id: string },
+  field: string,
+): Promise<void> {
+  const kyc = (await lockKycs(tx, [user])).get(user.account_id, user.user_id);
+  const problems = kyc ? holdProblems(kyc, field) : [];
+  if (problems.length > 0) throw Refusal.of(problems);
+}
+
+export function needsApproval(advice: string): Refusal {
+  return new Refusal("invalid_transition", `Two members must approve this payment. ${advice}`);
+}
