@@ -31,6 +31,7 @@ import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts } from "./payouts/store.ts";
+import { findQuotes } from "./quotes/store.ts";
 import type { RateRules } from "./rate-promise.ts";
 import { keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
@@ -43,6 +44,8 @@ export type RerouteExtra = {
   kycs: AccountMap<Kyc>;
   limits: Limits;
   payees: ReadonlyMap<string, Buffer>;
+  /** The rates of each quote, at which limits value its payouts. */
+  version_ids: ReadonlyMap<string, string>;
   invoices: AccountMap<Payable>;
   named: AccountMap<NamedAccount[]>;
   /** The attempts of each offramp. */
@@ -123,7 +126,7 @@ export function rerouteOfframps({
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
       const facts = { kyc, detail_status: detail.status, approval_status: null, invoice_end: null };
-      const spend = spendOf(extra.limits.value, extra.payees, rerouted);
+      const spend = spendOf(extra.limits.value, extra, rerouted);
       const held = [
         ...(kyc ? holdProblems(kyc, "offramp_id") : []),
         ...extra.limits.problems(spend, FIELD),
@@ -177,7 +180,11 @@ async function lockRoutes(
   const details = AccountMap.of(toPaymentDetails(payable, keys), (detail) => detail);
   const none = { invoices: new AccountMap<Payable>(), named: new AccountMap<NamedAccount[]>() };
   const payees = new Map<string, Buffer>();
+  const quote_keys = seen.map(({ account_id, quote_id: id }) => ({ account_id, id }));
+  const quotes = locked_ids.length > 0 ? await findQuotes(tx, quote_keys) : [];
+  const version_ids = new Map(quotes.map(({ id, price_version_id }) => [id, price_version_id]));
   const limits = await loadLimits(tx, limit_deps, locked_ids, {
+    version_ids: [...version_ids.values()],
     spends: async (value) => {
       for (const [id, payee] of await findPayees(tx, wanted)) payees.set(id, payee);
       const offramps = AccountMap.of(seen, (offramp) => offramp);
@@ -185,12 +192,12 @@ async function lockRoutes(
         const offramp = offramps.get(account_id, input.offramp_id);
         const { payment_detail_id } = input.requested;
         if (!offramp || !payment_detail_id) return [];
-        return [spendOf(value, payees, { ...offramp, payment_detail_id })];
+        return [spendOf(value, { payees, version_ids }, { ...offramp, payment_detail_id })];
       });
     },
   });
   const later = { payouts: new Map(), stopped: new Map(), toUsd: () => null };
-  return { kycs, details, limits, payees, ...none, ...later };
+  return { kycs, details, limits, payees, version_ids, ...none, ...later };
 }
 
 /** Whether re-routing costs us too much, all returns together, or was done too often. */
@@ -233,17 +240,24 @@ function missingOf(offramp: Offramp, payouts: RerouteExtra["payouts"]): bigint {
 
 type Reroutable = Pick<
   Offramp,
-  "account_id" | "user_id" | "payment_detail_id" | "deposit_token" | "token_amount" | "token_fee"
+  | "account_id"
+  | "user_id"
+  | "quote_id"
+  | "payment_detail_id"
+  | "deposit_token"
+  | "token_amount"
+  | "token_fee"
 >;
 
 /** A re-route counts for the payee only: user and account paid when the quote was executed. */
 function spendOf(
   value: Limits["value"],
-  payees: ReadonlyMap<string, Buffer>,
-  { account_id, user_id, payment_detail_id, ...offramp }: Reroutable,
+  { payees, version_ids }: Pick<RerouteExtra, "payees" | "version_ids">,
+  { account_id, user_id, quote_id, payment_detail_id, ...offramp }: Reroutable,
 ): Spend {
   const { deposit_token, token_amount, token_fee } = offramp;
-  const usd = value(null, deposit_token, token_amount - token_fee);
+  const version_id = version_ids.get(quote_id) ?? null;
+  const usd = value(version_id, deposit_token, token_amount - token_fee);
   const payee = payees.get(payment_detail_id)?.toString("hex") ?? null;
   const parts = [{ payee, usd, count: 1 }];
   return { account_id, user_id, largest: usd, parts, scopes: ["payee"] };
