@@ -20,7 +20,11 @@ import { type KeyedOfframp, updateOfframpRows } from "./store.ts";
 
 /** An offramp after a change, with its previous status; null when it was just created. */
 type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
-export type ChangedOfframp = OfframpNews & { was_funded: boolean };
+export type ChangedOfframp = OfframpNews & {
+  was_funded: boolean;
+  /** What had come back of the attempt before this change, and what has now. */
+  came_back?: { before: bigint; after: bigint };
+};
 
 /** The offramp after a transition or another change. */
 export function advanceOfframp(
@@ -100,17 +104,36 @@ function stepOf(change: ChangedOfframp): PaymentStep[] {
 }
 
 /** What the change means for an invoice; a bounced payment was reported as failed already. */
-function stepKind({ offramp, from_status, was_funded }: ChangedOfframp): StepKind | null {
+function stepKind(change: ChangedOfframp): StepKind | null {
+  const { offramp, from_status, was_funded } = change;
   const { status } = offramp;
   if (status === "failed") {
     const was_reported = from_status === "bounced" || from_status === "failed";
     return was_funded && !was_reported ? "failed" : null;
   }
   if (!was_funded && offramp.funded_at !== null) return "funded";
+  if (status === "bounced") {
+    if (isPaymentUndone(change)) return "bounced";
+    // A return without a booking implies that the payment was made.
+    return from_status === "sending_fiat" ? "sent" : null;
+  }
   if (status === from_status) return null;
   if (status === "fiat_sent") return "sent";
-  if (status === "bounced") return "bounced";
   return from_status === "bounced" ? "rerouted" : null;
+}
+
+/** The share of a payout, in basis points, whose return leaves its invoice paid. */
+const RETURN_IGNORED_BASIS_POINTS = 100n;
+
+/**
+ * Whether a payment counts as failed from this change on. While next to nothing of it came back,
+ * the seller has the money: reopening the invoice would let it be paid twice.
+ */
+function isPaymentUndone({ offramp, from_status, came_back }: ChangedOfframp): boolean {
+  if (!came_back) return from_status !== "bounced";
+  const stands = (returned: bigint) =>
+    returned * 10_000n <= offramp.destination_amount * RETURN_IGNORED_BASIS_POINTS;
+  return !stands(came_back.after) && (from_status !== "bounced" || stands(came_back.before));
 }
 
 export function offrampEvents(

@@ -10,6 +10,7 @@ import type { ErrorCode, Problem } from "../../platform/errors.ts";
 import type { Offramp } from "../model.ts";
 import { bounced } from "../payouts/apply-bank-answers.ts";
 import type { Payout } from "../payouts/model.ts";
+import type { ChangedOfframp } from "../record-changes.ts";
 import type { BankException, Resolution } from "./model.ts";
 
 /** The payout that an exception is assigned to: an offramp and its last attempt. */
@@ -29,6 +30,7 @@ type Resolved = {
   entries: NewEntry[];
   offramp?: Partial<Offramp>;
   payout?: Partial<Payout>;
+  came_back?: NonNullable<ChangedOfframp["came_back"]>;
 };
 
 type Decided = Resolved | { problems: Problem[] };
@@ -108,7 +110,10 @@ function assignReturn({ exception, reroute_ms, now }: Asked, { offramp, payout }
   if (amount <= 0n) return refuse(...NO_MONEY);
   const is_open = ["sending_fiat", "fiat_sent", "bounced"].includes(offramp.status);
   if (!is_open || !MAY_RETURN.includes(payout.status)) {
-    const message = `The payout is ${offramp.status}: nothing can come back from it any more.`;
+    const message =
+      offramp.status === "failed"
+        ? "The payout has failed and was refunded: return the money, or write it off."
+        : `The payout is ${offramp.status}: nothing can come back from it any more.`;
     return refuse("invalid_transition", message, "offramp_id");
   }
   const before = payout.returned_amount ?? 0n;
@@ -123,6 +128,7 @@ function assignReturn({ exception, reroute_ms, now }: Asked, { offramp, payout }
     ...resolved([...booked, exceptionAssigned(exception, offramp.id, amount, source)]),
     payout: { status: "returned", returned_amount: before + amount },
     offramp: bounced(status_message, reroute_ms, now),
+    came_back: { before, after: before + amount },
   };
 }
 

@@ -120,7 +120,11 @@ function decideOne(
     assigned_attempt: payout?.attempt ?? null,
     updated_at: now,
   };
-  const change = entry && decided.offramp ? advanceOfframp(entry, decided.offramp, now) : null;
+  const { came_back } = decided;
+  const change: ChangedOfframp | null =
+    entry && decided.offramp
+      ? { ...advanceOfframp(entry, decided.offramp, now), ...(came_back ? { came_back } : {}) }
+      : null;
   const settled =
     payout && decided.payout ? { ...payout, ...decided.payout, updated_at: now } : null;
   // A later command of the same set must see these changes.

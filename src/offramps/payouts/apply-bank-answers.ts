@@ -136,8 +136,11 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
   }
   const is_current = entry.offramp.attempt === payout.attempt;
   const is_open = ["submitting", "sent"].includes(payout.status);
-  const move = (change: Partial<Offramp>) => {
-    const changed = advanceOfframp(progress.offramps.get(payout.offramp_id)!, change, now);
+  const move = (change: Partial<Offramp>, returned?: bigint) => {
+    const changed = {
+      ...advanceOfframp(progress.offramps.get(payout.offramp_id)!, change, now),
+      ...(returned === undefined ? {} : { came_back: { before: 0n, after: returned } }),
+    };
     progress.changes.push(changed);
     progress.offramps.set(payout.offramp_id, changed);
   };
@@ -179,7 +182,7 @@ type Step = {
   is_current: boolean;
   is_open: boolean;
   settle: (change: Partial<Payout>) => void;
-  move: (change: Partial<Offramp>) => void;
+  move: (change: Partial<Offramp>, returned?: bigint) => void;
 };
 
 /** The bank returned money. If no sent payment matches it, it is posted to suspense. */
@@ -201,7 +204,7 @@ function applyReturn(
   settle({ status: "returned", returned_amount: answer.amount });
   const status_message =
     "The bank returned the payment. Re-route it to another payment detail, or refund it.";
-  move(bounced(status_message, reroute_ms, now));
+  move(bounced(status_message, reroute_ms, now), answer.amount);
   // What came back beyond the payout waits in suspense, and in the operator's list.
   const held = answer.amount - offramp.destination_amount;
   return held > 0n ? { outcome: "suspense", held } : { outcome: "applied" };

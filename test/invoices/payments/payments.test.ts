@@ -111,6 +111,33 @@ describe("an offramp with an invoice_id", () => {
     expect(offramp).not.toHaveProperty("invoice_id");
   });
 
+  it("of which one cent comes back leaves the invoice paid, until the rest came back too", async () => {
+    const invoice = await bill();
+    const offramp = await payOut(invoice.id);
+    const giveBack = async (bank_reference: string, cents: bigint) => {
+      await server.db.database.query(
+        `insert into sandbox_bank_answers
+           (account_id, end_to_end_id, bank_reference, kind, amount, currency)
+         values ($1, $2, $3, 'returned', $4, 'eur')`,
+        [server.account_id, `${offramp.id.replaceAll("-", "")}001`, bank_reference, cents],
+      );
+      await server.call("POST", "/sandbox/clock", { advance_ms: 3_000 });
+      await settle(server);
+    };
+    await giveBack(`cent-${offramp.id}`, 1n);
+    const path = `/users/${user_id}/offramps/${offramp.id}`;
+    expect(good(await server.call("GET", path)).offramp.status).toBe("bounced");
+    expect((await show(server, invoice.id, seller.key)).status).toBe("paid");
+    await giveBack(`rest-${offramp.id}`, 999_99n);
+    const { bank_exceptions } = good(await server.call("GET", "/bank_exceptions?status=open"));
+    const body = { resolution: "assign", offramp_id: offramp.id, reason: "The rest" };
+    good(await server.call("POST", `/bank_exceptions/${bank_exceptions[0].id}/resolve`, body));
+    await settle(server);
+    expect((await show(server, invoice.id, seller.key)).status).toBe("open");
+    const event_names = ["create", ...PAID, "c2fPaymentFailed"];
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(event_names);
+  });
+
   it("that bounces gives the invoice a new requestId, and the old one still finds it", async () => {
     const invoice = await bill();
     const offramp = await payOut(invoice.id, { outcome: "bounced" });
