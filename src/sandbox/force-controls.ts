@@ -4,9 +4,9 @@ import type { Offramp } from "../offramps/model.ts";
 import {
   type PayDeps,
   type PaymentRule,
-  payQuotes,
+  paymentUseCase,
   type QuotePayment,
-} from "../offramps/quotes/pay-quotes.ts";
+} from "../offramps/quotes/payment-use-case.ts";
 import { sandboxTxId } from "../partners/chain/tx-id.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import type { Command } from "../platform/commands/use-case.ts";
@@ -52,7 +52,7 @@ export async function forceExecution(
   now: Date,
 ): Promise<void> {
   const input = { user_id, quote_id, problems: [] };
-  const use_case = payQuotes({ ...deps, policy: OPEN_GATES }, FORCED_EXECUTION);
+  const use_case = paymentUseCase({ ...deps, policy: OPEN_GATES }, FORCED_EXECUTION);
   const outcome = await runOnce(tx, use_case, commandOf(account_id, input, by, now), now);
   if ("refusal" in outcome) throw outcome.refusal;
 }

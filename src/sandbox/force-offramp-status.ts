@@ -22,7 +22,7 @@ import {
   fundFromDeposits,
   withoutAbandoned,
 } from "../offramps/quotes/fund-from-deposits.ts";
-import type { PayDeps } from "../offramps/quotes/pay-quotes.ts";
+import type { PayDeps } from "../offramps/quotes/payment-use-case.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
 import { findQuotes, lockQuotes } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";

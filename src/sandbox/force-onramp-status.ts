@@ -106,7 +106,7 @@ function refuseUnapproved(deps: OnrampForceDeps, onramp: Onramp, now: Date): Pro
   if (fundingProblem(onramp, credit, "code") !== "late") return Promise.resolve();
   return database.transaction(async (tx) => {
     const request = { account_id, amount: { amount, currency }, counts_as: [onramp.id] };
-    const controls = await lockSums(tx, approvals, [account_id]);
+    const controls = await lockSums(tx, approvals, [request]);
     const sums = await loadSums(tx, approvals, controls, [request]);
     if (sums.reasonFor(request) !== null) {
       throw needsApproval("Match its deposit with POST /deposits/:deposit_id/match.");
