@@ -219,7 +219,7 @@ export function isCostlyReroute(
 }
 
 /** A re-route pays in full: what the bank kept of the return is a cost of ours. */
-export function postReroutes(
+function postReroutes(
   tx: Transaction,
   offramps: readonly Offramp[],
   payouts: RerouteExtra["payouts"],

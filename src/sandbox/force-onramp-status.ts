@@ -41,7 +41,8 @@ export type OnrampForceDeps = CreditDeps &
 
 /**
  * Moves an onramp along the legal path to a state; each step moves its money. Undefined when there
- * is no such onramp, null when there is no path. Throws where a hold or a missing approval stops it.
+ * is no such onramp, null when there is no path. Throws where a hold or a missing approval stops
+ * it.
  */
 export async function forceOnrampStatus(
   deps: OnrampForceDeps,
