@@ -131,8 +131,9 @@ async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void
   const rows = await lockOfframps(tx, [seen]);
   const payouts = await lockCurrentPayouts(tx, rows);
   const waiting = payouts.filter(({ status }) => ["recorded", "submitting"].includes(status));
-  const is_held = waiting.some(({ status }) => status === "recorded") && kyc?.is_frozen;
-  if (kyc && is_held) throw Refusal.of(holdProblems(kyc, FIELD));
+  const is_unsent = waiting.some(({ status }) => status === "recorded");
+  const held = kyc && is_unsent ? holdProblems(kyc, FIELD) : [];
+  if (held.length > 0) throw Refusal.of(held);
   updatePayouts(
     tx,
     waiting.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
