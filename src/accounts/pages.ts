@@ -34,7 +34,7 @@ ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</
 ${may(session.role, "manage_members") && MEMBERS_LINK}
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
 ${may(session.role, "review_documents") && DOCUMENTS_LINK}
-${mode === "sandbox" && session.is_operator && may(session.role, "see_keys_and_log") && OUTBOX_LINK}
+${mode === "sandbox" && session.is_operator && may(session.role, "manage_members") && OUTBOX_LINK}
 ${session.is_operator && may(session.role, "review_screening") && SCREENING_LINK}
 </dl>
 </section>

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { Refusal } from "../platform/errors.ts";
-import type { Parsed } from "../platform/problems.ts";
+import { type Parsed, quoted } from "../platform/problems.ts";
 import { isKeyScope, KEY_SCOPE_NAMES, type KeyScope, scopeOf } from "./key-scopes.ts";
 
 /** What a key is restricted to; null means not restricted. */
@@ -20,7 +20,7 @@ export function compileKeyCheck({ scopes, networks }: KeyRestrictions): KeyCheck
   const permitted = networks && listOf(networks);
   return ({ operation, ip }) => {
     if (permitted && !permitted.check(ip, isIPv6(ip) ? "ipv6" : "ipv4")) {
-      return new Refusal("unauthorized", `This API key may not be used from ${ip}.`);
+      return new Refusal("unauthorized", `This API key may not be used from ${quoted(ip)}.`);
     }
     const needed = scopeOf(operation);
     if (scopes === null || (needed !== undefined && scopes.includes(needed))) return null;

@@ -5,6 +5,7 @@ import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { KEY_SCOPE_NAMES, KEY_SCOPES, scopeOf } from "../../src/accounts/key-scopes.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import {
+  compileKeyCheck,
   type KeyRestrictions,
   readKeyScopes,
   readNetworks,
@@ -75,6 +76,12 @@ describe("the networks of a key", () => {
     const answer = await server.call("GET", "/fees", undefined, { key });
     expect(answer.status, answer.text).toBe(status);
     if (status === 401) expect(answer.body.message).toContain("may not be used from 127.0.0.1");
+  });
+
+  it("refuse a proxy's text that is no address, and quote at most 100 characters of it", () => {
+    const check = compileKeyCheck({ ...UNRESTRICTED, networks: ["10.0.0.0/8"] });
+    const refusal = check({ operation: "listFees", ip: "a".repeat(8_000) });
+    expect(refusal?.message).toBe(`This API key may not be used from ${"a".repeat(100)}.`);
   });
 
   it("count an IPv4 address that arrives in its IPv6 form", async () => {

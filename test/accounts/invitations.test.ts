@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { removeMember } from "../../src/accounts/change-members.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
+import type { Role } from "../../src/accounts/model.ts";
 import { hashEmail } from "../../src/accounts/person-email.ts";
 import { TRIM_SIGN_IN_TASK } from "../../src/accounts/sign-in/tasks.ts";
 import { findPerson } from "../../src/accounts/store.ts";
@@ -27,9 +28,9 @@ function visitor(): HttpVisitor {
   return new HttpVisitor(server.app.server, `203.0.113.${visitors}`);
 }
 
-async function invite(email: string, account_id = server.account_id) {
+async function invite(email: string, account_id = server.account_id, role: Role = "approver") {
   const { database, index_key, clock } = server.core;
-  const input = { account_id, email, role: "approver", ...BY } as const;
+  const input = { account_id, email, role, ...BY } as const;
   const member = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );
@@ -86,6 +87,19 @@ describe("an invitation", () => {
     expect(entries.map(({ action }) => action)).toEqual([
       ...["member.create", "password.set", "session.create"],
     ]);
+  });
+
+  test("is in the outbox for admins only, as its links set the passwords of all", async () => {
+    for (const [role, status] of [
+      ["developer", 403],
+      ["admin", 200],
+    ] as const) {
+      const email = `${role}@example.test`;
+      await invite(email, server.account_id, role);
+      const { person } = await choose(await linkTo(email, /^Invitation/));
+      await person.signIn(email, { password: CHOSEN });
+      expect((await person.get("/dashboard/outbox")).statusCode).toBe(status);
+    }
   });
 
   test("has a link that works once, however often it is opened before", async () => {

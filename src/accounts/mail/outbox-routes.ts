@@ -17,8 +17,8 @@ const OUTBOX_PATH = "/dashboard/outbox";
 /** The sandbox's mail, for the operator: nothing leaves the machine. */
 export function addOutboxPage(app: FastifyInstance, deps: PageDeps): void {
   const { database, index_key, clock, mode } = deps;
-  // Its links set passwords.
-  const options = { onRequest: [requireSession("see_keys_and_log"), requireConfirmed(deps)] };
+  // Its links set the passwords of all members, admins included.
+  const options = { onRequest: [requireSession("manage_members"), requireConfirmed(deps)] };
   addPageScope(app, deps, (scope) => {
     scope.get(OUTBOX_PATH, options, async (request, reply) => {
       const session = request.member!;
