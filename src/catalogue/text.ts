@@ -13,9 +13,12 @@ export function hasForbiddenCharacters(text: string): boolean {
   return text.includes("\0") || !text.isWellFormed();
 }
 
-/** Line breaks and similar: they would end a field early in the files that banks read. */
+/**
+ * Line breaks and similar: they would end a field early in the files that banks read. And what
+ * overrides the direction of text: the account number after such a name would be shown reversed.
+ */
 export function hasControlCharacters(text: string): boolean {
-  return /\p{Cc}|\u2028|\u2029/u.test(text);
+  return /\p{Cc}|\u2028|\u2029|\u202d|\u202e/u.test(text);
 }
 
 /** Length in characters as people and PostgreSQL count them, not in UTF-16 units. */

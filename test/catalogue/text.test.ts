@@ -30,6 +30,11 @@ describe("text", () => {
     expect(hasControlCharacters("Straße 5, 東京")).toBe(false);
   });
 
+  test("a name cannot reverse what is shown after it; letters of any direction are fine", () => {
+    expect(["Maria\u202e", "Maria\u202d"].every(hasControlCharacters)).toBe(true);
+    expect(["مريم", "מרים\u200f", "\u2067מרים\u2069"].some(hasControlCharacters)).toBe(false);
+  });
+
   test("an emoji counts as one character", () => {
     expect(isLongerThan("😀😀", 2)).toBe(false);
     expect(isLongerThan("😀😀😀", 2)).toBe(true);
