@@ -163,6 +163,11 @@ describe("an export", () => {
       });
       expect(refused.body.errors).toMatchObject([{ field }]);
     }
+    const blank = await server.call("POST", "/exports", { export: { kind: "ledger", from: " " } });
+    expect(blank.body).toMatchObject({ status: 400, error_code: "parameter_missing" });
+    const nul = { kind: "ledger", from: "2026-01-01\0" };
+    const refused = await server.call("POST", "/exports", { export: nul });
+    expect(refused.body.errors).toMatchObject([{ field: "export.from", code: "record_invalid" }]);
   });
 
   test("of another account cannot be found", async () => {

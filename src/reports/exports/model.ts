@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from "../../platform/durations.ts";
-import { type Problem, Refusal } from "../../platform/errors.ts";
+import { type ErrorCode, type Problem, Refusal } from "../../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../../platform/http/list.ts";
 
 export const EXPORT_KINDS = ["payouts", "ledger", "deposits", "audit_log", "approvals"] as const;
@@ -47,12 +47,13 @@ export function checkPeriod(
   { from, to }: { from?: string | undefined; to?: string | null | undefined },
   now: Date,
 ): { value: Pick<ExportTerms, "period_from" | "period_to"> } | { problems: Problem[] } {
-  const period_from = from === undefined ? undefined : readTime(from);
-  const period_to = to === undefined || to === null ? now : readTime(to);
+  const period_from = from === undefined ? undefined : readTime(from.trim());
+  const period_to = to?.trim() ? readTime(to.trim()) : now;
   const problems: Problem[] = [];
-  const add = (field: string, message: string) =>
-    problems.push({ field: `export.${field}`, code: "record_invalid", message });
-  if (from !== undefined && !period_from) add("from", TIME_MESSAGE);
+  const add = (field: string, message: string, code: ErrorCode = "record_invalid") =>
+    problems.push({ field: `export.${field}`, code, message });
+  if (from?.trim() === "") add("from", TIME_MESSAGE, "parameter_missing");
+  else if (from !== undefined && !period_from) add("from", TIME_MESSAGE);
   if (!period_to) add("to", TIME_MESSAGE);
   if (period_from && period_to) {
     const length_ms = period_to.getTime() - period_from.getTime();

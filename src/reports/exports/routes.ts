@@ -5,6 +5,7 @@ import { notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, listAnswer, listQuery, requirePage } from "../../platform/http/list.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
+import { Problems } from "../../platform/problems.ts";
 import {
   closedObject,
   nullable,
@@ -96,12 +97,13 @@ export function addExportRoutes(
     handle: ({ body, problems, command }) => {
       const { kind, format, from, to } = body.export ?? {};
       const period = checkPeriod({ from, to }, clock.now());
-      const wrong = [...problems, ...("problems" in period ? period.problems : [])];
-      const complete = wrong.length === 0 && "value" in period && kind !== undefined;
+      const found = new Problems(problems);
+      if ("problems" in period) found.add(period.problems);
+      const complete = found.list.length === 0 && "value" in period && kind !== undefined;
       const terms: ExportTerms | null = complete
         ? { kind, format: format ?? "csv", ...period.value }
         : null;
-      return submit(command({ wanted: terms ? { value: terms } : { problems: wrong } }));
+      return submit(command({ wanted: terms ? { value: terms } : { problems: found.list } }));
     },
   });
 
