@@ -2882,7 +2882,7 @@ export interface components {
                 /** @description Of the proposal. Until it is `done` the offramps are not paid. */
                 status: components["schemas"]["ProposalStatus"];
             };
-            /** @description At most 500; see has_more_offramps. */
+            /** @description At most 500, fewer if they are very large; see has_more_offramps. */
             offramps: components["schemas"]["Offramp"][];
             has_more_offramps?: boolean;
         };
@@ -4046,7 +4046,7 @@ export interface operations {
                      */
                     "application/json": {
                         users: components["schemas"]["User"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -4846,7 +4846,7 @@ export interface operations {
                      */
                     "application/json": {
                         payment_details: components["schemas"]["PaymentDetail"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -5749,7 +5749,7 @@ export interface operations {
                      */
                     "application/json": {
                         quotes: components["schemas"]["Quote"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -6375,7 +6375,7 @@ export interface operations {
                      */
                     "application/json": {
                         offramps: components["schemas"]["Offramp"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -6530,7 +6530,7 @@ export interface operations {
                      */
                     "application/json": {
                         offramps: components["schemas"]["Offramp"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -7416,7 +7416,7 @@ export interface operations {
                      */
                     "application/json": {
                         crypto_deposits: components["schemas"]["CryptoDeposit"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -7478,7 +7478,7 @@ export interface operations {
                      */
                     "application/json": {
                         refund_addresses: components["schemas"]["RefundAddress"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -7617,7 +7617,7 @@ export interface operations {
                      */
                     "application/json": {
                         refunds: components["schemas"]["Refund"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -7772,7 +7772,7 @@ export interface operations {
                      */
                     "application/json": {
                         onramps: components["schemas"]["Onramp"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -8017,7 +8017,7 @@ export interface operations {
                      */
                     "application/json": {
                         travel_records: components["schemas"]["TravelRecordSummary"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -8210,7 +8210,7 @@ export interface operations {
                      */
                     "application/json": {
                         bank_exceptions: components["schemas"]["BankException"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -8360,7 +8360,7 @@ export interface operations {
                      */
                     "application/json": {
                         deposits: components["schemas"]["Deposit"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -8778,7 +8778,7 @@ export interface operations {
                      */
                     "application/json": {
                         entries: components["schemas"]["LedgerEntry"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -8990,7 +8990,7 @@ export interface operations {
                      */
                     "application/json": {
                         exports: components["schemas"]["Export"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -10079,7 +10079,7 @@ export interface operations {
                      */
                     "application/json": {
                         apps: components["schemas"]["App"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -10979,7 +10979,7 @@ export interface operations {
                      */
                     "application/json": {
                         webhook_events: components["schemas"]["WebhookEvent"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -11105,7 +11105,7 @@ export interface operations {
                      */
                     "application/json": {
                         deliveries: components["schemas"]["WebhookDelivery"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -11183,7 +11183,7 @@ export interface operations {
                      */
                     "application/json": {
                         deliveries: components["schemas"]["WebhookDelivery"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -11254,7 +11254,7 @@ export interface operations {
                      */
                     "application/json": {
                         proposals: components["schemas"]["Proposal"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -11381,7 +11381,7 @@ export interface operations {
                      */
                     "application/json": {
                         payouts: components["schemas"]["ProposedPayout"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };
@@ -11478,7 +11478,7 @@ export interface operations {
                      */
                     "application/json": {
                         screening_matches: components["schemas"]["ScreeningMatch"][];
-                        /** @description Whether there are records after the last one. */
+                        /** @description Whether there are records after the last one. A page of very large records ends before `limit`. */
                         has_more: boolean;
                     };
                 };

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { PAGE_BYTES_MAX } from "../platform/http/list.ts";
 import type { EventRow } from "./store.ts";
 
 type EventCursor = { block_number: bigint; position: bigint };
@@ -86,13 +87,17 @@ export function listEvents(
   },
 ): Promise<StoredEvent[]> {
   const { after_position, limit, from_id, below_id } = page;
-  const values = [account_id, after_position, limit, from_id, below_id];
+  const values = [account_id, after_position, limit, from_id, below_id, PAGE_BYTES_MAX];
   return session.query<StoredEvent>(
-    `select ${EVENT_COLUMNS}, e.body from event_positions p
-     join events e on e.account_id = p.account_id and e.id = p.event_id
-     where p.account_id = $1 and p.position > $2 and e.id >= $4 and e.id < $5
-       ${page.name ? "and e.name = $6" : ""}
-     order by p.position limit $3`,
+    `select ${EVENT_COLUMNS}, e.body from (
+       select e.*, p.position, coalesce(sum(octet_length(e.body)) over (order by p.position
+         rows between unbounded preceding and 1 preceding), 0) as bytes_before
+       from event_positions p
+       join events e on e.account_id = p.account_id and e.id = p.event_id
+       where p.account_id = $1 and p.position > $2 and e.id >= $4 and e.id < $5
+         ${page.name ? "and e.name = $7" : ""}
+       order by p.position limit $3
+     ) as e where e.bytes_before <= $6 order by e.position`,
     page.name ? [...values, page.name] : values,
   );
 }

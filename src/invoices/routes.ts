@@ -4,6 +4,7 @@ import { findPaymentDetails } from "../payment-details/store.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { assertFound, notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { PAGE_BYTES_MAX } from "../platform/http/list.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { changeInvoices } from "./change-invoices.ts";
@@ -36,8 +37,6 @@ export type InvoiceDeps = SyncDeps &
   };
 
 const TAG = "Invoices";
-/** An invoice may have 870 kB, and a page 100 of them. */
-const LIST_BYTES_MAX = 4 * 1024 * 1024;
 const FIRST_OPENED = 10;
 const EXAMPLE = {
   invoiceNumber: "2026-0117",
@@ -145,11 +144,11 @@ async function renderViews(
     for (const { entry, role } of opened) {
       const text = deps.renderer.invoice(entry, role, may_act);
       bytes += Buffer.byteLength(text);
-      if (texts.length > 0 && bytes > LIST_BYTES_MAX) return { texts, is_whole: false };
+      if (texts.length > 0 && bytes > PAGE_BYTES_MAX) return { texts, is_whole: false };
       texts.push(text);
     }
     // As many as fit if they are like those before.
-    next = Math.max(1, Math.floor(((LIST_BYTES_MAX - bytes) * texts.length) / (bytes + 1)));
+    next = Math.max(1, Math.floor(((PAGE_BYTES_MAX - bytes) * texts.length) / (bytes + 1)));
   }
   return { texts, is_whole: true };
 }

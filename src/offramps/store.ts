@@ -11,7 +11,7 @@ import {
 } from "../platform/db/rows.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
-import type { Page } from "../platform/http/list.ts";
+import { PAGE_BYTES_MAX, type Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
@@ -44,7 +44,7 @@ export function listOfframps(
   return listRows(session, "offramps", { account_id, ...filter }, page);
 }
 
-/** The offramps of a quote, in the order in which they were added. */
+/** The offramps of a quote that an answer shows, in the order in which they were added. */
 export function listQuoteOfframps(
   session: Session,
   account_id: string,
@@ -52,8 +52,11 @@ export function listQuoteOfframps(
   limit: number,
 ): Promise<OfframpRow[]> {
   return session.query<OfframpRow>(
-    "select * from offramps where account_id = $1 and quote_id = $2 order by id limit $3",
-    [account_id, quote_id, limit],
+    `select offramps.* from offramps join (
+       select account_id, id, sum(octet_length(details)) over (order by id) as bytes
+       from offramps where account_id = $1 and quote_id = $2 order by id limit $3
+     ) as listed using (account_id, id) where bytes <= $4 order by id`,
+    [account_id, quote_id, limit, PAGE_BYTES_MAX],
   );
 }
 

@@ -79,8 +79,8 @@ function addList(addRoute: AddRoute, deps: ModuleCore): void {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const page = { after_position, limit: limit + 1, from_id, below_id, name: query.event };
       const events = await listEvents(database, account_id, page);
-      const readable = await openEvents(deps, events.slice(0, limit));
-      return renderEvents(readable, events.length > limit);
+      const { rows, has_more } = cutPage(events, { limit });
+      return renderEvents(await openEvents(deps, rows), has_more);
     },
   });
 }

@@ -64,6 +64,45 @@ describe("the status of a quote", () => {
   });
 });
 
+describe("offramps with the largest metadata", () => {
+  const PAGE_BYTES = 4.5 * 1024 * 1024;
+  // Wide enough in UTF-8 that a few dozen fill an answer.
+  const metadata = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [`key ${index}`, "😀".repeat(500)]),
+  );
+
+  it("end a page early, and every one of them and of their events is on some page", async () => {
+    const items = Array.from({ length: 45 }, () => ({ amount: 100, metadata }));
+    const { user_id, quote_id, offramp_ids } = await openStory(server, items);
+    const quote = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
+    expect(Buffer.byteLength(quote.text)).toBeLessThan(PAGE_BYTES);
+    const embedded = idsOf(good(quote).offramps);
+    expect(embedded).toEqual(offramp_ids.slice(0, embedded.length));
+    expect(embedded.length).toBeLessThan(offramp_ids.length);
+    expect(quote.body.has_more_offramps).toBe(true);
+    const offramps = await readAll(`/offramps?quote_id=${quote_id}`, "offramps", "id");
+    expect(offramps).toEqual(offramp_ids.toReversed());
+    const events = await readAll(
+      "/webhook_events?event=offramp_update",
+      "webhook_events",
+      "record_id",
+    );
+    expect(events.filter((id) => offramp_ids.includes(id))).toEqual(offramp_ids);
+  });
+
+  async function readAll(path: string, list: string, field: string): Promise<string[]> {
+    const found: { id: string; [field: string]: string }[] = [];
+    for (let has_more = true; has_more; ) {
+      const after = found.length > 0 ? `&starting_after=${found.at(-1)!.id}` : "";
+      const answer = await server.call("GET", `${path}&limit=100${after}`);
+      expect(Buffer.byteLength(answer.text)).toBeLessThan(PAGE_BYTES);
+      found.push(...good(answer)[list]);
+      has_more = answer.body.has_more;
+    }
+    return found.map((record) => record[field]!);
+  }
+});
+
 describe("the offramps of the whole account", () => {
   it("are those of all its users, filtered by user, quote and status, and no other account's", async () => {
     const { key } = await server.addAccount("Other list");

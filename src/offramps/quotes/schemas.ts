@@ -59,7 +59,9 @@ export const QuoteAnswer = titledObject("QuoteAnswer", {
       { description: "Present when paying the offramps needs two members." },
     ),
   ),
-  offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
+  offramps: Type.Array(OfframpRecord, {
+    description: "At most 500, fewer if they are very large; see has_more_offramps.",
+  }),
   has_more_offramps: Type.Optional(Type.Boolean()),
 });
 

@@ -35,7 +35,11 @@ export function byStatus<Statuses extends string[]>(
 export function listAnswer<Key extends string, Item extends TSchema>(key: Key, item: Item) {
   return Type.Object({
     [key]: Type.Array(item),
-    has_more: Type.Boolean({ description: "Whether there are records after the last one." }),
+    has_more: Type.Boolean({
+      description:
+        "Whether there are records after the last one. A page of very large records ends before " +
+        "`limit`.",
+    }),
   } as Record<Key, ReturnType<typeof Type.Array<Item>>> & {
     has_more: ReturnType<typeof Type.Boolean>;
   });
@@ -98,11 +102,14 @@ export function requirePage(query: ListQuery, already: readonly Problem[]): Page
 
 export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
 
-/** An ISO 8601 day or time; undefined if the text is neither. */
+/**
+ * An ISO 8601 day or time; undefined if the text is neither. In UTC too its year has four digits:
+ * others cannot be shown in an answer.
+ */
 export function readTime(text: string): Date | undefined {
   const date = new Date(text);
   const is_time = TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text);
-  return is_time ? date : undefined;
+  return is_time && /^\d{4}-/.test(date.toISOString()) ? date : undefined;
 }
 
 /** JavaScript parses February 30 as a day in March. */
@@ -111,7 +118,27 @@ function isRealDay(text: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Stores read one row more than the page size: it shows whether there is a next page. */
-export function cutPage<Row>(rows: Row[], page: Page): { rows: Row[]; has_more: boolean } {
-  return { rows: rows.slice(0, page.limit), has_more: rows.length > page.limit };
+/** The encrypted bytes of a page: an answer is made in memory. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Stores read one row more than the page size: it shows whether there is a next page. A page of
+ * very large records ends earlier.
+ */
+export function cutPage<Row>(
+  rows: readonly Row[],
+  { limit }: Pick<Page, "limit">,
+): { rows: Row[]; has_more: boolean } {
+  let bytes = 0;
+  const first_beyond = rows.findIndex((row, at) => {
+    bytes += bytesOf(row);
+    return at > 0 && bytes > PAGE_BYTES_MAX;
+  });
+  const shown = rows.slice(0, first_beyond < 0 ? limit : Math.min(limit, first_beyond));
+  return { rows: shown, has_more: rows.length > shown.length };
+}
+
+function bytesOf(row: unknown): number {
+  const values = Object.values(row as object);
+  return values.reduce((sum, value) => sum + (Buffer.isBuffer(value) ? value.length : 0), 0);
 }

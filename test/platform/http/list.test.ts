@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { MINUTE_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
 let server: TestServer;
@@ -17,3 +18,19 @@ it.each(["starting_after", "created_after", "created_before"])(
     ]);
   },
 );
+
+it.each(["0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"])(
+  "422 for %s, whose year in UTC has no four digits",
+  async (time) => {
+    const at = encodeURIComponent(time);
+    for (const path of [`/ledger/balances?at=${at}`, `/users?created_before=${at}`]) {
+      const answer = await server.call("GET", path);
+      expect(answer.status).toBe(422);
+      expect(answer.body.errors).toMatchObject([{ code: "record_invalid" }]);
+    }
+  },
+);
+
+it("a client that reads nothing of an answer is disconnected: the server waits two minutes", () => {
+  expect(server.app.server.server.timeout).toBe(2 * MINUTE_MS);
+});
