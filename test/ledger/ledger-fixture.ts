@@ -114,6 +114,11 @@ async function addAccount(session: Session): Promise<string> {
     "insert into accounts (id, name, is_operator, created_at) values ($1, $2, false, $3)",
     [id, `account ${id}`, NOW],
   );
+  await session.query(
+    `insert into account_keys (account_id, version, master_key_id, wrapped, created_at)
+     values ($1, 1, 'none', '', $2)`,
+    [id, NOW],
+  );
   return id;
 }
 
@@ -126,6 +131,12 @@ async function addUser(session: Session, account_id: string): Promise<string> {
      values ($1, $2, 'individual', $3, '', 'not_started', 'not_started', 'not_started',
        'not_started', 'not_started', $4, $4)`,
     [account_id, id, Buffer.from(id), NOW],
+  );
+  // Nothing opens it; a user who is not erased has one.
+  await session.query(
+    `insert into subject_keys (account_id, subject_id, account_key_version, wrapped, created_at)
+     values ($1, $2, 1, '', $3)`,
+    [account_id, id, NOW],
   );
   return id;
 }
