@@ -198,19 +198,6 @@ export function ownRole(format: InvoiceFormat): PartyRole {
   return format === "svc_salary" ? "buyer" : "seller";
 }
 
-/**
- * Whether the payee named where to pay. Whoever pays must not also say where: the employer writes
- * the payment options of a salary, so they prove nothing until the employee's account has replaced
- * them (`changePaymentOptions`). The seller writes those of an invoice.
- */
-export function isNamedByPayee({ invoice, history }: Omit<KeyedInvoice, "key">): boolean {
-  if (ownRole(invoice.format) === "seller") return true;
-  return history.some(
-    ({ name, actor_account_id: actor }) =>
-      name === "changePaymentOptions" && actor !== null && actor !== invoice.account_id,
-  );
-}
-
 export function otherRole(role: PartyRole): PartyRole {
   return role === "seller" ? "buyer" : "seller";
 }

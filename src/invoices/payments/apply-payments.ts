@@ -2,7 +2,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { findView } from "../counterparty/view-store.ts";
-import { CHANGES, type ChangeName, isNamedByPayee, type KeyedInvoice } from "../model.ts";
+import { CHANGES, type ChangeName, type KeyedInvoice } from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 import {
@@ -77,8 +77,6 @@ function changesOf(
   const is_return = kind === "bounced" || kind === "failed";
   // Declared or received manually: not an offramp's payment.
   if (is_return && payer === null && entry.invoice.payment !== null) return [];
-  // Paid to an account that the payer named: only the payee can say that it arrived.
-  if (kind === "sent" && !isNamedByPayee(entry)) return [];
   const changes: ChangedInvoice[] = [];
   let current = entry;
   for (const name of STEP_CHANGES[kind]) {
