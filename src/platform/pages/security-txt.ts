@@ -31,7 +31,7 @@ function securityText({ security_contacts, public_url }: SecurityTxtDeps, now: D
     ...security_contacts.map((contact) => `Contact: ${contact}`),
     `Expires: ${expires}`,
     "Preferred-Languages: en",
-    ...(public_url ? [`Canonical: ${public_url.replace(/\/+$/, "")}${PATH}`] : []),
+    ...(public_url ? [`Canonical: ${public_url}${PATH}`] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
