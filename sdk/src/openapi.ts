@@ -1068,6 +1068,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exports
+         * @description All exports of the account, newest first, also those whose file was removed.
+         */
+        get: operations["listExports"];
+        put?: never;
+        /**
+         * Create an export
+         * @description A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at most 366 days, for auditors. It is written in the background, at the earliest a minute after the end of the period, and removed after 7 days. It has ids and no personal data. At most 20 files per account.
+         */
+        post: operations["createExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/exports/{export_id}": {
         parameters: {
             query?: never;
@@ -1102,30 +1126,6 @@ export interface paths {
         get: operations["downloadExport"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/exports": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List exports
-         * @description All exports of the account, newest first, also those whose file was removed.
-         */
-        get: operations["listExports"];
-        put?: never;
-        /**
-         * Create an export
-         * @description A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at most 366 days, for auditors. It is written in the background, at the earliest a minute after the end of the period, and removed after 7 days. It has ids and no personal data. At most 20 files per account.
-         */
-        post: operations["createExport"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8851,94 +8851,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    showExport: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the export. */
-                export_id: components["parameters"]["ExportId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "export": {
-                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
-                     *         "kind": "ledger",
-                     *         "format": "csv",
-                     *         "from": "2026-10-01T00:00:00.000Z",
-                     *         "to": "2026-11-01T00:00:00.000Z",
-                     *         "status": "ready",
-                     *         "rows": 1204,
-                     *         "bytes": 254016,
-                     *         "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
-                     *         "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
-                     *         "created_at": "2026-11-16T09:30:00.000Z",
-                     *         "updated_at": "2026-11-16T09:30:00.000Z"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        export: components["schemas"]["Export"];
-                    };
-                };
-            };
-            /** @description `version_unknown`, `unknown_format`, `bad_request` */
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            /** @description `parameter_unknown`, `record_invalid` */
-            422: components["responses"]["Refused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            /** @description `unavailable` */
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    downloadExport: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the export. */
-                export_id: components["parameters"]["ExportId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description `version_unknown`, `unknown_format`, `bad_request` */
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            /** @description `parameter_unknown`, `record_invalid` */
-            422: components["responses"]["Refused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            /** @description `unavailable` */
-            503: components["responses"]["Unavailable"];
-        };
-    };
     listExports: {
         parameters: {
             query?: {
@@ -9083,6 +8995,94 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the export. */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "export": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *         "kind": "ledger",
+                     *         "format": "csv",
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z",
+                     *         "status": "ready",
+                     *         "rows": 1204,
+                     *         "bytes": 254016,
+                     *         "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+                     *         "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        export: components["schemas"]["Export"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the export. */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };

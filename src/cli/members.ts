@@ -21,7 +21,7 @@ type RoleOptions = ChangeOptions & { role: Role };
 const ACCOUNT = ["--account <name or id>", "the account (default: the first account)"] as const;
 const WITH_OPERATOR = [
   "--with-operator",
-  "let the operator's members vote too: one of the two must be the operator's",
+  "let the operator's members vote too; a vote of theirs is then needed",
 ] as const;
 const roleOption = () =>
   new Option("--role <role>", "the person's role").choices(ROLES).makeOptionMandatory();

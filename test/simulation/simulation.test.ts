@@ -19,7 +19,7 @@ import { createRandom } from "./random.ts";
    clock that jumps. After every step everything must add up. A failing seed is printed;
    SIMULATION_SEED repeats it, SIMULATION_STEPS runs it for longer. */
 const SEED = Number(process.env.SIMULATION_SEED ?? Math.floor(Math.random() * 2 ** 32));
-const STEPS = Number(process.env.SIMULATION_STEPS ?? 150);
+const STEPS = Number(process.env.SIMULATION_STEPS ?? 90);
 const STEP_TIMEOUT_MS = 1_000;
 
 const LEAPS_MS = [20 * MINUTE_MS, 2 * HOUR_MS, 26 * HOUR_MS];

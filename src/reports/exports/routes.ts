@@ -75,8 +75,6 @@ export function addExportRoutes(
   const submit = executor.register(
     createExports((record) => writeExport({ export: toRecord(record) })),
   );
-  addReadRoutes(addRoute, deps);
-
   addRoute({
     method: "POST",
     path: "/exports",
@@ -125,6 +123,7 @@ export function addExportRoutes(
       return writeExports({ exports: rows.map(toRecord), has_more });
     },
   });
+  addReadRoutes(addRoute, deps);
 }
 
 function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {

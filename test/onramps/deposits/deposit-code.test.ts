@@ -93,7 +93,7 @@ describe("a code in a bank's text", () => {
     expect(findDepositCodes(`${one}/${two}`).sort()).toEqual([one, two].sort());
   });
 
-  it("a million random texts contain none of a thousand issued codes", () => {
+  it("200 000 random texts contain none of a thousand issued codes", () => {
     const given_out = new Set(Array.from({ length: 1_000 }, createDepositCode));
     const alphabet = `${SYMBOLS}${SYMBOLS.toLowerCase()}01OIL -/,.`;
     let state = 20261115;
@@ -106,7 +106,7 @@ describe("a code in a bank's text", () => {
     };
     let found = 0;
     let known = 0;
-    for (let count = 0; count < 1_000_000; count += 1) {
+    for (let count = 0; count < 200_000; count += 1) {
       let text = "";
       const length = 12 + (next() % 24);
       for (let at = 0; at < length; at += 1) text += alphabet[next() % alphabet.length];
