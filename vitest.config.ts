@@ -3,11 +3,30 @@ import { defineConfig } from "vitest/config";
 // The workspaces import each other's source; what is packed has only dist.
 const conditions = ["sliproad-source", "module", "node", "development|production"];
 
+/**
+ * Files that take more than about 20 seconds: `npm run soak` runs them, and so does `npm test` where
+ * they are named. They play crashes at every commit, every write with eight callers at once, the
+ * operators' guides, and hours of a person who fills in the identity form.
+ */
+const LONG_TESTS = [
+  "test/guides-operators.test.ts",
+  "test/*/crashes.test.ts",
+  "test/platform/commands/idempotency.test.ts",
+  "test/webhooks/hanging.test.ts",
+  "test/invoices/pdf/renderer.test.ts",
+  "test/cli/odd-answers.test.ts",
+  "test/e2e/kyc-links.browser.test.ts",
+  "test/e2e/kyc-files.browser.test.ts",
+  "test/e2e/kyc-trouble.browser.test.ts",
+];
+const long = process.env.LONG_TESTS;
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: long === "only" ? LONG_TESTS : ["test/**/*.test.ts"],
+    exclude: long ? [] : LONG_TESTS,
     globalSetup: ["test/harness/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,

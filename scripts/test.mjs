@@ -12,6 +12,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const programs = join(root, "node_modules", ".bin");
 // The Node of the dependencies is first, so that all stages use the same version.
 const env = { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH}` };
+// Without names the long ones (vitest.config.ts) are left to `npm run soak`.
+if (process.argv.length > 2) env.LONG_TESTS = "too";
 const scratch = mkdtempSync(join(tmpdir(), "sliproad-npm-test-"));
 const reportFile = join(scratch, "report.json");
 
@@ -47,6 +49,7 @@ const passed = sum(counted.map((result) => result.passed));
 const failed = sum(counted.map((result) => result.failed));
 if (failed > 0) process.exitCode = 1;
 if (skipped > 0) console.log(`SKIPPED ${skipped} browser tests: ${NO_BROWSER}`);
+if (given.length === 0) console.log("npm run soak runs the tests that take long.");
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 
 async function run({ name, program, args }) {

@@ -54,11 +54,11 @@ const BalancesAnswer = Type.Object({
   ),
 });
 const LEDGER_ACCOUNT_PARAMETER = Type.Optional(
-  Type.String({ maxLength: 100, description: "Only this ledger account, by its whole name." }),
+  Type.String({ description: "Only this ledger account, by its whole name." }),
 );
 const EntriesQuery = listQuery({
   kind: Type.Optional(
-    Type.String({ maxLength: 50, description: "Only postings of this kind, such as `fund`." }),
+    Type.String({ description: "Only postings of this kind, such as `fund`." }),
   ),
   ledger_account: LEDGER_ACCOUNT_PARAMETER,
 });
