@@ -90,6 +90,8 @@ describe("files on disk", () => {
     expect(await rowsOf(user_id)).toEqual({ files: 2, drafts: 1, applications: 0 });
     await advance(DAY_MS + 6 * MINUTE_MS);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    // Files are deleted a few minutes after their rows.
+    await advance(6 * MINUTE_MS);
     expect(await filesOf(user_id)).toBe(0);
     expect(await statusOf(server, user_id)).toBe("initiated");
     expect((await new PageVisitor(server).open(await openLink(server, user_id))).status).toBe(200);
