@@ -57,9 +57,7 @@ const LEDGER_ACCOUNT_PARAMETER = Type.Optional(
   Type.String({ description: "Only this ledger account, by its whole name." }),
 );
 const EntriesQuery = listQuery({
-  kind: Type.Optional(
-    Type.String({ description: "Only postings of this kind, such as `fund`." }),
-  ),
+  kind: Type.Optional(Type.String({ description: "Only postings of this kind, such as `fund`." })),
   ledger_account: LEDGER_ACCOUNT_PARAMETER,
 });
 const BalancesQuery = closedObject({
