@@ -3572,7 +3572,7 @@ export interface components {
         /**
          * @description - `pending`: The file is not written yet.
          *     - `ready`: The file can be downloaded.
-         *     - `removed`: The file was removed; its digest stays.
+         *     - `removed`: No file is stored: it was removed, or the command line wrote it. Its digest stays.
          * @enum {string}
          */
         ExportStatus: "pending" | "ready" | "removed";

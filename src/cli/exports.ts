@@ -2,20 +2,20 @@ import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Core } from "../app/open-core.ts";
-import { openLocalDirectory } from "../partners/files/local-directory.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { newExport } from "../reports/exports/create-exports.ts";
-import { openExportFile } from "../reports/exports/export-file.ts";
 import {
   checkPeriod,
   EXPORT_FORMATS,
   EXPORT_KINDS,
   type ExportFormat,
   type ExportKind,
+  type ExportRecord,
   writtenAfter,
 } from "../reports/exports/model.ts";
 import { insertExport } from "../reports/exports/store.ts";
-import { recordWritten, writeExport } from "../reports/exports/write-exports.ts";
+import { writeContent } from "../reports/exports/write-content.ts";
+import { auditExport } from "../reports/exports/write-exports.ts";
 import { withCore } from "./context.ts";
 import { findAccountOf } from "./operator.ts";
 import { type JsonOption, print } from "./output.ts";
@@ -55,7 +55,7 @@ export function addExportCommands(program: Command): void {
 }
 
 async function createExport(core: Core, options: CreateOptions) {
-  const { database, clock, keyring, config } = core;
+  const { database, clock } = core;
   const now = clock.now();
   const { kind, format, from, to } = options;
   const period = checkPeriod({ from, to }, now);
@@ -68,22 +68,28 @@ async function createExport(core: Core, options: CreateOptions) {
   if (writtenAfter(record, now) > now) {
     throw new StartupError("--to: Send a time that was at least a minute ago.");
   }
-  const files = await openLocalDirectory(config.data_dir);
-  const deps = { database, clock, keyring, files };
-  const written = await writeExport(deps, record);
-  const content = await openExportFile(deps, database, record, written.file);
-  await pipeline(content, createWriteStream(options.output, { flags: "wx", mode: 0o600 })).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw new StartupError(`--output ${options.output} cannot be written: ${error.message}`);
-    },
-  );
+  // The file is the caller's: nothing is stored here, and the record says so.
+  const written = await writeFile(core, record, options.output);
   await database.transaction(async (tx) => {
-    insertExport(tx, record);
-    recordWritten(tx, record, written, now);
+    insertExport(tx, { ...record, ...written, status: "removed" });
+    auditExport(tx, record, written, now);
   });
   return {
     id: record.id,
     rows: Number(written.row_count),
     digest: written.digest.toString("hex"),
   };
+}
+
+function writeFile({ database }: Core, record: ExportRecord, output: string) {
+  return database.transaction(async (tx) => {
+    await tx.query("set transaction isolation level repeatable read, read only");
+    const { content, summary } = writeContent(tx, record.account_id, record);
+    const file = createWriteStream(output, { flags: "wx", mode: 0o600, flush: true });
+    await pipeline(content, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.syscall === undefined) throw error;
+      throw new StartupError(`--output ${output} cannot be written: ${error.message}`);
+    });
+    return summary();
+  });
 }

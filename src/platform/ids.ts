@@ -2,6 +2,8 @@ import { smallRandomBytes } from "./random-bytes.ts";
 
 /** Sorts before all ids; no record has it. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** Sorts after all ids; no record has it. */
+export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -14,12 +14,11 @@ import {
 } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { firstIdAt, LAST_ID } from "../platform/ids.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import { listEntryPage, listLineSums } from "./store.ts";
 
 const TAG = "Ledger";
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 const LINE = {
   ledger_account: Type.String({

@@ -285,7 +285,7 @@ export const MEANINGS = {
   ExportStatus: {
     pending: "The file is not written yet.",
     ready: "The file can be downloaded.",
-    removed: "The file was removed; its digest stays.",
+    removed: "No file is stored: it was removed, or the command line wrote it. Its digest stays.",
   } satisfies Meanings<ExportRecord["status"]>,
   LedgerSide: {
     debit: "The account grows by debits, which are above zero.",

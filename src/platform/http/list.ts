@@ -1,6 +1,6 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 import { type Problem, Refusal } from "../errors.ts";
-import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
+import { FIRST_ID, firstIdAt, isId, LAST_ID } from "../ids.ts";
 import { closedObject } from "../schema-parts.ts";
 
 /** The query parameters of every list. */
@@ -58,7 +58,6 @@ export type ListQuery = {
   created_before?: string;
 };
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const LIMIT_DEFAULT = 25;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 

@@ -42,7 +42,7 @@ export async function* readRows(
   }
 }
 
-export function columnsOf(kind: ExportKind): readonly string[] {
+export function exportColumns(kind: ExportKind): readonly string[] {
   return SOURCES[kind].columns;
 }
 

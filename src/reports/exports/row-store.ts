@@ -1,3 +1,4 @@
+import type { AuditRow } from "../../accounts/audit-store.ts";
 import type { Session } from "../../platform/db/database.ts";
 
 /** The records of one account whose ids are from `from_id` and below `below_id`, oldest first. */
@@ -93,17 +94,10 @@ export function listDepositRows(session: Session, range: IdRange): Promise<Depos
   );
 }
 
-type AuditRow = {
-  id: string;
-  at: Date;
-  actor: string;
-  action: string;
-  record: string;
-  reason: string;
-  detail: string;
-};
-
-export function listAuditBetween(session: Session, range: IdRange): Promise<AuditRow[]> {
+export function listAuditBetween(
+  session: Session,
+  range: IdRange,
+): Promise<Omit<AuditRow, "account_id">[]> {
   return session.query(
     `select id, at, actor, action, record, reason, detail from audit_entries where ${RANGE}`,
     valuesOf(range),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { stringify } from "csv-stringify/sync";
 import type { Session } from "../../platform/db/database.ts";
 import type { ExportFormat, ExportTerms } from "./model.ts";
-import { columnsOf, type ExportRow, readRows } from "./read-rows.ts";
+import { type ExportRow, exportColumns, readRows } from "./read-rows.ts";
 
 export type ContentSummary = { row_count: bigint; byte_count: bigint; digest: Buffer };
 
@@ -14,7 +14,7 @@ export function writeContent(
 ): { content: AsyncGenerator<Buffer>; summary: () => ContentSummary } {
   const hash = createHash("sha256");
   let [row_count, byte_count] = [0n, 0n];
-  const columns = columnsOf(terms.kind);
+  const columns = exportColumns(terms.kind);
   const format = FORMATS[terms.format];
   async function* parts(): AsyncGenerator<string> {
     yield format.head(columns);

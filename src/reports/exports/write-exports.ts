@@ -46,7 +46,7 @@ async function writeExports(deps: ExportDeps, set: TaskSet): Promise<void> {
 type Written = ContentSummary & { file: string };
 
 /** Writes the file of an export from one snapshot. A file that is not recorded is removed later. */
-export function writeExport(deps: ExportDeps, record: ExportRecord): Promise<Written> {
+function writeExport(deps: ExportDeps, record: ExportRecord): Promise<Written> {
   const { database, clock } = deps;
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
@@ -57,15 +57,25 @@ export function writeExport(deps: ExportDeps, record: ExportRecord): Promise<Wri
   });
 }
 
-/** The digest is also in the sealed audit log: `verify` compares both with the file. */
-export function recordWritten(
+function recordWritten(
   tx: Transaction,
   record: ExportRecord,
   { file, ...summary }: Written,
   now: Date,
 ): void {
-  const { account_id, id } = record;
   updateExport(tx, record, { status: "ready", file, ...summary, updated_at: now });
+  auditExport(tx, record, summary, now);
+  enqueueTasks(tx, REMOVE_EXPORT_TASK, [record], now, new Date(now.getTime() + FILE_KEPT_MS));
+}
+
+/** The digest is also in the sealed audit log: `verify` compares both with the file. */
+export function auditExport(
+  tx: Transaction,
+  record: ExportRecord,
+  summary: ContentSummary,
+  now: Date,
+): void {
+  const { account_id, id } = record;
   recordAudit(
     tx,
     {
@@ -78,7 +88,6 @@ export function recordWritten(
     },
     now,
   );
-  enqueueTasks(tx, REMOVE_EXPORT_TASK, [record], now, new Date(now.getTime() + FILE_KEPT_MS));
 }
 
 export const EXPORT_ACTION = "export.write";
