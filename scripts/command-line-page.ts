@@ -1,11 +1,14 @@
 import type { Command } from "commander";
+import { loadCommands } from "../src/cli/load-commands.ts";
 import { createProgram } from "../src/cli/program.ts";
+
+const COMMANDS = await loadCommands();
 
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
 
 /** The page about the commands, generated from the program's own command tree. */
 export function commandLinePage(table: Table): string[] {
-  const program = createProgram();
+  const program = createProgram(COMMANDS);
   return [
     "Run `bin/sliproad` in a clone, or `sliproad` if you installed the package. Commands read the " +
       "[settings](settings.md) from environment variables and find the database of the running " +

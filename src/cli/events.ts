@@ -11,10 +11,9 @@ import { type Progress, withProgress } from "./progress.ts";
 
 const FOLLOW_MAX_SECONDS = 60;
 
-type RangeOptions = ApiOptions &
+export type RangeOptions = ApiOptions &
   JsonOption & { app?: string; from?: string; to?: string; onlyFailed?: boolean };
 
-/** `events replay` and its alias `apps replay`. */
 export function addEventCommands(program: Command): void {
   const events = program.command("events").description("manage webhook events");
   withApiOptions(events.command("replay"))
@@ -31,15 +30,6 @@ export function addEventCommands(program: Command): void {
       }
       return replayRange(options.app, options.from, options);
     });
-
-  const apps = program.commands.find((command) => command.name() === "apps")!;
-  withApiOptions(apps.command("replay"))
-    .description("send the events of a period again")
-    .argument("<client_id>", "the application, from apps list")
-    .requiredOption("--from <time>", "ISO 8601: events from this time")
-    .option("--to <time>", "ISO 8601: events before this time (default: now)")
-    .option("--only-failed", "only events that failed or were skipped")
-    .action((app_id: string, options: RangeOptions) => replayRange(app_id, options.from!, options));
 }
 
 async function replayOne(event_id: string, options: RangeOptions): Promise<void> {
@@ -58,7 +48,11 @@ function readDeliveries(answer: Deliveries) {
   return { answer, lines: answer.has_more ? [...lines, "and more"] : lines };
 }
 
-async function replayRange(app_id: string, from: string, options: RangeOptions): Promise<void> {
+export async function replayRange(
+  app_id: string,
+  from: string,
+  options: RangeOptions,
+): Promise<void> {
   const api = await openApiClient(options);
   const path = `/apps/${encodeURIComponent(app_id)}/replay`;
   const { answer, id, events } = await api.ask(readReplay, "POST", path, {

@@ -3,6 +3,7 @@ import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { ApiError } from "./api-client.ts";
 import { interrupt } from "./interruption.ts";
+import { loadCommands } from "./load-commands.ts";
 import { printDocument, printError } from "./output.ts";
 import { checkHelpWords, complaintOf, createProgram } from "./program.ts";
 
@@ -15,7 +16,8 @@ const wants_json = process.argv.includes("--json");
 const asks_help = process.argv.slice(2, 4).includes("help");
 const argv = process.argv.filter((word) => word !== "--json" || !asks_help);
 let help = "";
-const program = createProgram(wants_json ? (text) => (help += text) : undefined);
+const commands = await loadCommands(argv[2]);
+const program = createProgram(commands, wants_json ? (text) => (help += text) : undefined);
 
 try {
   if (asks_help) checkHelpWords(program, argv.slice(2));

@@ -2,38 +2,20 @@ import { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { nearest } from "../platform/http/nearest.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { addAccountCommands } from "./accounts.ts";
-import { addAppCommands } from "./apps/apps.ts";
-import { addCompletionCommand, listCommands } from "./completion.ts";
-import { addDemoCommand } from "./demo/demo.ts";
-import { addDoctorCommand } from "./doctor/doctor.ts";
-import { addDocumentCommands } from "./documents/documents.ts";
-import { addEventCommands } from "./events.ts";
+import { listCommands } from "./completion.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
-import { addExceptionCommands } from "./exceptions/exceptions.ts";
-import { addExportCommands } from "./exports.ts";
-import { addExposureCommands } from "./exposure.ts";
-import { addKeyCommands } from "./keys.ts";
-import { addLimitCommands } from "./limits.ts";
-import { addListenCommand } from "./listen.ts";
-import { addMemberCommands } from "./members.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addOutboxCommand } from "./outbox.ts";
-import { addRateCommands } from "./rates.ts";
-import { addScreeningCommands } from "./screening.ts";
-import { addStartCommands } from "./start/start.ts";
-import { addTravelCommands } from "./travel/travel.ts";
-import { addTriggerCommand } from "./trigger/trigger.ts";
-import { addUserCommands } from "./users.ts";
-import { addVerifyCommand } from "./verify.ts";
+import type { AddCommands } from "./load-commands.ts";
 
 const JSON_OPTION = ["--json", "print one JSON document"] as const;
 
 /**
- * All commands, as a tree that can be inspected without running any. Help and version are passed to
- * `writeOut` if given, else written to stdout.
+ * These commands, as a tree that can be inspected without running any. Help and version are passed
+ * to `writeOut` if given, else written to stdout.
  */
-export function createProgram(writeOut?: (text: string) => void): Command {
+export function createProgram(
+  commands: readonly AddCommands[],
+  writeOut?: (text: string) => void,
+): Command {
   const program: Command = new Command("sliproad")
     .description(manifest.description)
     .version(manifest.version)
@@ -46,29 +28,7 @@ export function createProgram(writeOut?: (text: string) => void): Command {
         write(`sliproad: ${complaintOf(program, process.argv, text)}\n`),
       ...(writeOut ? { writeOut } : {}),
     });
-  addStartCommands(program);
-  addDemoCommand(program);
-  addMigrateCommand(program);
-  addAccountCommands(program);
-  addKeyCommands(program);
-  addMemberCommands(program);
-  addOutboxCommand(program);
-  addAppCommands(program);
-  addEventCommands(program);
-  addListenCommand(program);
-  addTriggerCommand(program);
-  addExceptionCommands(program);
-  addExportCommands(program);
-  addExposureCommands(program);
-  addLimitCommands(program);
-  addScreeningCommands(program);
-  addRateCommands(program);
-  addDocumentCommands(program);
-  addUserCommands(program);
-  addTravelCommands(program);
-  addVerifyCommand(program);
-  addDoctorCommand(program);
-  addCompletionCommand(program);
+  for (const addCommands of commands) addCommands(program);
   program.addHelpText("after", PROGRAM_HELP);
   for (const { path, command } of listCommands(program)) {
     const lesson = LESSONS[path];

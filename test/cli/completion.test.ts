@@ -2,11 +2,14 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { writeCompletion } from "../../src/cli/completion.ts";
+import { loadCommands } from "../../src/cli/load-commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { runCommand } from "../harness/command-line.ts";
 
+const COMMANDS = await loadCommands();
+
 const run = promisify(execFile);
-const script = writeCompletion(createProgram(), "bash");
+const script = writeCompletion(createProgram(COMMANDS), "bash");
 
 /** What bash would offer for the last word, called as bash does: with the words so far. */
 async function complete(...words: string[]): Promise<string[]> {
@@ -64,7 +67,7 @@ describe("completion in bash", () => {
 
 describe("completion in zsh", () => {
   it("is the same function, loaded through zsh's own bashcompinit", async () => {
-    const zsh = writeCompletion(createProgram(), "zsh");
+    const zsh = writeCompletion(createProgram(COMMANDS), "zsh");
     expect(zsh).toMatch(/^#compdef sliproad\n/);
     expect(zsh).toContain("bashcompinit");
     expect(zsh.split("\n").slice(-10)).toEqual(script.split("\n").slice(-10));

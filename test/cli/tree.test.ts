@@ -3,11 +3,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listCommands, type PlacedCommand } from "../../src/cli/completion.ts";
 import { LESSONS } from "../../src/cli/examples.ts";
+import { loadCommands } from "../../src/cli/load-commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { whyRefused } from "../harness/command-tree.ts";
 
+const COMMANDS = await loadCommands();
+
 const ROOT = join(import.meta.dirname, "../..");
-const commands = listCommands(createProgram()).filter(({ path }) => path !== "");
+const commands = listCommands(createProgram(COMMANDS)).filter(({ path }) => path !== "");
 const leaves = commands.filter(({ command }) => command.commands.length === 0);
 const pathsOf = (list: PlacedCommand[]) => list.map(({ path }) => path);
 
@@ -33,7 +36,7 @@ describe("every command", () => {
   });
 
   it("accepts --json, and so does every group", () => {
-    const without = listCommands(createProgram()).filter(
+    const without = listCommands(createProgram(COMMANDS)).filter(
       ({ command }) => !command.options.some((option) => option.long === "--json"),
     );
     expect(pathsOf(without)).toEqual([]);
@@ -86,7 +89,7 @@ describe("every command", () => {
 
 describe("the whole program", () => {
   it("its help lists every command, the exit codes and where settings are described", () => {
-    const program = createProgram();
+    const program = createProgram(COMMANDS);
     let help = "";
     program.configureOutput({ writeOut: (text) => (help += text) });
     program.outputHelp();

@@ -1,12 +1,15 @@
 import { CommanderError } from "commander";
 import { listCommands } from "../../src/cli/completion.ts";
+import { loadCommands } from "../../src/cli/load-commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
+
+const COMMANDS = await loadCommands();
 
 /**
  * The error with which the program would refuse a line, without running it; null if it is valid.
  */
 export function whyRefused(line: string, path?: string) {
-  const program = createProgram();
+  const program = createProgram(COMMANDS);
   for (const { command } of listCommands(program)) {
     command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
     if (command.commands.length === 0) command.action(() => {});

@@ -4,7 +4,9 @@ import { isWebhookSecret, SECRET_MESSAGE } from "../../apps/webhook-secrets.ts";
 import { RAMP_EVENTS } from "../../events/model.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { StartupError } from "../../platform/startup-error.ts";
+import { withApiOptions } from "../api-client.ts";
 import { withCore } from "../context.ts";
+import { type RangeOptions, replayRange } from "../events.ts";
 import { type JsonOption, print } from "../output.ts";
 import type { CreateOptions } from "./actions.ts";
 
@@ -23,6 +25,7 @@ export function addAppCommands(program: Command): void {
   addList(apps);
   addRotate(apps);
   addStates(apps);
+  addReplay(apps);
 }
 
 function addCreate(apps: Command): void {
@@ -146,4 +149,15 @@ function addStates(apps: Command): void {
         print(options, toDocument(changed), [`${done} ${changed.endpoint.name}.`]);
       });
   }
+}
+
+/** For one application the same as `events replay`. */
+function addReplay(apps: Command): void {
+  withApiOptions(apps.command("replay"))
+    .description("send the events of a period again")
+    .argument("<client_id>", "the application, from apps list")
+    .requiredOption("--from <time>", "ISO 8601: events from this time")
+    .option("--to <time>", "ISO 8601: events before this time (default: now)")
+    .option("--only-failed", "only events that failed or were skipped")
+    .action((app_id: string, options: RangeOptions) => replayRange(app_id, options.from!, options));
 }

@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+
+export type AddCommands = (program: Command) => void;
+
+/**
+ * The modules of the commands, by first word, in the order of the help. Each is read only when it
+ * is needed: reading all of them takes longer than most commands run.
+ */
+const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
+  ["start api worker", async () => (await import("./start/start.ts")).addStartCommands],
+  ["demo", async () => (await import("./demo/demo.ts")).addDemoCommand],
+  ["migrate", async () => (await import("./migrate.ts")).addMigrateCommand],
+  ["accounts", async () => (await import("./accounts.ts")).addAccountCommands],
+  ["keys", async () => (await import("./keys.ts")).addKeyCommands],
+  ["members", async () => (await import("./members.ts")).addMemberCommands],
+  ["outbox", async () => (await import("./outbox.ts")).addOutboxCommand],
+  ["apps", async () => (await import("./apps/apps.ts")).addAppCommands],
+  ["events", async () => (await import("./events.ts")).addEventCommands],
+  ["listen", async () => (await import("./listen.ts")).addListenCommand],
+  ["trigger", async () => (await import("./trigger/trigger.ts")).addTriggerCommand],
+  ["exceptions", async () => (await import("./exceptions/exceptions.ts")).addExceptionCommands],
+  ["exports", async () => (await import("./exports.ts")).addExportCommands],
+  ["exposure", async () => (await import("./exposure.ts")).addExposureCommands],
+  ["limits", async () => (await import("./limits.ts")).addLimitCommands],
+  ["screening", async () => (await import("./screening.ts")).addScreeningCommands],
+  ["rates", async () => (await import("./rates.ts")).addRateCommands],
+  ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
+  ["users", async () => (await import("./users.ts")).addUserCommands],
+  ["travel", async () => (await import("./travel/travel.ts")).addTravelCommands],
+  ["verify", async () => (await import("./verify.ts")).addVerifyCommand],
+  ["doctor", async () => (await import("./doctor/doctor.ts")).addDoctorCommand],
+  ["completion", async () => (await import("./completion.ts")).addCompletionCommand],
+];
+
+/** The commands that begin with this word; all of them for any other word: help, an error. */
+export async function loadCommands(word?: string): Promise<AddCommands[]> {
+  // Completion prints all commands.
+  const needed = MODULES.filter(
+    ([words]) => word !== "completion" && words.split(" ").includes(word ?? ""),
+  );
+  return Promise.all((needed.length > 0 ? needed : MODULES).map(([, load]) => load()));
+}
