@@ -6,6 +6,8 @@ type Compared = { correction: number; agrees: boolean };
 const UNKNOWN: Compared = { correction: 0, agrees: false };
 const AGREES: Compared = { correction: 0, agrees: true };
 
+/** Two people of similar names are hardly ever born on the same day. */
+export const SAME_DAY = 0.05;
 /** A mistyped day is frequent, another year hardly ever. */
 const OTHER_DAY = -0.05;
 const NEXT_YEAR = -0.08;
@@ -21,6 +23,7 @@ export function compareBirth(birth_date: string | null, listed: readonly DateRan
 }
 
 function compareDate(date: string, { from, to }: DateRange): Compared {
+  if (date === from && date === to) return { correction: SAME_DAY, agrees: true };
   if (date >= from && date <= to) return AGREES;
   const [year, month, day] = date.split("-");
   const swapped = `${year}-${day}-${month}`;

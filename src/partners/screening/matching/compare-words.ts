@@ -19,14 +19,33 @@ function editsMax(length: number): number {
 }
 
 /** A word with its consonants, which are compared many times. */
-export type PreparedWord = { text: string; consonants: readonly [string, string] };
+export type PreparedWord = {
+  text: string;
+  consonants: readonly [string, string];
+  /** Without the Arabic article that it may begin with: `zahrani` for `alzahrani`. */
+  stem: PreparedWord | null;
+};
+
+/** A shorter rest is more often part of another name: `albert`. */
+const ARTICLE = /^[ae]l(?=[^aeiou].{4})/;
+const WITH_ARTICLE = 0.98;
 
 export function prepareWord(text: string): PreparedWord {
-  return { text, consonants: consonantsOf(text) };
+  const stem = ARTICLE.test(text) ? prepareWord(text.replace(ARTICLE, "")) : null;
+  return { text, consonants: consonantsOf(text), stem };
 }
 
 /** From 0 (different words) to 1 (the same word). */
 export function compareWords(word: PreparedWord, other: PreparedWord): number {
+  const as_written = compareWritten(word, other);
+  if ((word.stem === null) === (other.stem === null)) return as_written;
+  return Math.max(
+    as_written,
+    WITH_ARTICLE * compareWritten(word.stem ?? word, other.stem ?? other),
+  );
+}
+
+function compareWritten(word: PreparedWord, other: PreparedWord): number {
   const [a, b] = [word.text, other.text];
   if (a === b) return 1;
   if (a.length === 1 || b.length === 1) return a[0] === b[0] ? INITIAL_SIMILARITY : 0;

@@ -1,12 +1,12 @@
 import type { ListEntry, ScreenedPerson, ScreeningHit } from "../port.ts";
-import { compareBirth, compareCountries } from "./compare-facts.ts";
+import { compareBirth, compareCountries, SAME_DAY } from "./compare-facts.ts";
 import { foldWallet } from "./fold-wallet.ts";
 import { type IndexedName, NameIndex } from "./name-index.ts";
 import { scoreNames } from "./score-names.ts";
 import { wordsOfName } from "./words-of-name.ts";
 
 /** Part of the lists' version: whoever changes how names are compared raises it. */
-export const ALGORITHM_VERSION = 1;
+export const ALGORITHM_VERSION = 2;
 
 export type MatchThresholds = {
   /** From here a reviewer decides; 0 to 1. */
@@ -54,7 +54,7 @@ function judge(
   name_score: number,
   { possible_match, match }: MatchThresholds,
 ): ScreeningHit | undefined {
-  if (name_score < possible_match) return undefined;
+  if (name_score + SAME_DAY < possible_match) return undefined;
   const birth = compareBirth(person.birth_date, entry.birth_dates);
   const country = compareCountries(person.countries, entry.countries);
   let score = name_score + birth.correction + country.correction;

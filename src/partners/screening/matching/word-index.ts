@@ -90,7 +90,7 @@ export function letterKeys({ text: word }: PreparedWord): Set<number> {
   return keys;
 }
 
-/** Also by sound, by consonants, and by the ends of a long word. */
+/** Also by sound, by consonants, by the ends of a long word, and without an article. */
 export function wordKeys(prepared: PreparedWord): Set<number> {
   const word = prepared.text;
   const keys = letterKeys(prepared);
@@ -105,6 +105,7 @@ export function wordKeys(prepared: PreparedWord): Set<number> {
     keys.add(hashOf("b", word.slice(0, ENDS_LENGTH)));
     keys.add(hashOf("e", word.slice(-ENDS_LENGTH)));
   }
+  if (prepared.stem) for (const key of wordKeys(prepared.stem)) keys.add(key);
   return keys;
 }
 

@@ -29,36 +29,70 @@ export function wordsOfName(name: string, is_company: boolean): string[] {
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "")
     .slice(0, WORDS_MAX);
-  if (!is_company) return words;
+  if (!is_company) return joinArabic(words).map(foldArabic);
   const distinctive = words.filter((word) => !COMPANY_FORMS.has(word));
   return distinctive.some((word) => /[a-z]{2}/.test(word)) ? distinctive : words;
+}
+
+const ARTICLES = new Set(["al", "el", "ul"]);
+
+/** `Abd al Rahman` and `Nur al Din` are one name each, and are often written as one word. */
+function joinArabic(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const word of words) {
+    const before = joined.at(-1) ?? "";
+    const opens = /^abd([aeu]l)?$/.test(before);
+    if (opens || (/^d(i|ee)ne?$/.test(word) && ARTICLES.has(before))) {
+      // With the article, the word before it belongs to the name as well.
+      const article = opens ? "" : joined.pop()!;
+      joined.push(`${joined.pop() ?? ""}${article}${word}`);
+    } else {
+      joined.push(word);
+    }
+  }
+  return joined;
+}
+
+/** The article within such a name is spelled as it is heard: `abdurrahman`, `noureddine`. */
+function foldArabic(word: string): string {
+  return word
+    .replace(/^abd[aeiou](?:l|(.{1,2})(?=\1))(?=.{3})/, "abd")
+    .replace(/(?<=.{2})[aeiou](?:l|d)d(?:i|ee)ne?$/, "din");
 }
 
 /** Letters that tables of transliteration exchange, folded into one; the longer ones first. */
 const SAME_SOUND: readonly (readonly [RegExp, string])[] = [
   [/shch|tsch|sch|tch|dzh|sh|ch|zh|cz|sz|ts|tz|z|c(?=[eiy])/g, "s"],
-  [/gh/g, "g"],
   [/kh/g, "h"],
   [/ph|v/g, "f"],
-  [/ck|c|q/g, "k"],
+  [/ck/g, "k"],
   [/x/g, "ks"],
   [/th/g, "t"],
   [/dh/g, "d"],
+  [/^i(?=[aou])/, "y"],
 ];
 
 /**
  * The consonants of a word: Arabic script leaves vowels out, and `Mohammed`, `Muhamad` and `mhmd`
- * are one name. J, w, and h at the end are spoken in some languages and silent in others, and a
- * first vowel may be left out too: the word has a form for each.
+ * are one name. Some letters are spoken in one language and silent or another sound in the next (j,
+ * w, dj, gh, c, h at the end, a first vowel): the word has a form for each.
  */
 export function consonantsOf(word: string): readonly [string, string] {
   let sounds = word;
   for (const [letters, sound] of SAME_SOUND) sounds = sounds.replace(letters, sound);
-  const spoken = sounds.replace(/j/g, "s").replace(/w/g, "f");
-  const silent = sounds.replace(/j/g, "y").replace(/w|(?<=[^k])h$|^[aeiou]+/g, "");
+  const spoken = sounds.replace(/dj|j/g, "s").replace(/w/g, "f").replace(/gh/g, "g");
+  const silent = sounds
+    .replace(/dj/g, "d")
+    .replace(/j/g, "y")
+    .replace(/gh/g, "k")
+    .replace(/c/g, "s")
+    .replace(/w|(?<=[^k])h$|^[aeiou]+/g, "");
   return [withoutVowels(spoken), withoutVowels(silent)];
 }
 
 function withoutVowels(sounds: string): string {
-  return sounds.replace(/(?<=.)[aeiouy]/g, "").replace(/(.)\1+/g, "$1");
+  return sounds
+    .replace(/[cq]/g, "k")
+    .replace(/(?<=.)[aeiouy]/g, "")
+    .replace(/(.)\1+/g, "$1");
 }
