@@ -74,16 +74,17 @@ export async function deliveries(bench: Bench): Promise<Scenario> {
 /** A hundred working endpoints, alone and next to one that never answers. */
 export async function deadEndpoint(bench: Bench): Promise<Scenario> {
   const receiver = await startReceiver();
-  const account = await enabledAccount(bench);
+  // An account has 50 applications at most.
+  const accounts = await Promise.all(Array.from({ length: 4 }, () => enabledAccount(bench)));
   for (let at = 0; at < GOOD_ENDPOINTS; at += 1) {
-    await addApp(bench, account, `${receiver.url}/good/${at}`);
+    await addApp(bench, accounts[at % accounts.length]!, `${receiver.url}/good/${at}`);
   }
-  const dead_id = await addApp(bench, account, `${receiver.url}/dead`);
+  const dead_id = await addApp(bench, accounts[0]!, `${receiver.url}/dead`);
   const run = (has_dead: boolean) => async () => {
-    await change(bench, account, dead_id, has_dead ? "resume" : "pause");
+    await change(bench, accounts[0]!, dead_id, has_dead ? "resume" : "pause");
     await receiver.get("/reset");
     for (let event = 0; event < EVENTS; event += 1) {
-      await emit(bench, account, 1);
+      for (const account of accounts) await emit(bench, account, 1);
       await sleep(EVENT_EVERY_MS);
     }
     await untilCount(receiver, EVENTS * GOOD_ENDPOINTS);
