@@ -46,10 +46,13 @@ declare module "fastify" {
 }
 
 const RETRY_AFTER_SECONDS = 2;
+const POLICY =
+  "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+  "img-src 'self' data:; base-uri 'none'";
+/** For the few pages with a script of ours; all others forbid every script. */
+export const SCRIPTED_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`;
 export const PAGE_HEADERS = {
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
-    "img-src 'self' data:; base-uri 'none'",
+  "Content-Security-Policy": POLICY,
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "same-origin",
@@ -119,6 +122,11 @@ export function withNext(path: string, next: string): string {
 
 export function sendPage(reply: FastifyReply, page: Html, status = 200): FastifyReply {
   return reply.code(status).type("text/html; charset=utf-8").send(page.text);
+}
+
+/** A page whose head names one of our scripts. */
+export function sendScriptedPage(reply: FastifyReply, page: Html, status = 200): FastifyReply {
+  return sendPage(reply.header("Content-Security-Policy", SCRIPTED_POLICY), page, status);
 }
 
 /** Sends a person's file: an image is shown, any other type is downloaded and never opened. */

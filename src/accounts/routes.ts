@@ -5,6 +5,7 @@ import { type DashboardDeps, loadDashboard } from "./load-dashboard.ts";
 import { HOME } from "./page-paths.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
 import { dashboardPage } from "./pages.ts";
+import { addPasskeyPages, addPasskeyScript } from "./passkeys/routes.ts";
 import { addSecurityPages } from "./security/routes.ts";
 import { createSignInLimits } from "./sign-in/attempt-limits.ts";
 import { addPasswordPages } from "./sign-in/password-routes.ts";
@@ -14,10 +15,12 @@ import { switchAccount } from "./sign-in/switch-account.ts";
 /** Sign-in, sign-out and the dashboard; other modules add their pages with `addPageScope`. */
 export function addAccountPages(app: FastifyInstance, deps: PageDeps & DashboardDeps): void {
   addStylesheet(app);
+  addPasskeyScript(app);
   const sign_in_deps = { ...deps, limits: createSignInLimits(deps) };
   addPageScope(app, deps, (scope) => {
     addSignInPages(scope, sign_in_deps);
     addPasswordPages(scope, deps);
+    addPasskeyPages(scope, sign_in_deps);
     addSecurityPages(scope, sign_in_deps);
     addDashboard(scope, deps);
     scope.get("/", (_request, reply) => reply.redirect(HOME, 303));

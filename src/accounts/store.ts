@@ -117,7 +117,8 @@ export function listMembers(
 ): Promise<(MemberRow & { email: Buffer; has_password: boolean; has_factor: boolean })[]> {
   return session.query(
     `select members.*, people.email, people.password_hash is not null as has_password,
-       exists (select from totp_factors where person_id = people.id) as has_factor
+       exists (select from totp_factors where person_id = people.id)
+         or exists (select from passkeys where person_id = people.id) as has_factor
      from members join people on people.id = members.person_id
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../accounts/page-scope.ts";
+import { addPageScope, type PageDeps, SCRIPTED_POLICY, sendPage } from "../accounts/page-scope.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { listApiUrls } from "./api/reference-text.ts";
 import { searchSections } from "./assets/search-sections.js";
@@ -14,10 +14,9 @@ import {
   PICTURES_PATH,
 } from "./load-pages.ts";
 
-const OWN_SCRIPTS = "script-src 'self'; connect-src 'self'";
 /** The same for all users: a browser may cache them, and revalidate. */
 const DOCS_HEADERS = {
-  "Content-Security-Policy": `${PAGE_HEADERS["Content-Security-Policy"]}; ${OWN_SCRIPTS}`,
+  "Content-Security-Policy": SCRIPTED_POLICY,
   "Cache-Control": "no-cache",
 };
 /** `doc_url` of every refusal leads here. */

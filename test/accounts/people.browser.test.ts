@@ -179,7 +179,7 @@ describe("the story of a member", () => {
     await page.getByText("Change the second factor").click();
     await page.locator("#password-field").fill(CHOSEN);
     await page.getByLabel("Code").fill(codes[1]!);
-    await press(page, "Remove second factor");
+    await press(page, "Remove authenticator app");
     await enrol(page);
     await page.goto(`${server.url}/dashboard/security`);
     await page.getByLabel("Current password").fill(CHOSEN);

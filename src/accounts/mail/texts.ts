@@ -8,6 +8,10 @@ export const MAIL_KINDS = {
   password_changed: { waits_ms: 3 * DAY_MS },
   factor_added: { waits_ms: 3 * DAY_MS },
   factor_removed: { waits_ms: 3 * DAY_MS },
+  app_removed: { waits_ms: 3 * DAY_MS },
+  passkey_added: { waits_ms: 3 * DAY_MS },
+  passkey_removed: { waits_ms: 3 * DAY_MS },
+  passkey_copied: { waits_ms: 3 * DAY_MS },
   recovery_code_used: { waits_ms: 3 * DAY_MS },
 } as const satisfies Record<string, { waits_ms: number }>;
 
@@ -66,6 +70,29 @@ const TEXTS: Record<MailKind, (facts: Facts) => { subject: string; lines: string
   factor_removed: () => ({
     subject: "The second factor of your Sliproad sign-in was removed",
     lines: ["Your second factor and your recovery codes are no longer valid.", NOT_YOU],
+  }),
+  app_removed: () => ({
+    subject: "The authenticator app of your Sliproad sign-in was removed",
+    lines: ["Its codes are no longer valid. Your passkeys and recovery codes still are.", NOT_YOU],
+  }),
+  passkey_added: () => ({
+    subject: "A passkey was added to your Sliproad sign-in",
+    lines: [
+      "You can sign in with it alone, or use it as second factor after your password.",
+      NOT_YOU,
+    ],
+  }),
+  passkey_removed: () => ({
+    subject: "A passkey of your Sliproad sign-in was removed",
+    lines: ["It is no longer valid. Your other second factors and recovery codes are.", NOT_YOU],
+  }),
+  passkey_copied: () => ({
+    subject: "A passkey of your Sliproad sign-in was refused",
+    lines: [
+      "Its counter did not increase, so another device may have a copy of it. Sign in another way " +
+        "and remove this passkey.",
+      NOT_YOU,
+    ],
   }),
   recovery_code_used: () => ({
     subject: "A recovery code was used to sign in to Sliproad",

@@ -25,6 +25,16 @@ export async function claimTotpStep(
   return rows.length > 0;
 }
 
+/** Anything that is asked for after the password. */
+export async function existsFactor(session: Session, person_id: string): Promise<boolean> {
+  const [row] = await session.query<{ exists: boolean }>(
+    `select exists (select from totp_factors where person_id = $1)
+       or exists (select from passkeys where person_id = $1) as exists`,
+    [person_id],
+  );
+  return row!.exists;
+}
+
 export function deleteTotp(tx: Transaction, person_id: string): void {
   deleteRow(tx, "totp_factors", { person_id });
 }

@@ -1,15 +1,42 @@
 import type { Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { ChallengeUse } from "../passkeys/challenges.ts";
+import { PASSKEY_REFUSED, type PasskeyDeps, verifyPasskey } from "../passkeys/verify-passkey.ts";
 import { openPersonal } from "../seal-personal.ts";
+import type { MemberSession } from "../sign-in/sessions.ts";
 import { hashRecoveryCode, readRecoveryCode } from "./recovery-codes.ts";
 import { claimRecoveryCode, claimTotpStep, findTotp } from "./store.ts";
 import { stepOfCode } from "./totp.ts";
 
-type Factor = "totp" | "recovery_code";
+/** A code of an authenticator app, a recovery code, or what a passkey signed. */
+export type FactorProof = { code: string } | { credential: string };
+
+type Factor = "totp" | "recovery_code" | "passkey";
 
 const TOTP_CODE = /^\d{6}$/;
+const WRONG_CODE =
+  "This code is not correct, or was used already. Enter the one that the app shows now, or a " +
+  "recovery code.";
 
-/** Uses up the code of an authenticator app, or a recovery code; null if it is not accepted. */
+/** Uses up the proof; null if it is not accepted. */
 export async function verifyFactor(
+  tx: Transaction,
+  deps: PasskeyDeps,
+  session: MemberSession,
+  purpose: ChallengeUse["purpose"],
+  proof: FactorProof,
+  now: Date,
+): Promise<Factor | null> {
+  if ("code" in proof) return verifyCode(tx, deps.index_key, session.person_id, proof.code, now);
+  const given = { ...proof, use: { purpose, holder: session.id } };
+  return (await verifyPasskey(tx, deps, session, given, now)) ? "passkey" : null;
+}
+
+export function factorRefused(proof: FactorProof): Refusal {
+  return new Refusal("unauthorized", "code" in proof ? WRONG_CODE : PASSKEY_REFUSED);
+}
+
+async function verifyCode(
   tx: Transaction,
   index_key: Buffer,
   person_id: string,

@@ -1,12 +1,16 @@
 import type { PageDeps } from "../page-scope.ts";
+import type { ShownPasskey } from "../passkeys/change-passkeys.ts";
+import { openPasskeyName } from "../passkeys/seal-passkey.ts";
+import { listPasskeys } from "../passkeys/store.ts";
 import { countRecoveryCodes, findTotp } from "../second-factor/store.ts";
 import { openOrigin, type SessionOrigin } from "../sign-in/session-origin.ts";
 import { listSessions } from "../sign-in/session-store.ts";
 import { type MemberSession, needsFactor, usedAfter } from "../sign-in/sessions.ts";
 
 export type Security = {
-  /** When it was set up; null without one. */
-  factor_since: Date | null;
+  /** When the authenticator app was set up; null without one. */
+  app_since: Date | null;
+  passkeys: ShownPasskey[];
   is_factor_needed: boolean;
   recovery_codes_left: number;
   sessions: (SessionOrigin & {
@@ -25,13 +29,15 @@ export async function loadSecurity(
   now: Date,
 ): Promise<Security> {
   const { person_id } = session;
-  const [totp, recovery_codes_left, sessions] = await Promise.all([
+  const [totp, passkeys, recovery_codes_left, sessions] = await Promise.all([
     findTotp(database, person_id),
+    listPasskeys(database, person_id),
     countRecoveryCodes(database, person_id),
     listSessions(database, person_id, now, usedAfter(config, now)),
   ]);
   return {
-    factor_since: totp?.created_at ?? null,
+    app_since: totp?.created_at ?? null,
+    passkeys: passkeys.map((row) => ({ ...row, name: openPasskeyName(index_key, row) })),
     is_factor_needed: needsFactor(config, session.role),
     recovery_codes_left,
     sessions: sessions.map(({ origin, ...row }) => ({

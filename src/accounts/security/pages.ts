@@ -2,7 +2,9 @@ import { renderSVG } from "uqr";
 import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html, raw } from "../../platform/http/html.ts";
 import { csrfField, moment, page, table } from "../../platform/pages/layout.ts";
-import { ENROL_PATH, SECURITY_PATH } from "../page-paths.ts";
+import { ENROL_PATH, NEW_PASSKEY_PATH, PASSKEYS_PATH, SECURITY_PATH } from "../page-paths.ts";
+import { CREDENTIAL_FIELD, PASSKEY_SCRIPT, passkeyAttributes } from "../passkeys/form.ts";
+import { passkeyInstead } from "../passkeys/pages.ts";
 import { seedText, totpUri } from "../second-factor/totp.ts";
 import { codeField } from "../sign-in/pages.ts";
 import { newPasswordField, problemLine } from "../sign-in/password-pages.ts";
@@ -16,18 +18,22 @@ type Shown = {
   /** What is wrong with a form that was sent, and where it stands. */
   problem: { section: "password" | "factor"; text: string } | null;
   notice: string | null;
+  /** Whether this site can have passkeys. */
+  can_use_passkeys: boolean;
 };
 
-/** A person's own sign-in: password, second factor, sessions. */
+/** A person's own sign-in: passkeys, authenticator app, sessions, password. */
 export function securityPage(shown: Shown): Html {
-  const { mode, session, notice } = shown;
+  const { mode, session, notice, can_use_passkeys } = shown;
+  const head = can_use_passkeys ? PASSKEY_SCRIPT : null;
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Security</h1></div>
 ${notice !== null && html`<section class="card notice" role="status"><p>${notice}</p></section>`}
+${passkeysSection(shown)}
 ${factorSection(shown)}
 ${sessionsSection(shown)}
 ${passwordSection(shown)}`;
-  return page({ title: "Security", mode, session, body });
+  return page({ title: "Security", mode, session, body, head });
 }
 
 function passwordSection({ session, problem }: Shown): Html {
@@ -45,39 +51,85 @@ ${newPasswordField(text)}
 </section>`;
 }
 
-function factorSection({ session, security, problem }: Shown): Html {
-  const { factor_since, is_factor_needed, recovery_codes_left } = security;
-  const text = problem?.section === "factor" ? problem.text : null;
-  if (factor_since === null) {
-    return html`<section class="card" aria-labelledby="factor-title">
-<h2 id="factor-title">Second factor</h2>
-<p>Not set up. With an authenticator app on your phone, a stolen password is not enough to sign in
-as you.</p>
-<p><a href="${ENROL_PATH}">Set up a second factor</a></p>
+function passkeysSection({ security, can_use_passkeys }: Shown): Html {
+  const { passkeys } = security;
+  const change = (id: string, name: string) =>
+    html`<a href="${PASSKEYS_PATH}/${id}">Change<span class="hidden"> ${name}</span></a>`;
+  return html`<section class="card" aria-labelledby="passkeys-title">
+<h2 id="passkeys-title">Passkeys</h2>
+<p>A passkey signs you in with your fingerprint, face or PIN instead of a password, or after it as
+second factor.</p>
+${table({
+  label: "Your passkeys, oldest first",
+  columns: ["Name", "Added", "Last used", "Change"],
+  rows: passkeys.map(({ id, name, created_at, last_used_at }) => [
+    name,
+    moment(created_at),
+    last_used_at ? moment(last_used_at) : "Never",
+    change(id, name),
+  ]),
+  empty: "You have no passkeys.",
+})}
+${
+  can_use_passkeys
+    ? html`<p class="after"><a href="${NEW_PASSKEY_PATH}">Add a passkey</a></p>`
+    : html`<p class="hint after">Passkeys need https and a host name; this service is at neither.</p>`
+}
 </section>`;
-  }
-  const proofs = html`${csrfField(session.csrf)}${passwordField("password", "Password")}`;
+}
+
+function factorSection(shown: Shown): Html {
+  const { session, security, problem } = shown;
+  const { app_since, passkeys, recovery_codes_left } = security;
+  const text = problem?.section === "factor" ? problem.text : null;
+  const has_factor = app_since !== null || passkeys.length > 0;
   return html`<section class="card" aria-labelledby="factor-title">
 <h2 id="factor-title">Second factor</h2>
 ${problemLine(text)}
-<dl>
-<div><dt>Authenticator app</dt><dd>Since ${moment(factor_since)}</dd></div>
+${
+  !has_factor &&
+  html`<p>Not set up. With a passkey, or an authenticator app on your phone, a stolen password is not
+enough to sign in as you.</p>`
+}
+${
+  has_factor &&
+  html`<dl>
+${app_since && html`<div><dt>Authenticator app</dt><dd>Since ${moment(app_since)}</dd></div>`}
+${passkeys.length > 0 && html`<div><dt>Passkeys</dt><dd>${passkeys.length}</dd></div>`}
 <div><dt>Recovery codes left</dt><dd>${recovery_codes_left}</dd></div>
-</dl>
-<details><summary>Change the second factor</summary>
-<p>Both need your password and a code.${
-    is_factor_needed && " Your role needs a second factor: set up another one right after."
+</dl>`
+}
+${app_since === null && html`<p><a href="${ENROL_PATH}">Set up an authenticator app</a></p>`}
+${has_factor && factorChanges(session, shown, text)}
+</section>`;
+}
+
+function factorChanges(session: MemberSession, shown: Shown, text: string | null): Html {
+  const { app_since, passkeys, is_factor_needed } = shown.security;
+  const or_passkey = shown.can_use_passkeys && passkeys.length > 0;
+  const is_last = app_since !== null && passkeys.length === 0;
+  return html`<details><summary>Change the second factor</summary>
+<p>This needs your password and a second factor.${
+    is_factor_needed &&
+    is_last &&
+    " Your role needs one: if you remove it, set up another one right after."
   }</p>
-<form class="narrow" method="post">
-${proofs}
-${codeField(text)}
+<form class="narrow" method="post"${
+    or_passkey && passkeyAttributes("get", `${SECURITY_PATH}/challenge`)
+  }>
+${csrfField(session.csrf)}
+${passwordField("password", "Password")}
+${codeField(text, session, or_passkey ? "or_passkey" : "required")}
+${or_passkey && CREDENTIAL_FIELD}
 <div class="buttons">
 <button type="submit" formaction="${SECURITY_PATH}/recovery-codes">New recovery codes</button>
-<button type="submit" formaction="${ENROL_PATH}/remove">Remove second factor</button>
+${
+  app_since &&
+  html`<button type="submit" formaction="${ENROL_PATH}/remove">Remove authenticator app</button>`
+}
 </div>
 </form>
-</details>
-</section>`;
+</details>`;
 }
 
 function sessionsSection({ session, security }: Shown): Html {
@@ -123,8 +175,10 @@ export function enrolPage(options: {
   sealed_seed: string;
   next: string;
   problem: string | null;
+  /** Whether this site can have passkeys. */
+  has_passkeys: boolean;
 }): Html {
-  const { mode, session, seed, sealed_seed, next, problem } = options;
+  const { mode, session, seed, sealed_seed, next, problem, has_passkeys } = options;
   const is_member = session.state === "active";
   const content = html`${problemLine(problem)}
 ${!is_member && html`<p>Your role needs a second factor. Set it up to go on.</p>`}
@@ -144,11 +198,12 @@ ${csrfField(session.csrf)}
   maxlength="12"${problem !== null && html` aria-describedby="problem"`}>
 <button class="primary" type="submit">Set up</button>
 </form>`;
-  const title = "Set up a second factor";
+  const title = is_member ? "Set up an authenticator app" : "Set up a second factor";
   const body = is_member
     ? html`<p><a href="${SECURITY_PATH}">Security</a></p>
 <div class="heading"><h1>${title}</h1></div><section class="card">${content}</section>`
     : html`<h1>${title}</h1>${content}
+${has_passkeys && passkeyInstead(next)}
 <form method="post" action="/sign-out">${csrfField(session.csrf)}
 <button class="plain" type="submit">Sign out</button></form>`;
   return page({ title, mode, session: is_member ? session : null, body });

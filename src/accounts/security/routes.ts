@@ -1,19 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../../platform/errors.ts";
-import { setCookie } from "../../platform/pages/cookies.ts";
 import { localPath } from "../../platform/pages/local-path.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { ENROL_PATH, SECURITY_PATH } from "../page-paths.ts";
-import { readField, requireSession, sendPage, withNext } from "../page-scope.ts";
-import { removeOwnFactor, renewRecoveryCodes } from "../second-factor/change-factor.ts";
+import { readField, requireSession, sendPage, sendScriptedPage, withNext } from "../page-scope.ts";
+import { passkeySite } from "../passkeys/model.ts";
+import { removeApp, renewRecoveryCodes } from "../second-factor/change-factor.ts";
 import { enrolTotp, offerSeed, readSeed } from "../second-factor/enrol-totp.ts";
 import { changePassword } from "../sign-in/change-password.ts";
-import { isConfirmed } from "../sign-in/confirm-identity.ts";
 import { attemptOf } from "../sign-in/device-cookie.ts";
 import { textOf } from "../sign-in/password-routes.ts";
 import type { SignInPageDeps } from "../sign-in/routes.ts";
-import { sessionMs } from "../sign-in/sessions.ts";
 import { endSessions } from "./end-sessions.ts";
+import { enrolling, keepToken, proofsOf } from "./guards.ts";
 import { loadSecurity } from "./load-security.ts";
 import { enrolPage, recoveryCodesPage, securityPage } from "./pages.ts";
 
@@ -21,7 +20,10 @@ const SIGNED_IN = { onRequest: requireSession() };
 
 const NOTICES: Readonly<Record<string, string>> = {
   password: "Your password is changed. All your other sessions have ended.",
-  removed: "Your second factor is removed. All your other sessions have ended.",
+  removed: "Your authenticator app is removed. All your other sessions have ended.",
+  passkey: "Your passkey is added. All your other sessions have ended.",
+  renamed: "Your passkey is renamed.",
+  unkeyed: "Your passkey is removed. All your other sessions have ended.",
   ended: "The session has ended.",
   others: "All your other sessions have ended.",
 };
@@ -61,28 +63,19 @@ function addPasswordChange(scope: FastifyInstance, deps: SignInPageDeps): void {
 }
 
 function addEnrolment(scope: FastifyInstance, deps: SignInPageDeps): void {
-  // Also for people whose role requires a second factor, before anything else.
-  const enrolling = {
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      const session = request.member ?? request.pending;
-      if (!session || session.state === "awaiting_factor") {
-        return requireSession()(request, reply);
-      }
-      if (isConfirmed(session, realTime(deps.clock))) return;
-      return reply.redirect(`${withNext("/sign-in", ENROL_PATH)}&again=1`, 303);
-    },
-  };
+  const guard = enrolling(deps, ENROL_PATH);
+  const has_passkeys = () => passkeySite(deps.public_url()) !== null;
 
-  scope.get(ENROL_PATH, enrolling, (request, reply) => {
+  scope.get(ENROL_PATH, guard, (request, reply) => {
     const session = (request.member ?? request.pending)!;
-    if (session.has_factor) return reply.redirect(SECURITY_PATH, 303);
+    if (session.has_app) return reply.redirect(SECURITY_PATH, 303);
     const next = localPath((request.query as Record<string, unknown>).next, SECURITY_PATH);
     const { seed, sealed } = offerSeed(deps.index_key, session);
     const form = { mode: deps.mode, session, seed, sealed_seed: sealed, next, problem: null };
-    return sendPage(reply, enrolPage(form));
+    return sendPage(reply, enrolPage({ ...form, has_passkeys: has_passkeys() }));
   });
 
-  scope.post(ENROL_PATH, enrolling, async (request, reply) => {
+  scope.post(ENROL_PATH, guard, async (request, reply) => {
     const session = (request.member ?? request.pending)!;
     const next = localPath(readField(request, "next"), SECURITY_PATH);
     const sealed_seed = readField(request, "seed");
@@ -97,20 +90,14 @@ function addEnrolment(scope: FastifyInstance, deps: SignInPageDeps): void {
       if (!(error instanceof Refusal)) throw error;
       const problem = textOf(error);
       const form = { mode: deps.mode, session, seed, sealed_seed, next, problem };
-      return sendPage(reply, enrolPage(form), error.status);
+      return sendPage(reply, enrolPage({ ...form, has_passkeys: has_passkeys() }), error.status);
     }
   });
 }
 
 function addFactorChanges(scope: FastifyInstance, deps: SignInPageDeps): void {
-  const proofsOf = (request: FastifyRequest) => ({
-    ...attemptOf(deps, request),
-    password: readField(request, "password"),
-    code: readField(request, "code"),
-  });
-
   scope.post(`${ENROL_PATH}/remove`, SIGNED_IN, async (request, reply) => {
-    const outcome = await removeOwnFactor(deps, request.member!, proofsOf(request));
+    const outcome = await removeApp(deps, request.member!, proofsOf(deps, request));
     if (outcome instanceof Refusal) {
       return show(deps, request, reply, { section: "factor", refusal: outcome });
     }
@@ -119,7 +106,7 @@ function addFactorChanges(scope: FastifyInstance, deps: SignInPageDeps): void {
   });
 
   scope.post(`${SECURITY_PATH}/recovery-codes`, SIGNED_IN, async (request, reply) => {
-    const outcome = await renewRecoveryCodes(deps, request.member!, proofsOf(request));
+    const outcome = await renewRecoveryCodes(deps, request.member!, proofsOf(deps, request));
     if (outcome instanceof Refusal) {
       return show(deps, request, reply, { section: "factor", refusal: outcome });
     }
@@ -137,6 +124,7 @@ async function show(
 ): Promise<FastifyReply> {
   const session = request.member!;
   const security = await loadSecurity(deps, session, realTime(deps.clock));
+  const can_use_passkeys = passkeySite(deps.public_url()) !== null;
   const { done } = request.query as Record<string, unknown>;
   const shown = securityPage({
     mode: deps.mode,
@@ -144,12 +132,8 @@ async function show(
     security,
     problem: problem && { section: problem.section, text: textOf(problem.refusal)! },
     notice: problem ? null : (NOTICES[String(done)] ?? null),
+    can_use_passkeys,
   });
-  return sendPage(reply, shown, problem?.refusal.status ?? 200);
-}
-
-/** After a change the session goes on with a new token; mail about the change is sent. */
-function keepToken(deps: SignInPageDeps, reply: FastifyReply, token: string): void {
-  setCookie(reply, deps.public_url(), "session", token, sessionMs(deps.config));
-  deps.wake();
+  const send = can_use_passkeys ? sendScriptedPage : sendPage;
+  return send(reply, shown, problem?.refusal.status ?? 200);
 }

@@ -22,6 +22,8 @@ export type SignInLimits = {
   by_email: Attempts;
   /** Counts failures only. */
   by_device: Attempts;
+  /** Counts how often a passkey was asked for, which stores a row. */
+  challenges_by_address: Attempts;
 };
 
 /** Who tries to sign in, and from where. */
@@ -40,6 +42,7 @@ const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
 /** Of all failures in an hour; a second factor of six digits withstands it for years. */
 const FAILURES_BY_EMAIL_MAX = 50;
 const FAILURES_BY_DEVICE_MAX = 20;
+const CHALLENGES_BY_ADDRESS_MAX = 30;
 
 export function createSignInLimits(deps: AttemptDeps): SignInLimits {
   const limit = (purpose: string, attempts_max: number, window_ms: number) =>
@@ -49,6 +52,7 @@ export function createSignInLimits(deps: AttemptDeps): SignInLimits {
     by_email_and_address: limit("sign-in by both", ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX, MINUTE_MS),
     by_email: limit("sign-in by e-mail", FAILURES_BY_EMAIL_MAX, HOUR_MS),
     by_device: limit("sign-in by device", FAILURES_BY_DEVICE_MAX, HOUR_MS),
+    challenges_by_address: limit("passkey challenges", CHALLENGES_BY_ADDRESS_MAX, MINUTE_MS),
   };
 }
 

@@ -1,9 +1,8 @@
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { verifyFactor } from "../second-factor/verify-factor.ts";
+import { type FactorProof, factorRefused, verifyFactor } from "../second-factor/verify-factor.ts";
 import { findPersonById } from "../store.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
-import { WRONG_CODE } from "./finish-sign-in.ts";
 import { verifyPassword } from "./passwords.ts";
 import { updateSessionToken } from "./session-store.ts";
 import { hashToken, type MemberSession, makeToken, recordSignInChange } from "./sessions.ts";
@@ -12,8 +11,8 @@ import type { SignInDeps } from "./sign-in.ts";
 /** For how long a confirmation is valid. */
 const CONFIRMED_MS = 10 * MINUTE_MS;
 
-/** What the person gives again: the password, or a code of the second factor. */
-type Proof = { password: string } | { code: string };
+/** What the person gives again: the password, or a second factor. */
+type Proof = { password: string } | FactorProof;
 
 export function isConfirmed({ confirmed_at }: MemberSession, now: Date): boolean {
   return now.getTime() - confirmed_at.getTime() < CONFIRMED_MS;
@@ -42,20 +41,21 @@ export async function confirmIdentity(
   });
 }
 
-/** Null for a correct password, or a code that is used up by this. */
+/** Null for a correct password, or a second factor that is used up by this. */
 export async function checkProof(
-  { database, index_key }: SignInDeps,
-  { person_id }: MemberSession,
+  deps: SignInDeps,
+  session: MemberSession,
   proof: Proof,
   now: Date,
 ): Promise<Refusal | null> {
-  if ("code" in proof) {
+  const { database } = deps;
+  if (!("password" in proof)) {
     const factor = await database.transaction((tx) =>
-      verifyFactor(tx, index_key, person_id, proof.code, now),
+      verifyFactor(tx, deps, session, "confirm", proof, now),
     );
-    return factor === null ? new Refusal("unauthorized", WRONG_CODE) : null;
+    return factor === null ? factorRefused(proof) : null;
   }
-  const person = await findPersonById(database, person_id);
+  const person = await findPersonById(database, session.person_id);
   const is_correct = await verifyPassword(person?.password_hash ?? null, proof.password);
   return is_correct ? null : new Refusal("unauthorized", "The password is not correct.");
 }

@@ -1,6 +1,6 @@
 import { Refusal } from "../../platform/errors.ts";
 import { queueMail } from "../mail/queue-mail.ts";
-import { verifyFactor } from "../second-factor/verify-factor.ts";
+import { type FactorProof, factorRefused, verifyFactor } from "../second-factor/verify-factor.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { claimSession } from "./session-store.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "./sessions.ts";
 import type { SignedIn, SignInDeps } from "./sign-in.ts";
 
-type FactorInput = Omit<Attempt, "email"> & { code: string };
+type FactorInput = Omit<Attempt, "email"> & { proof: FactorProof };
 
 /** The second step: replaces the session that awaits the factor by one that is signed in. */
 export function finishSignIn(
@@ -24,11 +24,12 @@ export function finishSignIn(
   const { account_id, person_id, email, origin } = pending;
   return withinLimits(limits, index_key, { ...input, email }, () =>
     database.transaction(async (tx) => {
-      const factor = await verifyFactor(tx, index_key, person_id, input.code, input.now);
+      const { proof } = input;
+      const factor = await verifyFactor(tx, deps, pending, "second_factor", proof, input.now);
       const now = clock.now();
       if (factor === null) {
         recordSignInChange(tx, "session.refuse", pending, now, { step: "second factor" });
-        return new Refusal("unauthorized", WRONG_CODE);
+        return factorRefused(proof);
       }
       // Two requests with the same session: the second one finds it used.
       if (!(await claimSession(tx, hashToken(index_key, pending.token)))) {
@@ -45,7 +46,3 @@ export function finishSignIn(
     }),
   );
 }
-
-export const WRONG_CODE =
-  "This code is not correct, or was used already. Enter the one that the app shows now, or a " +
-  "recovery code.";

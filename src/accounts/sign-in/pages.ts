@@ -1,7 +1,8 @@
 import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { csrfField, page } from "../../platform/pages/layout.ts";
-import { CONFIRM_PATH, FACTOR_PATH } from "../page-paths.ts";
+import { CONFIRM_PATH, FACTOR_PATH, PASSKEY_SIGN_IN_PATH } from "../page-paths.ts";
+import { PASSKEY_SCRIPT, passkeyForm } from "../passkeys/form.ts";
 import { FORGOT_PATH, problemLine } from "./password-pages.ts";
 import type { MemberSession } from "./sessions.ts";
 
@@ -14,8 +15,10 @@ export function signInPage(options: {
   problem: string | null;
   /** After a password was set by a link. */
   is_password_set: boolean;
+  /** Whether this site can have passkeys. */
+  has_passkeys: boolean;
 }): Html {
-  const { mode, csrf, next, email, problem, is_password_set } = options;
+  const { mode, csrf, next, email, problem, is_password_set, has_passkeys } = options;
   const described = problem === null ? null : html` aria-describedby="problem"`;
   // Focus the field to type in: after a refusal that is the password.
   const [in_email, in_password] =
@@ -34,32 +37,56 @@ ${csrfField(csrf)}
   maxlength="200"${in_password}${described}>
 <button class="primary wide" type="submit">Sign in</button>
 </form>
+${
+  has_passkeys &&
+  passkeyForm({
+    action: PASSKEY_SIGN_IN_PATH,
+    challenge_path: `${PASSKEY_SIGN_IN_PATH}/challenge`,
+    ...{ csrf, next, label: "Sign in with a passkey", button: "wide" },
+  })
+}
 <p class="hint"><a href="${FORGOT_PATH}">Forgot your password?</a></p>
 ${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money moves here.</p>`}`;
-  return page({ title: "Sign in", mode, session: null, body });
+  const head = has_passkeys ? PASSKEY_SCRIPT : null;
+  return page({ title: "Sign in", mode, session: null, body, head });
 }
 
 /** The second step of signing in. */
 export function factorPage(options: {
   mode: Mode;
-  csrf: string;
+  session: MemberSession;
   next: string;
   problem: string | null;
+  /** Whether the person has passkeys that can be used at this site. */
+  has_passkeys: boolean;
 }): Html {
-  const { mode, csrf, next, problem } = options;
+  const { mode, session, next, problem, has_passkeys } = options;
+  const { csrf } = session;
   const body = html`<h1>Second factor</h1>
 ${problemLine(problem)}
+${
+  has_passkeys &&
+  passkeyForm({
+    action: FACTOR_PATH,
+    challenge_path: `${FACTOR_PATH}/challenge`,
+    ...{ csrf, next, label: "Use your passkey", button: "primary wide" },
+  })
+}
 <form method="post" action="${FACTOR_PATH}">
 ${csrfField(csrf)}
 <input type="hidden" name="next" value="${next}">
-${codeField(problem)}
-<button class="primary wide" type="submit">Sign in</button>
+${codeField(problem, session)}
+<button class="${has_passkeys ? "" : "primary "}wide" type="submit">Sign in</button>
 </form>
-<p class="hint">Lost your phone? Enter one of your recovery codes instead. If you have none left,
-ask an admin of your account.</p>
+<p class="hint">${
+    session.has_app
+      ? "Lost your phone? Enter one of your recovery codes instead."
+      : "Lost the device with your passkey? Enter one of your recovery codes."
+  } If you have none left, ask an admin of your account.</p>
 <form method="post" action="/sign-out">${csrfField(csrf)}
 <button class="plain" type="submit">Start again</button></form>`;
-  return page({ title: "Second factor", mode, session: null, body });
+  const head = has_passkeys ? PASSKEY_SCRIPT : null;
+  return page({ title: "Second factor", mode, session: null, body, head });
 }
 
 /** Asks for the password or the second factor again. */
@@ -68,8 +95,10 @@ export function confirmPage(options: {
   session: MemberSession;
   next: string;
   problem: string | null;
+  has_passkeys: boolean;
 }): Html {
-  const { mode, session, next, problem } = options;
+  const { mode, session, next, problem, has_passkeys } = options;
+  const { csrf } = session;
   const form = (field: Html) => html`<form class="narrow" method="post" action="${CONFIRM_PATH}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="next" value="${next}">
@@ -89,18 +118,35 @@ ${form(html`<label for="password">Password</label>
 ${
   session.has_factor &&
   html`<section class="card"><h2>Or with your second factor</h2>
-${form(codeField(null))}</section>`
+${
+  has_passkeys &&
+  passkeyForm({
+    action: CONFIRM_PATH,
+    challenge_path: `${CONFIRM_PATH}/challenge`,
+    ...{ csrf, next, label: "Use your passkey", button: "" },
+  })
+}
+${form(codeField(null, session))}</section>`
 }`;
-  return page({ title: "Confirm it is you", mode, session, body });
+  const head = has_passkeys ? PASSKEY_SCRIPT : null;
+  return page({ title: "Confirm it is you", mode, session, body, head });
 }
 
-/** The field for a code of an authenticator app, or a recovery code. */
-export function codeField(problem: string | null): Html {
-  return html`<label for="code">Code</label>
-<input id="code" name="code" autocomplete="one-time-code" required maxlength="40"
+/** The field for a code of an authenticator app, or a recovery code; a passkey may replace it. */
+export function codeField(
+  problem: string | null,
+  { has_app }: Pick<MemberSession, "has_app">,
+  needed: "required" | "or_passkey" = "required",
+): Html {
+  const rule = has_app
+    ? "The six digits that your authenticator app shows, or a recovery code."
+    : "One of your recovery codes.";
+  return html`<label for="code">${has_app ? "Code" : "Recovery code"}</label>
+<input id="code" name="code" autocomplete="one-time-code" maxlength="40"
   autocapitalize="none" spellcheck="false" aria-describedby="code-rule${
     problem !== null && " problem"
-  }">
-<p class="muted" id="code-rule">The six digits that your authenticator app shows, or a recovery
-code.</p>`;
+  }"${needed === "required" && html` required`}>
+<p class="muted" id="code-rule">${rule}${
+    needed === "or_passkey" && " Leave it empty to use a passkey."
+  }</p>`;
 }

@@ -10,8 +10,11 @@ import {
   readField,
   requireSession,
   sendPage,
+  sendScriptedPage,
   withNext,
 } from "../page-scope.ts";
+import { passkeySite } from "../passkeys/model.ts";
+import type { FactorProof } from "../second-factor/verify-factor.ts";
 import { confirmIdentity } from "./confirm-identity.ts";
 import { attemptOf, keepDevice } from "./device-cookie.ts";
 import { finishSignIn } from "./finish-sign-in.ts";
@@ -86,8 +89,8 @@ function addFactorStep(scope: FastifyInstance, deps: SignInPageDeps): void {
     const { pending } = request;
     if (pending?.state !== "awaiting_factor")
       return reply.redirect(withNext("/sign-in", next), 303);
-    const code = readField(request, "code");
-    const outcome = await finishSignIn(deps, pending, { ...attemptOf(deps, request), code });
+    const proof = readFactor(request);
+    const outcome = await finishSignIn(deps, pending, { ...attemptOf(deps, request), proof });
     if (outcome instanceof Refusal) {
       return showFactor(deps, request, reply, { next, refusal: outcome });
     }
@@ -107,8 +110,10 @@ function addConfirmation(scope: FastifyInstance, deps: SignInPageDeps): void {
   ) => {
     addRetryAfter(reply, refusal);
     const session = request.member!;
-    const shown = confirmPage({ mode: deps.mode, session, next, problem: textOf(refusal) });
-    return sendPage(reply, shown, refusal?.status ?? 200);
+    const has_passkeys = session.has_passkey && passkeySite(deps.public_url()) !== null;
+    const problem = textOf(refusal);
+    const shown = confirmPage({ mode: deps.mode, session, next, problem, has_passkeys });
+    return sendWith(has_passkeys)(reply, shown, refusal?.status ?? 200);
   };
 
   scope.get(CONFIRM_PATH, signed_in, (request, reply) =>
@@ -118,8 +123,8 @@ function addConfirmation(scope: FastifyInstance, deps: SignInPageDeps): void {
   scope.post(CONFIRM_PATH, signed_in, async (request, reply) => {
     const session = request.member!;
     const next = localPath(readField(request, "next"), HOME);
-    const code = readField(request, "code");
-    const proof = code === "" ? { password: readField(request, "password") } : { code };
+    const password = readField(request, "password");
+    const proof = password === "" ? readFactor(request) : { password };
     const attempt = attemptOf(deps, request);
     const outcome = await confirmIdentity(deps, session, { ...attempt, proof });
     if (outcome instanceof Refusal) return show(request, reply, next, outcome);
@@ -130,8 +135,14 @@ function addConfirmation(scope: FastifyInstance, deps: SignInPageDeps): void {
   });
 }
 
+/** What the form sent as second factor. */
+export function readFactor(request: FastifyRequest): FactorProof {
+  const credential = readField(request, "credential");
+  return credential === "" ? { code: readField(request, "code") } : { credential };
+}
+
 /** The cookies of a browser in which somebody signed in. */
-function keepSession(
+export function keepSession(
   deps: SignInPageDeps,
   reply: FastifyReply,
   email: string,
@@ -142,7 +153,7 @@ function keepSession(
   if (!awaits_factor) keepDevice(deps, reply, email);
 }
 
-function showSignIn(
+export function showSignIn(
   deps: PageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -150,15 +161,17 @@ function showSignIn(
 ): FastifyReply {
   const { next, email, refusal } = form;
   addRetryAfter(reply, refusal);
+  const has_passkeys = passkeySite(deps.public_url()) !== null;
   const shown = signInPage({
     mode: deps.mode,
+    has_passkeys,
     csrf: publicFormCsrf(deps, request, reply),
     next,
     email,
     problem: textOf(refusal),
     is_password_set: (request.query as Record<string, unknown>).done === "password",
   });
-  return sendPage(reply, shown, refusal?.status ?? 200);
+  return sendWith(has_passkeys)(reply, shown, refusal?.status ?? 200);
 }
 
 function showFactor(
@@ -170,8 +183,15 @@ function showFactor(
   const { pending } = request;
   if (pending?.state !== "awaiting_factor") return reply.redirect(withNext("/sign-in", next), 303);
   addRetryAfter(reply, refusal);
-  const shown = factorPage({ mode: deps.mode, csrf: pending.csrf, next, problem: textOf(refusal) });
-  return sendPage(reply, shown, refusal?.status ?? 200);
+  const has_passkeys = pending.has_passkey && passkeySite(deps.public_url()) !== null;
+  const problem = textOf(refusal);
+  const shown = factorPage({ mode: deps.mode, session: pending, next, problem, has_passkeys });
+  return sendWith(has_passkeys)(reply, shown, refusal?.status ?? 200);
+}
+
+/** Only pages that offer passkeys have a script. */
+function sendWith(has_passkeys: boolean) {
+  return has_passkeys ? sendScriptedPage : sendPage;
 }
 
 function addRetryAfter(reply: FastifyReply, refusal: Refusal | null): void {

@@ -34,7 +34,8 @@ type SessionView = {
   signed_in_at: Date;
   used_at: Date;
   confirmed_at: Date;
-  has_factor: boolean;
+  has_app: boolean;
+  has_passkey: boolean;
 };
 
 /** Neither expired at `now` nor unused since `used_after`. */
@@ -48,7 +49,8 @@ export async function findSessionByHash(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
        accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
-       exists (select from totp_factors where person_id = sessions.person_id) as has_factor
+       exists (select from totp_factors where person_id = sessions.person_id) as has_app,
+       exists (select from passkeys where person_id = sessions.person_id) as has_passkey
      from sessions
      join members on members.account_id = sessions.account_id
        and members.person_id = sessions.person_id

@@ -19,6 +19,7 @@ import {
 /**
  * The states of a session:
  *
+ *     passkey accepted ─▶ active
  *     password correct ─▶ awaiting_factor ─▶ active
  *                     └▶ must_enrol ─▶ active       the role needs a second factor, there is none
  *                     └▶ active                     no second factor, none needed
@@ -38,6 +39,8 @@ export type MemberSession = {
   email: string;
   state: SessionState;
   has_factor: boolean;
+  has_app: boolean;
+  has_passkey: boolean;
   origin: SessionOrigin;
   /** Real time, not the sandbox clock. */
   signed_in_at: Date;
@@ -87,9 +90,11 @@ export async function findSession(
     await updateSessionUsed(database, token_hash, now);
   }
   const { used_at: _, ...shown } = row;
-  const must_enrol = !row.has_factor && needsFactor(config, row.role);
+  const has_factor = row.has_app || row.has_passkey;
+  const must_enrol = !has_factor && needsFactor(config, row.role);
   return {
     ...shown,
+    has_factor,
     email: openEmail(index_key, row.person_id, row.email),
     origin: openOrigin(index_key, row.id, row.origin),
     state: row.state === "active" && must_enrol ? "must_enrol" : row.state,
@@ -103,7 +108,7 @@ export function needsFactor({ second_factor }: SessionSettings, role: Role): boo
   return second_factor === "required" && may(role, "vote");
 }
 
-type NewSession = {
+export type NewSession = {
   account_id: string;
   person_id: string;
   state?: "awaiting_factor" | "active";
@@ -152,7 +157,7 @@ export function restartSession(
 /** Records in the audit log what concerns the sign-in of one person. */
 export function recordSignInChange(
   tx: Transaction,
-  action: `${"session" | "password" | "second_factor" | "recovery_codes"}.${string}`,
+  action: `${"session" | "password" | "second_factor" | "passkey" | "recovery_codes"}.${string}`,
   member: { account_id: string; person_id: string },
   now: Date,
   detail: Record<string, string | number> = {},

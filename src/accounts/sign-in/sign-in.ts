@@ -3,14 +3,8 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { hashEmail } from "../person-email.ts";
-import { findTotp } from "../second-factor/store.ts";
-import {
-  findOperator,
-  findPerson,
-  listMemberships,
-  type Membership,
-  type PersonRow,
-} from "../store.ts";
+import { existsFactor } from "../second-factor/store.ts";
+import { findOperator, findPerson, listMemberships, type Membership } from "../store.ts";
 import { type Attempt, type SignInLimits, withinLimits } from "./attempt-limits.ts";
 import { verifyPassword } from "./passwords.ts";
 import type { SessionOrigin } from "./session-origin.ts";
@@ -18,13 +12,18 @@ import { deleteExpiredSessions, deleteSession } from "./session-store.ts";
 import {
   AWAITING_FACTOR_MS,
   hashToken,
+  type NewSession,
   recordSignInChange,
   type SessionSettings,
   sessionMs,
   startSession,
 } from "./sessions.ts";
 
-export type SignInDeps = AttemptDeps & { config: SessionSettings; limits: SignInLimits };
+export type SignInDeps = AttemptDeps & {
+  config: SessionSettings;
+  limits: SignInLimits;
+  public_url: () => string;
+};
 
 type SignInInput = Attempt & {
   password: string;
@@ -60,35 +59,48 @@ async function verify(
     // No person has FIRST_ID: an unknown e-mail causes the same queries.
     const person_id = person?.id ?? FIRST_ID;
     const [membership] = await listMemberships(tx, person_id, 1);
-    const awaits_factor = (await findTotp(tx, person_id)) !== undefined;
+    const awaits_factor = await existsFactor(tx, person_id);
     if (!is_verified || !person || !membership) {
-      await recordFailure(tx, person, membership, clock.now());
+      await recordFailure(tx, person?.id, membership, clock.now());
       return new Refusal("unauthorized", "Incorrect e-mail or password. Check both and try again.");
     }
     const { account_id } = membership;
-    const { origin, now, previous_token } = input;
+    const { origin } = input;
     const state = awaits_factor ? "awaiting_factor" : "active";
     const lifetime_ms = awaits_factor ? AWAITING_FACTOR_MS : sessionMs(config);
     const session = { account_id, person_id, state, origin, lifetime_ms } as const;
-    const token = startSession(tx, index_key, session, now);
-    if (previous_token) deleteSession(tx, hashToken(index_key, previous_token));
-    deleteExpiredSessions(tx, now, EXPIRED_PER_SIGN_IN_MAX);
+    const token = replaceSession(tx, index_key, session, input);
     const action = awaits_factor ? "session.password" : "session.create";
     recordSignInChange(tx, action, { account_id, person_id }, clock.now());
     return { token, lifetime_ms, awaits_factor };
   });
 }
 
-/** An attempt that belongs to no account is recorded for the operator. */
-async function recordFailure(
+/** Starts a session instead of the one that the browser had, and deletes those that have expired. */
+export function replaceSession(
   tx: Transaction,
-  person: PersonRow | undefined,
+  index_key: Buffer,
+  session: NewSession,
+  { previous_token, now }: Pick<SignInInput, "previous_token" | "now">,
+): string {
+  const token = startSession(tx, index_key, session, now);
+  if (previous_token) deleteSession(tx, hashToken(index_key, previous_token));
+  deleteExpiredSessions(tx, now, EXPIRED_PER_SIGN_IN_MAX);
+  return token;
+}
+
+/** An attempt that belongs to no account is recorded for the operator. */
+export async function recordFailure(
+  tx: Transaction,
+  person_id: string | undefined,
   membership: Membership | undefined,
   now: Date,
+  detail: Record<string, string> = {},
 ): Promise<void> {
   // Always queried, so that timing does not reveal whether the e-mail is known.
   const operator = await findOperator(tx);
   const account_id = membership?.account_id ?? operator?.id;
   if (account_id === undefined) return;
-  recordSignInChange(tx, "session.refuse", { account_id, person_id: person?.id ?? "unknown" }, now);
+  const member = { account_id, person_id: person_id ?? "unknown" };
+  recordSignInChange(tx, "session.refuse", member, now, detail);
 }

@@ -38,8 +38,8 @@ export const SETTINGS = {
   ),
   public_url: optional(
     "SLIPROAD_PUBLIC_URL",
-    "The public URL of this server; every absolute URL in responses starts with it. Default: " +
-      "`http://HOST:PORT`. Live mode requires https.",
+    "The public URL of this server; every absolute URL in responses starts with it, and passkeys " +
+      "belong to its host name. Default: `http://HOST:PORT`. Live mode requires https.",
   ),
   data_dir: text(
     "SLIPROAD_DATA_DIR",

@@ -48,9 +48,11 @@ export function page(options: {
   mode: Mode;
   session: Viewer | null;
   body: Html;
+  head?: Html | null;
 }): Html {
-  const { title, mode, session, body } = options;
-  return htmlDocument(title, session ? signedInBody(mode, session, body) : quietBody(mode, body));
+  const { title, mode, session, body, head = null } = options;
+  const whole = session ? signedInBody(mode, session, body) : quietBody(mode, body);
+  return htmlDocument(title, whole, head);
 }
 
 /** A table on a wide screen; on a narrow one every row becomes a card with labels. */
