@@ -870,6 +870,7 @@ create table passkeys (
   name bytea not null,
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
+  works_alone boolean not null,
   constraint passkeys_pkey PRIMARY KEY (person_id, id),
   constraint passkeys_credential_id_key UNIQUE (credential_id),
   constraint passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)

@@ -302,7 +302,7 @@ describe("adding a passkey", () => {
     expect((await other.get("/dashboard")).headers.location).toMatch(/^\/sign-in/);
     expect(await actionsOf(person_id)).toContain("passkey.create");
     const page = await person.get(SECURITY);
-    expect(page.body).toMatch(/Laptop<\/td>.*Never/s);
+    expect(page.body).toMatch(/Laptop<\/a><\/td>.*Never/s);
   });
 
   test("needs the password or a second factor of the last ten minutes", async () => {
@@ -365,7 +365,7 @@ describe("adding a passkey", () => {
     expect(refused.body).toContain("was added before");
     await server.deps.database.query(
       `insert into passkeys select person_id, gen_random_uuid(), uuid_send(gen_random_uuid()),
-         public_key, 0, '{}', name, created_at, null
+         public_key, 0, '{}', name, created_at, null, true
        from passkeys, generate_series(1, 17) where person_id = $1 and credential_id = $2`,
       [person_id, Buffer.from(JSON.parse(credential).id, "base64url")],
     );
@@ -482,6 +482,25 @@ describe("a passkey", () => {
     expect(confirmed.headers.location).toBe(next);
     expect(person.cookies.get(SESSION)).not.toBe(before);
     expect((await person.get(`${PASSKEYS}/new`)).statusCode).toBe(200);
+  });
+
+  test("signs in alone after a new password once it was used after it", async () => {
+    const { email, person, device } = await addKeyed();
+    const password = "a good long sentence";
+    const change = { current: PASSWORD, password };
+    expect((await person.post(`${SECURITY}/password`, change)).statusCode).toBe(303);
+    expect((await person.get(SECURITY)).body).toContain("After the password");
+    for (let at = 0; at < 2; at += 1) {
+      const { answer } = await signInWith(device);
+      expect(answer.statusCode).toBe(401);
+      expect(answer.body).toContain("Your password is new.");
+    }
+    const browser = visitor();
+    await browser.signIn(email, { password });
+    await browser.get(FACTOR);
+    const credential = device.get(await challengeOf(browser, FACTOR));
+    expect((await browser.post(FACTOR, { credential })).statusCode).toBe(303);
+    expect((await signInWith(device)).answer.statusCode).toBe(303);
   });
 
   test("ends with a reset of the second factor, and with the last membership", async () => {

@@ -164,8 +164,8 @@ describe("a passkey in the browser", () => {
       await press(page, "Add passkey");
       await heading(page, "Your recovery codes");
       await page.getByRole("link", { name: "go on" }).click();
-      await page.getByRole("link", { name: "Change Laptop" }).waitFor();
-      await page.getByText("Change the second factor").click();
+      await page.getByRole("link", { name: "Laptop of the office" }).waitFor();
+      await page.getByText("Replace the recovery codes").click();
       await look(page, "security");
 
       await press(page, "Sign out");
@@ -189,7 +189,7 @@ describe("a passkey in the browser", () => {
       await press(page, "Use your passkey");
       await heading(page, "Security");
 
-      await page.getByRole("link", { name: "Change Laptop" }).click();
+      await page.getByRole("link", { name: "Laptop of the office" }).click();
       await look(page, "change");
       await page.getByLabel("Password").fill(PASSWORD);
       await press(page, "Remove passkey");

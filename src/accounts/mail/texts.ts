@@ -89,8 +89,8 @@ const TEXTS: Record<MailKind, (facts: Facts) => { subject: string; lines: string
   passkey_copied: () => ({
     subject: "A passkey of your Sliproad sign-in was refused",
     lines: [
-      "Its counter did not increase, so another device may have a copy of it. Sign in another way " +
-        "and remove this passkey.",
+      "Its counter did not increase, so another device may have a copy of it. Sign in another " +
+        "way and remove this passkey.",
       NOT_YOU,
     ],
   }),

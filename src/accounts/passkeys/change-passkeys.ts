@@ -16,6 +16,7 @@ export type ShownPasskey = {
   name: string;
   created_at: Date;
   last_used_at: Date | null;
+  works_alone: boolean;
 };
 
 export async function loadPasskey(

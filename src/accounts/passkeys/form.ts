@@ -4,7 +4,11 @@ import { csrfField } from "../../platform/pages/layout.ts";
 export const PASSKEY_ASSETS_PATH = "/assets/passkeys";
 
 /** Shows the forms for passkeys where the browser has them, and asks it for one. */
-export const PASSKEY_SCRIPT = html`<script type="module" src="${PASSKEY_ASSETS_PATH}/passkeys.js"></script>`;
+export const PASSKEY_SCRIPT = html`<script type="module"
+  src="${PASSKEY_ASSETS_PATH}/passkeys.js"></script>`;
+
+/** Between a passkey and another way; shown together with the form for the passkey. */
+export const OR = html`<p class="or" data-with-passkeys hidden>or</p>`;
 
 /** The attributes of a form that the script sends with a passkey in `credential`. */
 export function passkeyAttributes(kind: "get" | "create", challenge_path: string): Html {
@@ -24,7 +28,8 @@ export function passkeyForm(options: {
   button: string;
 }): Html {
   const { action, challenge_path, csrf, next, label, button } = options;
-  return html`<form method="post" action="${action}"${passkeyAttributes("get", challenge_path)} hidden>
+  const get = passkeyAttributes("get", challenge_path);
+  return html`<form method="post" action="${action}"${get} hidden>
 ${csrfField(csrf)}
 <input type="hidden" name="next" value="${next}">
 ${CREDENTIAL_FIELD}

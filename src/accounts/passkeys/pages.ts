@@ -23,7 +23,7 @@ export function newPasskeyPage(options: {
   const content = html`${problemLine(problem)}
 ${!is_member && html`<p>Your role needs a second factor. A passkey is one.</p>`}
 <p>Your device, password manager or security key keeps the passkey and uses it after your
-fingerprint, face or PIN. It works on this site only, so it cannot be phished.</p>
+fingerprint, face or PIN. It works on this site only: a fake site cannot use it.</p>
 <form class="narrow" method="post" action="${PASSKEYS_PATH}"${create} hidden>
 ${csrfField(session.csrf)}
 <input type="hidden" name="next" value="${next}">
@@ -31,8 +31,8 @@ ${nameField(name)}
 ${CREDENTIAL_FIELD}
 <button class="primary" type="submit">Add passkey</button>
 </form>
-<p class="note" data-without-passkeys>This browser has no passkeys, or does not run scripts here. Use
-another browser${!is_member && html`, or <a href="${ENROL_PATH}">an authenticator app</a>`}.</p>`;
+<p class="note" data-without-passkeys>This browser has no passkeys, or does not run scripts here.
+Use another browser${!is_member && html`, or <a href="${ENROL_PATH}">an app</a>`}.</p>`;
   const title = "Add a passkey";
   const body = is_member
     ? html`<p><a href="${SECURITY_PATH}">Security</a></p>
@@ -51,6 +51,7 @@ export function passkeyPage(options: {
   problem: { section: "name" | "remove"; text: string } | null;
 }): Html {
   const { mode, session, passkey, is_last_factor, problem } = options;
+  const { last_used_at: used_at } = passkey;
   const path = `${PASSKEYS_PATH}/${passkey.id}`;
   const text = (section: "name" | "remove") => (problem?.section === section ? problem.text : null);
   const get = passkeyAttributes("get", `${SECURITY_PATH}/challenge`);
@@ -61,7 +62,7 @@ export function passkeyPage(options: {
 ${problemLine(text("name"))}
 <dl>
 <div><dt>Added</dt><dd>${moment(passkey.created_at)}</dd></div>
-<div><dt>Last used</dt><dd>${passkey.last_used_at ? moment(passkey.last_used_at) : "Never"}</dd></div>
+<div><dt>Last used</dt><dd>${used_at ? moment(used_at) : "Never"}</dd></div>
 </dl>
 <form class="narrow" method="post" action="${path}/rename">
 ${csrfField(session.csrf)}
@@ -92,7 +93,8 @@ function nameField(name: string): Html {
   return html`<label for="name">Name</label>
 <input id="name" name="name" required maxlength="${PASSKEY_NAME_LENGTH_MAX}" autocomplete="off"
   value="${name}" aria-describedby="name-rule">
-<p class="muted" id="name-rule">So that you recognize it, for example the device that keeps it.</p>`;
+<p class="muted" id="name-rule">So that you recognize it: for example, the device that keeps
+it.</p>`;
 }
 
 /** Where a passkey is added instead of an authenticator app. */

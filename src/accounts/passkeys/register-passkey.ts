@@ -62,6 +62,7 @@ export function registerPasskey(
       name: sealPasskeyName(index_key, id, name),
       created_at: now,
       last_used_at: null,
+      works_alone: true,
     });
     if (!is_new) return invalid("credential", "This passkey was added before.");
     const recovery_codes = had_factor ? null : replaceRecoveryCodes(tx, index_key, person_id);

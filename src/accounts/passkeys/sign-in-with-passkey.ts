@@ -1,4 +1,4 @@
-import { Refusal } from "../../platform/errors.ts";
+import type { Refusal } from "../../platform/errors.ts";
 import { openEmail } from "../person-email.ts";
 import { type Attempt, withinLimits } from "../sign-in/attempt-limits.ts";
 import type { SessionOrigin } from "../sign-in/session-origin.ts";
@@ -12,7 +12,7 @@ import {
 import { findPersonById, listMemberships } from "../store.ts";
 import { readCredential } from "./read-credential.ts";
 import { findPasskeyByCredential } from "./store.ts";
-import { PASSKEY_REFUSED, verifyPasskey } from "./verify-passkey.ts";
+import { passkeyRefused, verifyPasskey } from "./verify-passkey.ts";
 
 type PasskeySignIn = Omit<Attempt, "email"> & {
   credential: string;
@@ -42,9 +42,11 @@ export async function signInWithPasskey(
       const { credential, holder, origin, now, previous_token } = input;
       const use = { purpose: "sign_in", holder } as const;
       const owner = person && membership && { ...membership, ...person, person_id: person.id };
-      if (!owner || !(await verifyPasskey(tx, deps, owner, { credential, use }, now))) {
+      const given = { credential, use };
+      const verdict = owner ? await verifyPasskey(tx, deps, owner, given, now) : "refused";
+      if (!owner || verdict !== "accepted") {
         await recordFailure(tx, person?.id, membership, clock.now(), { step: "passkey" });
-        return new Refusal("unauthorized", PASSKEY_REFUSED);
+        return passkeyRefused(verdict === "accepted" ? "refused" : verdict);
       }
       const { account_id, person_id } = owner;
       const lifetime_ms = sessionMs(config);

@@ -11,18 +11,20 @@ export type PasskeyRow = {
   name: Buffer;
   created_at: Date;
   last_used_at: Date | null;
+  /** False from a new password until the passkey was used after it. */
+  works_alone: boolean;
 };
 
 /** False when the credential is registered already, for anybody. */
 export async function insertPasskey(tx: Transaction, row: PasskeyRow): Promise<boolean> {
   const rows = await tx.query(
     `insert into passkeys (person_id, id, credential_id, public_key, sign_count, transports, name,
-       created_at, last_used_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       created_at, last_used_at, works_alone)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (credential_id) do nothing returning id`,
     [
       ...[row.person_id, row.id, row.credential_id, row.public_key, row.sign_count],
-      ...[row.transports, row.name, row.created_at, row.last_used_at],
+      ...[row.transports, row.name, row.created_at, row.last_used_at, row.works_alone],
     ],
   );
   return rows.length > 0;
@@ -65,9 +67,17 @@ type PasskeyKey = { person_id: string; id: string };
 export function updatePasskeyUsed(
   tx: Transaction,
   { person_id, id }: PasskeyKey,
-  used: { sign_count: bigint; last_used_at: Date },
+  used: { sign_count: bigint; last_used_at: Date; works_alone: boolean },
 ): void {
   updateRow(tx, "passkeys", { person_id, id }, used);
+}
+
+export function updatePasskeysAlone(
+  tx: Transaction,
+  person_id: string,
+  works_alone: boolean,
+): void {
+  updateRow(tx, "passkeys", { person_id }, { works_alone });
 }
 
 export function updatePasskeyName(

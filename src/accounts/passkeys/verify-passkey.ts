@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { recordSignInChange } from "../sign-in/sessions.ts";
@@ -13,11 +14,22 @@ export type PasskeyDeps = Pick<ModuleCore, "index_key" | "clock" | "public_url">
 
 type Owner = { account_id: string; person_id: string; email: string };
 
-export const PASSKEY_REFUSED =
-  "This passkey was not accepted. Try again, or choose another way to sign in.";
+/** `not_alone`: accepted, but only after the password. */
+type PasskeyVerdict = "accepted" | "refused" | "not_alone";
+
+const PASSKEY_TEXTS = {
+  refused: "This passkey was not accepted. Try again, or choose another way to sign in.",
+  not_alone:
+    "Your password is new. Sign in with it and this passkey once: then the passkey works alone " +
+    "again.",
+} as const satisfies Record<Exclude<PasskeyVerdict, "accepted">, string>;
+
+export function passkeyRefused(verdict: keyof typeof PASSKEY_TEXTS): Refusal {
+  return new Refusal("unauthorized", PASSKEY_TEXTS[verdict]);
+}
 
 /**
- * True if a passkey of this person signed the challenge, at this site, after it verified the person
+ * Whether a passkey of this person signed the challenge, at this site, after it verified the person
  * (fingerprint, face or PIN). The challenge is used up in any case.
  */
 export async function verifyPasskey(
@@ -26,21 +38,24 @@ export async function verifyPasskey(
   owner: Owner,
   given: { credential: string; use: ChallengeUse },
   now: Date,
-): Promise<boolean> {
+): Promise<PasskeyVerdict> {
   const { index_key, clock } = deps;
   const { person_id } = owner;
+  const { use } = given;
   const read = readCredential(given.credential);
-  if (!read || !(await claimChallenge(tx, index_key, given.use, read.challenge, now))) return false;
+  const is_fresh = read && (await claimChallenge(tx, index_key, use, read.challenge, now));
+  if (!is_fresh) return "refused";
   const row = await lockPasskeyByCredential(tx, person_id, read.credential_id);
-  if (!row || !isHandleOf(index_key, person_id, given.use, read)) return false;
+  if (!row || !isHandleOf(index_key, person_id, use, read)) return "refused";
   const sign_count = await verifySignature(deps, row, read);
-  if (sign_count === null) return false;
+  if (sign_count === null) return "refused";
   if (!isCountAccepted(row.sign_count, sign_count)) {
     reportCopy(tx, deps, owner, row, sign_count);
-    return false;
+    return "refused";
   }
-  updatePasskeyUsed(tx, row, { sign_count, last_used_at: clock.now() });
-  return true;
+  const works_alone = row.works_alone || use.purpose === "second_factor";
+  updatePasskeyUsed(tx, row, { sign_count, last_used_at: clock.now(), works_alone });
+  return use.purpose === "sign_in" && !works_alone ? "not_alone" : "accepted";
 }
 
 /** Without an e-mail only the authenticator says who signs in; it has to say the same as we. */

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { ChallengeUse } from "../passkeys/challenges.ts";
-import { PASSKEY_REFUSED, type PasskeyDeps, verifyPasskey } from "../passkeys/verify-passkey.ts";
+import { type PasskeyDeps, passkeyRefused, verifyPasskey } from "../passkeys/verify-passkey.ts";
 import { openPersonal } from "../seal-personal.ts";
 import type { MemberSession } from "../sign-in/sessions.ts";
 import { hashRecoveryCode, readRecoveryCode } from "./recovery-codes.ts";
@@ -29,11 +29,13 @@ export async function verifyFactor(
 ): Promise<Factor | null> {
   if ("code" in proof) return verifyCode(tx, deps.index_key, session.person_id, proof.code, now);
   const given = { ...proof, use: { purpose, holder: session.id } };
-  return (await verifyPasskey(tx, deps, session, given, now)) ? "passkey" : null;
+  const verdict = await verifyPasskey(tx, deps, session, given, now);
+  return verdict === "accepted" ? "passkey" : null;
 }
 
 export function factorRefused(proof: FactorProof): Refusal {
-  return new Refusal("unauthorized", "code" in proof ? WRONG_CODE : PASSKEY_REFUSED);
+  if ("credential" in proof) return passkeyRefused("refused");
+  return new Refusal("unauthorized", WRONG_CODE);
 }
 
 async function verifyCode(

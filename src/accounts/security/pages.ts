@@ -47,33 +47,36 @@ ${passwordField("current", "Current password")}
 ${newPasswordField(text)}
 <button type="submit">Change password</button>
 </form>
-<p class="hint">All your other sessions end when you change it.</p>
+<p class="hint">All your other sessions end when you change it.${
+    session.has_passkey && ` ${PASSKEYS_AFTER_CHANGE}`
+  }</p>
 </section>`;
 }
 
+const PASSKEYS_AFTER_CHANGE =
+  "Each passkey signs you in alone again once you have used it after the new password.";
+
 function passkeysSection({ security, can_use_passkeys }: Shown): Html {
   const { passkeys } = security;
-  const change = (id: string, name: string) =>
-    html`<a href="${PASSKEYS_PATH}/${id}">Change<span class="hidden"> ${name}</span></a>`;
   return html`<section class="card" aria-labelledby="passkeys-title">
 <h2 id="passkeys-title">Passkeys</h2>
 <p>A passkey signs you in with your fingerprint, face or PIN instead of a password, or after it as
-second factor.</p>
+second factor.${passkeys.length > 0 && " Open one to rename or remove it."}</p>
 ${table({
   label: "Your passkeys, oldest first",
-  columns: ["Name", "Added", "Last used", "Change"],
-  rows: passkeys.map(({ id, name, created_at, last_used_at }) => [
-    name,
+  columns: ["Name", "Added", "Last used", "Signs in"],
+  rows: passkeys.map(({ id, name, created_at, last_used_at, works_alone }) => [
+    html`<a href="${PASSKEYS_PATH}/${id}">${name}</a>`,
     moment(created_at),
     last_used_at ? moment(last_used_at) : "Never",
-    change(id, name),
+    works_alone ? "Alone" : "After the password",
   ]),
   empty: "You have no passkeys.",
 })}
 ${
   can_use_passkeys
-    ? html`<p class="after"><a href="${NEW_PASSKEY_PATH}">Add a passkey</a></p>`
-    : html`<p class="hint after">Passkeys need https and a host name; this service is at neither.</p>`
+    ? html`<p><a href="${NEW_PASSKEY_PATH}">Add a passkey</a></p>`
+    : html`<p class="muted">Passkeys need a public URL with https and a host name.</p>`
 }
 </section>`;
 }
@@ -88,8 +91,8 @@ function factorSection(shown: Shown): Html {
 ${problemLine(text)}
 ${
   !has_factor &&
-  html`<p>Not set up. With a passkey, or an authenticator app on your phone, a stolen password is not
-enough to sign in as you.</p>`
+  html`<p>Not set up. With a passkey, or an authenticator app on your phone, a stolen password is
+not enough to sign in as you.</p>`
 }
 ${
   has_factor &&
@@ -108,7 +111,8 @@ function factorChanges(session: MemberSession, shown: Shown, text: string | null
   const { app_since, passkeys, is_factor_needed } = shown.security;
   const or_passkey = shown.can_use_passkeys && passkeys.length > 0;
   const is_last = app_since !== null && passkeys.length === 0;
-  return html`<details><summary>Change the second factor</summary>
+  const summary = app_since ? "Change the second factor" : "Replace the recovery codes";
+  return html`<details><summary>${summary}</summary>
 <p>This needs your password and a second factor.${
     is_factor_needed &&
     is_last &&

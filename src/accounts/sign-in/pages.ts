@@ -2,7 +2,7 @@ import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { csrfField, page } from "../../platform/pages/layout.ts";
 import { CONFIRM_PATH, FACTOR_PATH, PASSKEY_SIGN_IN_PATH } from "../page-paths.ts";
-import { PASSKEY_SCRIPT, passkeyForm } from "../passkeys/form.ts";
+import { OR, PASSKEY_SCRIPT, passkeyForm } from "../passkeys/form.ts";
 import { FORGOT_PATH, problemLine } from "./password-pages.ts";
 import type { MemberSession } from "./sessions.ts";
 
@@ -72,6 +72,7 @@ ${
     ...{ csrf, next, label: "Use your passkey", button: "primary wide" },
   })
 }
+${has_passkeys && OR}
 <form method="post" action="${FACTOR_PATH}">
 ${csrfField(csrf)}
 <input type="hidden" name="next" value="${next}">
@@ -123,9 +124,10 @@ ${
   passkeyForm({
     action: CONFIRM_PATH,
     challenge_path: `${CONFIRM_PATH}/challenge`,
-    ...{ csrf, next, label: "Use your passkey", button: "" },
+    ...{ csrf, next, label: "Use your passkey", button: "primary" },
   })
 }
+${has_passkeys && OR}
 ${form(codeField(null, session))}</section>`
 }`;
   const head = has_passkeys ? PASSKEY_SCRIPT : null;
@@ -140,7 +142,7 @@ export function codeField(
 ): Html {
   const rule = has_app
     ? "The six digits that your authenticator app shows, or a recovery code."
-    : "One of your recovery codes.";
+    : "One of those that you stored when you set up your second factor.";
   return html`<label for="code">${has_app ? "Code" : "Recovery code"}</label>
 <input id="code" name="code" autocomplete="one-time-code" maxlength="40"
   autocapitalize="none" spellcheck="false" aria-describedby="code-rule${

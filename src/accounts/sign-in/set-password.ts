@@ -3,6 +3,7 @@ import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
+import { updatePasskeysAlone } from "../passkeys/store.ts";
 import { openEmail } from "../person-email.ts";
 import { listMemberships } from "../store.ts";
 import { checkPassword } from "./check-password.ts";
@@ -53,7 +54,10 @@ export async function setPassword(
   });
 }
 
-/** Writes the password; whoever knew the old one, or held a session or a link, is out. */
+/**
+ * Writes the password; whoever knew the old one, or held a session or a link, is out. So is whoever
+ * added a passkey of their own: none signs in alone before it was used after the new password.
+ */
 export async function recordNewPassword(
   tx: Transaction,
   { index_key, clock }: PasswordDeps,
@@ -69,6 +73,7 @@ export async function recordNewPassword(
   updatePassword(tx, person_id, password_hash);
   deletePasswordLinks(tx, person_id);
   deleteSessionsOfPerson(tx, person_id);
+  updatePasskeysAlone(tx, person_id, false);
   const [membership] = await listMemberships(tx, person_id, 1);
   if (!membership) return;
   const { account_id } = membership;

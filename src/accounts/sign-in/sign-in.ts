@@ -76,7 +76,7 @@ async function verify(
   });
 }
 
-/** Starts a session instead of the one that the browser had, and deletes those that have expired. */
+/** Starts a session instead of the one that the browser had, and deletes expired ones. */
 export function replaceSession(
   tx: Transaction,
   index_key: Buffer,
