@@ -1,7 +1,14 @@
 import { minorDigits } from "../catalogue/currencies.ts";
 import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { isRail, type Rail } from "../catalogue/rails.ts";
-import { hasControlCharacters, isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
+import {
+  hasControlCharacters,
+  INVISIBLE,
+  isBlank,
+  isLongerThan,
+  isVisible,
+  lowerAscii,
+} from "../catalogue/text.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -120,6 +127,8 @@ export function checkReference(value: unknown, report: Report): string | null {
   if (reference === null) return null;
   if (hasControlCharacters(reference)) {
     report("reference", "record_invalid", "Remove line breaks and other control characters.");
+  } else if (!isVisible(reference)) {
+    report("reference", "record_invalid", INVISIBLE);
   } else if (isLongerThan(reference, REFERENCE_LENGTH_MAX)) {
     const message = `Shorten it to at most ${REFERENCE_LENGTH_MAX} characters.`;
     report("reference", "value_too_long", message);

@@ -27,7 +27,7 @@ import { listPayouts } from "./payouts/store.ts";
 import type { Quote } from "./quotes/model.ts";
 import { lockQuotes, updateProgress } from "./quotes/store.ts";
 import { advanceOfframp, type ChangedOfframp } from "./record-changes.ts";
-import { findOfframps, type KeyedOfframp } from "./store.ts";
+import { findOfframpLinks, type KeyedOfframp } from "./store.ts";
 
 /** What giving up depends on. */
 export type GiveUpFacts = {
@@ -50,7 +50,7 @@ export async function lockForGiveUp(
   keys: readonly OfframpKey[],
   now: Date,
 ): Promise<GiveUpFacts> {
-  const seen = keys.length > 0 ? await findOfframps(tx, keys) : [];
+  const seen = keys.length > 0 ? await findOfframpLinks(tx, keys) : [];
   if (seen.length === 0) return { quotes: new AccountMap(), prices: null, payouts: new Map() };
   const quote_keys = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
   const locked = await lockQuotes(tx, quote_keys);

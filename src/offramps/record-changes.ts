@@ -22,13 +22,15 @@ import { type KeyedOfframp, updateOfframpRows } from "./store.ts";
 type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
 export type ChangedOfframp = OfframpNews & {
   was_funded: boolean;
+  /** Whether the details were changed, by this change or an earlier one of the transaction. */
+  has_new_details: boolean;
   /** What had come back of the attempt before this change, and what has now. */
   came_back?: { before: bigint; after: bigint };
 };
 
 /** The offramp after a transition or another change. */
 export function advanceOfframp(
-  { offramp, key }: KeyedOfframp,
+  { offramp, key, has_new_details = false }: KeyedOfframp & { has_new_details?: boolean },
   change: Partial<Offramp>,
   now: Date,
 ): ChangedOfframp {
@@ -45,7 +47,13 @@ export function advanceOfframp(
   const updated_at = new Date(Math.max(now.getTime(), offramp.updated_at.getTime() + 1));
   const changed = { ...offramp, ...change, sequence: offramp.sequence + 1, updated_at };
   const was_funded = offramp.funded_at !== null;
-  return { offramp: changed, key, from_status: offramp.status, was_funded };
+  return {
+    offramp: changed,
+    key,
+    from_status: offramp.status,
+    was_funded,
+    has_new_details: has_new_details || change.details !== undefined,
+  };
 }
 
 /**

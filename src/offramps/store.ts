@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  columnsOf,
   findRow,
   findRows,
   insertRows,
@@ -13,6 +14,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import { PAGE_BYTES_MAX, type Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
+import { SET_BYTES_MAX } from "../platform/tasks/split-by-bytes.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
@@ -92,6 +94,24 @@ export function findOfframps(session: Session, keys: readonly RecordKey[]): Prom
   return findRows(session, "offramps", keys);
 }
 
+/** What to lock before an offramp, and how large its details are. */
+export type OfframpLinks = RecordKey &
+  Pick<Offramp, "user_id" | "quote_id" | "payment_detail_id"> & { bytes: number };
+
+/** The same, without their details. */
+export function findOfframpLinks(
+  session: Session,
+  keys: readonly RecordKey[],
+): Promise<OfframpLinks[]> {
+  return session.query<OfframpLinks>(
+    `select account_id, id, user_id, quote_id, payment_detail_id, octet_length(details) as bytes
+     from offramps
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)`,
+    columnsOf(keys, "account_id", "id"),
+  );
+}
+
 /** Locks offramps in key order; absent ones are left out. */
 export function lockOfframps(tx: Session, keys: readonly RecordKey[]): Promise<OfframpRow[]> {
   return lockRows(tx, "offramps", keys);
@@ -114,18 +134,31 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   );
 }
 
-/** Writes every mutable column of locked offramps. */
-export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOfframp[]): void {
+/** Writes every mutable column of locked offramps; the details, which can be large, if changed. */
+export function updateOfframpRows(
+  tx: Transaction,
+  entries: readonly (KeyedOfframp & { has_new_details: boolean })[],
+): void {
+  const key_columns = "account_id uuid, id uuid";
   updateRows(
     tx,
     "offramps",
-    "account_id uuid, id uuid",
+    key_columns,
     `payment_detail_id uuid, status text, status_message text, document_status text,
      document_source text, document_file text, document_hash bytea, document_type text,
      document_version int, funded_at timestamptz, attempt int, sequence int,
      updated_at timestamptz, document_id uuid, given_back bigint, refund_rate numeric,
-     rate_until timestamptz, rate_paused_at timestamptz, payout_reference jsonb, details bytea`,
-    entries.map(({ offramp, key }) => ({ ...offramp, details: sealDetails(offramp, key) })),
+     rate_until timestamptz, rate_paused_at timestamptz, payout_reference jsonb`,
+    entries.map(({ offramp }) => offramp),
+  );
+  updateRows(
+    tx,
+    "offramps",
+    key_columns,
+    "details bytea",
+    entries
+      .filter(({ has_new_details }) => has_new_details)
+      .map(({ offramp, key }) => ({ ...offramp, details: sealDetails(offramp, key) })),
   );
 }
 
@@ -185,13 +218,27 @@ export function claimBeforePayout(
   quote: RecordKey,
   limit: number,
 ): Promise<OfframpRow[]> {
-  return tx.query<OfframpRow>(
-    `select * from offramps
-     where account_id = $1 and quote_id = $2 and status = any($3::text[])
-     order by account_id, id limit $4 for no key update`,
-    [quote.account_id, quote.id, BEFORE_PAYOUT, limit],
-  );
+  const condition = "o.account_id = $1 and o.quote_id = $2 and o.status = any($3::text[])";
+  return tx.query<OfframpRow>(claim(condition), [
+    quote.account_id,
+    quote.id,
+    BEFORE_PAYOUT,
+    limit,
+    SET_BYTES_MAX,
+  ]);
 }
+
+/**
+ * Locks the first offramps that meet the condition: at most `$4`, and only as many as the details
+ * of up to `$5` bytes. The condition is checked again once they are locked.
+ */
+const claim = (condition: string) =>
+  `select o.* from offramps o join (
+     select id, sum(octet_length(o.details)) over (order by id) as bytes,
+       row_number() over (order by id) as number
+     from offramps o where ${condition} order by id limit $4
+   ) as next on next.id = o.id and (next.bytes <= $5 or next.number = 1)
+   where ${condition} order by o.account_id, o.id for no key update of o`;
 
 /** The offramps of a quote that pay invoices. */
 export function listInvoicePayments(
@@ -217,13 +264,15 @@ export function claimUnfunded(
   status_message: string | null,
   limit: number,
 ): Promise<OfframpRow[]> {
-  return tx.query<OfframpRow>(
-    `select * from offramps
-     where account_id = $1 and quote_id = $2 and funded_at is null and status <> 'failed'
-       and ($3::text is null or status_message is distinct from $3)
-     order by account_id, id limit $4 for no key update`,
-    [quote.account_id, quote.id, status_message, limit],
-  );
+  const condition = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
+     and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
+  return tx.query<OfframpRow>(claim(condition), [
+    quote.account_id,
+    quote.id,
+    status_message,
+    limit,
+    SET_BYTES_MAX,
+  ]);
 }
 
 /** The total of offramps given up before the quote was funded: it no longer pays for them. */

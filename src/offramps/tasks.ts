@@ -1,7 +1,9 @@
 import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
+import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { splitByBytes } from "../platform/tasks/split-by-bytes.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
@@ -19,6 +21,7 @@ import { closeQuote } from "./quotes/close-quote.ts";
 import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
+import { findOfframpLinks } from "./store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
@@ -84,7 +87,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       return has_more ? now : null;
     }),
     closeQuoteTask(deps),
-    { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
+    inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks) => assess(deps, set, tasks)),
     { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
@@ -99,8 +102,29 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       set_max: 20,
       handle: (set) => returnExceptions(deps, set),
     },
-    { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
+    inParts(deps, SEND_PAYOUT_TASK, (set, tasks) => sendPayouts(deps, set, tasks)),
   ];
+}
+
+/** Processes a set in parts, because of the size of the offramps' details. */
+function inParts(
+  { database }: OfframpTaskDeps,
+  kind: string,
+  handle: (set: TaskSet, tasks: readonly Task[]) => Promise<void>,
+): TaskHandler {
+  return {
+    kind,
+    set_max: CHUNK,
+    handle: async (set) => {
+      const links = await findOfframpLinks(database, set.tasks.map(toKey));
+      const found = AccountMap.of(links, (offramp) => offramp);
+      const parts = splitByBytes(
+        set.tasks,
+        ({ account_id, record_id }) => found.get(account_id, record_id)?.bytes ?? 0,
+      );
+      for (const tasks of parts) await handle(set, tasks);
+    },
+  };
 }
 
 type QuoteWork = (
@@ -177,18 +201,17 @@ async function announce({ database, chain }: OfframpTaskDeps, set: TaskSet): Pro
   await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
 }
 
-async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
+async function assess(deps: OfframpTaskDeps, set: TaskSet, tasks: readonly Task[]): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const tasks = await set.lock(tx);
-    const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
-    const waiting = await assessOfframps(tx, deps, keys, set.now);
-    for (const task of tasks) {
+    const locked = await set.lock(tx, tasks);
+    const waiting = await assessOfframps(tx, deps, locked.map(toKey), set.now);
+    for (const task of locked) {
       const again_at = waiting.get(task.record_id);
       if (again_at) set.postpone(tx, [task], again_at);
     }
     set.finish(
       tx,
-      tasks.filter((task) => !waiting.has(task.record_id)),
+      locked.filter((task) => !waiting.has(task.record_id)),
     );
   });
 }

@@ -74,7 +74,7 @@ export async function openLedgerFixture(): Promise<LedgerFixture> {
       const before = offramp.status;
       Object.assign(offramp, change, { sequence: offramp.sequence + 1 });
       await commit((tx) => {
-        updateOfframpRows(tx, [{ offramp, key: SUBJECT_KEY }]);
+        updateOfframpRows(tx, [{ offramp, key: SUBJECT_KEY, has_new_details: true }]);
         recordEvent(tx, offramp, before);
         postEntries(tx, entries, NOW);
       });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { claimUnfunded } from "../../src/offramps/store.ts";
+import { SET_BYTES_MAX } from "../../src/platform/tasks/split-by-bytes.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
-import { advance, EXPIRY_MS, findFault, good } from "./story.ts";
+import { advance, EXPIRY_MS, findFault, good, openStory } from "./story.ts";
 
 type Detail = "eur" | "eur_swift" | "usd" | "usd_swift" | "mxn";
 
@@ -421,4 +423,25 @@ describe("changing and listing", () => {
     const path = `/users/${stranger}/offramps/${ids[0]}`;
     expect((await server.call("GET", path)).status).toBe(404);
   });
+});
+
+it("large offramps are paid in parts of a megabyte, and their details are encrypted once", async () => {
+  const value = "v".repeat(500);
+  const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`key ${at}`, value]));
+  const story = await openStory(server, Array(60).fill({ amount: 10, metadata }));
+  const { database } = server.core;
+  const read = () =>
+    database.query<{ details: Buffer }>(
+      "select details from offramps where quote_id = $1 order by id",
+      [story.quote_id],
+    );
+  const before = await read();
+  const quote = { account_id: server.account_id, id: story.quote_id };
+  const claimed = await database.transaction((tx) => claimUnfunded(tx, quote, null, 200));
+  const bytes = claimed.reduce((sum, { details }) => sum + details.length, 0);
+  expect(bytes).toBeLessThanOrEqual(SET_BYTES_MAX);
+  expect(bytes).toBeGreaterThan(SET_BYTES_MAX / 2);
+  await story.execute();
+  for (const id of story.offramp_ids) await story.waitForStatus("fiat_sent", id);
+  expect(await read()).toEqual(before);
 });

@@ -295,7 +295,7 @@ it("nothing is read for an endpoint that is paused or has an open circuit", asyn
   await idle(server);
   const read = async () => {
     const query = { account_id: server.account_id, app_id: app.id, after: null };
-    const limits = { well: 10, failing: 1 };
+    const limits = { well: 10, failing: 1, bytes: 1_000_000 };
     return (await listDueDeliveries(database, [query], server.core.clock.now(), limits)).length;
   };
   expect(await read()).toBe(0);

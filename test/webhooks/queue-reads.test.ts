@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp } from "./webhook-fixture.ts";
@@ -86,7 +87,7 @@ it.each(Object.entries(STATISTICS))(
   async (_title, fillQueue) => {
     await fillQueue();
     const now = server.core.clock.now();
-    const limits = { well: RECORDS, failing: 1 };
+    const limits = { well: RECORDS, failing: 1, bytes: 1_000_000 };
     const read = await countRead(async (tx) => {
       const page = await listDueDeliveries(tx, [{ ...app, after: null }], now, limits);
       expect(page).toHaveLength(RECORDS);
@@ -94,3 +95,22 @@ it.each(Object.entries(STATISTICS))(
     expect(read).toBeLessThanOrEqual(3 * RECORDS);
   },
 );
+
+it("a page of large bodies ends early, and tells that it did", async () => {
+  const settings = { webhook_url: "http://127.0.0.1:9/", events: ["offramp_update"] };
+  const { id: app_id } = await addApp(server, settings);
+  const sample = { webhook_type: "offramp_update", status: "fiat_sent" };
+  for (let sent = 0; sent < 3; sent += 1) await server.call("POST", "/sandbox/webhook", sample);
+  const later = new Date(server.core.clock.now().getTime() + HOUR_MS);
+  const list = (bytes: number) => {
+    const limits = { well: 500, failing: 16, bytes };
+    return listDueDeliveries(
+      server.core.database,
+      [{ ...app, app_id, after: null }],
+      later,
+      limits,
+    );
+  };
+  expect((await list(1)).map(({ count }) => count)).toEqual([3]);
+  expect((await list(1_000_000)).map(({ count }) => count)).toEqual([3, 3, 3]);
+});

@@ -8,7 +8,7 @@ import {
   sendFile,
   sendPage,
 } from "../../accounts/page-scope.ts";
-import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
+import { hasForbiddenCharacters, isLongerThan, isVisible } from "../../catalogue/text.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -89,14 +89,13 @@ async function approve(
 }
 
 function checkReason(reason: string): void {
-  const message =
-    reason === ""
-      ? "Enter a reason for approving the document."
-      : isLongerThan(reason, APPROVAL_REASON_LENGTH_MAX)
-        ? `Shorten the reason to at most ${APPROVAL_REASON_LENGTH_MAX} characters.`
-        : hasForbiddenCharacters(reason)
-          ? "Remove NUL characters and broken Unicode from the reason."
-          : null;
+  const message = !isVisible(reason)
+    ? "Enter a reason for approving the document."
+    : isLongerThan(reason, APPROVAL_REASON_LENGTH_MAX)
+      ? `Shorten the reason to at most ${APPROVAL_REASON_LENGTH_MAX} characters.`
+      : hasForbiddenCharacters(reason)
+        ? "Remove NUL characters and broken Unicode from the reason."
+        : null;
   if (message) throw Refusal.of([{ field: "reason", code: "record_invalid", message }]);
 }
 

@@ -1,6 +1,6 @@
 import Type from "typebox";
-import { REASON_LENGTH_MAX } from "../../approvals/model.ts";
 import { orProposal } from "../../approvals/render.ts";
+import { reasonProblems } from "../../catalogue/reason.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { type Problem, Refusal } from "../../platform/errors.ts";
@@ -77,7 +77,10 @@ export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): voi
     handle: ({ caller, params, body, problems, command }) => {
       requireOperator(caller.account_id);
       const { resolution = null, reason = "" } = body;
-      const read = readOfframpId(body.offramp_id, [...problems, ...reasonProblems(reason)]);
+      const read = readOfframpId(body.offramp_id, [
+        ...problems,
+        ...reasonProblems(reason, problems),
+      ]);
       return submit(command({ exception_id: params.exception_id, resolution, reason, ...read }));
     },
   });
@@ -92,10 +95,4 @@ function readOfframpId(
   const problems = new Problems(already);
   problems.invalid("offramp_id", "Send the id of an offramp.");
   return { offramp_id: null, problems: problems.list };
-}
-
-function reasonProblems(reason: string): Problem[] {
-  if ([...reason].length <= REASON_LENGTH_MAX) return [];
-  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
-  return [{ field: "reason", code: "value_too_long", message }];
 }

@@ -5,7 +5,9 @@ import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { splitByBytes } from "../../platform/tasks/split-by-bytes.ts";
 import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
 import {
@@ -19,7 +21,7 @@ import {
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
 import type { Payout } from "./model.ts";
 import {
@@ -49,10 +51,23 @@ export async function readBank(deps: BankDeps, now: Date): Promise<void> {
   };
   const take = async (read: BankAnswer[]) => {
     for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
-      await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, answers, now));
+      for (const part of await split(deps, account_id, answers)) {
+        await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, part, now));
+      }
     }
   };
   await readOn(deps.database, CURSOR, list, take, now);
+}
+
+/** In their order, by the size of the offramps' details. */
+async function split(
+  { database }: BankDeps,
+  account_id: string,
+  answers: readonly BankAnswer[],
+): Promise<BankAnswer[][]> {
+  const links = await findOfframpLinks(database, offrampsOf(account_id, answers));
+  const bytes = new Map(links.map((offramp) => [offramp.id, offramp.bytes]));
+  return splitByBytes(answers, (answer) => bytes.get(offrampIdOf(answer.end_to_end_id) ?? "") ?? 0);
 }
 
 /** The state of one account's payouts while answers are applied one after the other. */
@@ -75,13 +90,12 @@ export async function applyAnswers(
 ): Promise<void> {
   const ids = answers.map((answer) => answer.end_to_end_id);
   // Offramps are always locked before their payouts, so find their ids first.
-  const offramp_ids = [...new Set(ids.map(offrampIdOf))].filter((id) => id !== null);
-  const keys = offramp_ids.map((id) => ({ account_id, id }));
-  const seen = await findOfframps(tx, keys);
-  const rejected = answers
-    .filter(({ kind }) => kind === "rejected")
-    .flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? [])
-    .map((id) => ({ account_id, id }));
+  const keys = offrampsOf(account_id, answers);
+  const seen = await findOfframpLinks(tx, keys);
+  const rejected = offrampsOf(
+    account_id,
+    answers.filter(({ kind }) => kind === "rejected"),
+  );
   const locked = await lockForGiveUp(tx, deps.prices, rejected, now);
   const [rows, payouts, known, subject_keys] = await Promise.all([
     lockOfframps(tx, keys),
@@ -115,6 +129,11 @@ export async function applyAnswers(
   lapseLater(tx, progress.changes, now);
   postEntries(tx, progress.entries, now);
   recordGiveUps(tx, progress.given_up, now);
+}
+
+function offrampsOf(account_id: string, answers: readonly BankAnswer[]): RecordKey[] {
+  const ids = answers.flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? []);
+  return [...new Set(ids)].map((id) => ({ account_id, id }));
 }
 
 /** An end-to-end id begins with the offramp's id without its hyphens. */

@@ -25,7 +25,7 @@ import { findQuotes } from "../quotes/store.ts";
 import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";
@@ -148,7 +148,7 @@ export async function lockForGates(
   keys: readonly { account_id: string; id: string }[],
 ): Promise<{ offramps: KeyedOfframp[]; gates: GateLookup }> {
   // Read without a lock first, only to learn which users and payment details to lock.
-  const seen = await findOfframps(tx, keys);
+  const seen = await findOfframpLinks(tx, keys);
   const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
   const details = seen.map(({ account_id, payment_detail_id }) => ({
     account_id,

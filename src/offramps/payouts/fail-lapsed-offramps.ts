@@ -7,7 +7,7 @@ import { giveUp, lockForGiveUp, recordGiveUps, withPayouts } from "../give-up.ts
 import type { Offramp } from "../model.ts";
 import { keptUntil, loadStoppedTimes } from "../rate-promise.ts";
 import { recordChanges } from "../record-changes.ts";
-import { findOfframps } from "../store.ts";
+import { findOfframpLinks } from "../store.ts";
 import { loadJudge, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 
 const ASKED_AGAIN_AFTER_MS = HOUR_MS;
@@ -42,7 +42,7 @@ async function failIfLapsed(
   now: Date,
 ): Promise<Outcome> {
   const key = { account_id, id };
-  const [seen] = await findOfframps(tx, [key]);
+  const [seen] = await findOfframpLinks(tx, [key]);
   if (!seen) return "done";
   // Users are locked before quotes, and quotes before offramps.
   await lockKycs(tx, [{ account_id, user_id: seen.user_id }]);

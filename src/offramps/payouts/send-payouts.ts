@@ -5,7 +5,7 @@ import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
@@ -23,13 +23,19 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
  * bank, mark what was sent. A crash after the first step leaves `submitting`: the bank may have
  * received it, so it is submitted again under the same id, which the bank pays once.
  */
-export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
+export async function sendPayouts(
+  deps: SendDeps,
+  set: TaskSet,
+  tasks: readonly Task[],
+): Promise<void> {
   const { database, bank } = deps;
-  const { instructions, held } = await database.transaction((tx) => markSubmitting(tx, deps, set));
+  const { instructions, held } = await database.transaction(async (tx) =>
+    markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
+  );
   if (instructions.length > 0) await bank.submit(instructions);
   const ids = Map.groupBy(instructions, (instruction) => instruction.account_id);
   await database.transaction(async (tx) => {
-    const tasks = await set.lock(tx);
+    const locked = await set.lock(tx, tasks);
     const now = set.now;
     for (const [account_id, sent] of ids) {
       const payouts = await lockPayouts(
@@ -46,10 +52,10 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
     }
     const isHeld = (task: { record_id: string }) => held.has(task.record_id);
     const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);
-    set.postpone(tx, tasks.filter(isHeld), again_at);
+    set.postpone(tx, locked.filter(isHeld), again_at);
     set.finish(
       tx,
-      tasks.filter((task) => !isHeld(task)),
+      locked.filter((task) => !isHeld(task)),
     );
   });
 }
@@ -57,8 +63,12 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
 /** What is sent to the bank now, and the ids of offramps that wait for a gate to open. */
 type Marked = { instructions: Instruction[]; held: Set<string> };
 
-async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Promise<Marked> {
-  const tasks = await set.lock(tx);
+async function markSubmitting(
+  tx: Transaction,
+  deps: SendDeps,
+  tasks: readonly Task[],
+  now: Date,
+): Promise<Marked> {
   const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   const { offramps, gates } = await lockForGates(tx, deps, keys);
   const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
@@ -80,24 +90,24 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
     const closed = findClosedGate(deps.policy, entry.offramp, gates);
     if (closed === null) {
       submitting.push({ offramp: entry.offramp, payout });
-      changed.push({ ...payout, status: "submitting", updated_at: set.now });
+      changed.push({ ...payout, status: "submitting", updated_at: now });
     } else if (payout.status === "recorded") {
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
-      changed.push({ ...payout, status: "rejected", updated_at: set.now });
-      const change = bounced(closed.message, deps.reroute_ms, set.now);
-      changes.push(advanceOfframp(entry, change, set.now));
+      changed.push({ ...payout, status: "rejected", updated_at: now });
+      const change = bounced(closed.message, deps.reroute_ms, now);
+      changes.push(advanceOfframp(entry, change, now));
     } else {
       // The bank may or may not have received it, so it is neither sent again nor canceled. It
       // continues with the bank's answer, or when the gate opens.
       held.add(entry.offramp.id);
       const { message: status_message } = closed;
       const is_changed = entry.offramp.status_message !== status_message;
-      if (is_changed) changes.push(advanceOfframp(entry, { status_message }, set.now));
+      if (is_changed) changes.push(advanceOfframp(entry, { status_message }, now));
     }
   }
   updatePayouts(tx, changed);
-  recordChanges(tx, deps.renderer, changes, set.now);
-  lapseLater(tx, changes, set.now);
+  recordChanges(tx, deps.renderer, changes, now);
+  lapseLater(tx, changes, now);
   return { instructions: await toInstructions(tx, deps, submitting), held };
 }
 

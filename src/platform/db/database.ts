@@ -1,4 +1,5 @@
 import pg from "pg";
+import { bytesArray, isBytesArray } from "./plain-array.ts";
 
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
@@ -233,7 +234,9 @@ function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
  * fail here, not between two writes that are already being sent together with COMMIT.
  */
 function toParameter(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toParameter);
+  if (Array.isArray(value)) {
+    return isBytesArray(value) ? bytesArray(value) : value.map(toParameter);
+  }
   const is_plain = typeof value === "object" && value !== null && !isScalarObject(value);
   return is_plain ? JSON.stringify(value) : value;
 }

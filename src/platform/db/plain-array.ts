@@ -6,8 +6,32 @@ export function plainArray(values: readonly (string | number | null)[]): string 
   return `{${values.map((value) => value ?? "NULL").join(",")}}`;
 }
 
-/** The same for bytes. */
-export function bytesArray(values: readonly (Buffer | null)[]): string {
-  const elements = values.map((value) => (value ? `"\\\\x${value.toString("hex")}"` : "NULL"));
-  return `{${elements.join(",")}}`;
+const BYTEA_OID = 17;
+const HEAD_BYTES = 20;
+
+/**
+ * An array of bytes in PostgreSQL's binary format, which the driver sends as it is. As text it
+ * would be twice as long, and writing it would take several times as long.
+ */
+export function bytesArray(values: readonly (Buffer | null)[]): Buffer {
+  const length = values.reduce((sum, value) => sum + 4 + (value?.length ?? 0), HEAD_BYTES);
+  const array = Buffer.allocUnsafe(length);
+  let at = 0;
+  const writeInt = (value: number) => {
+    at = array.writeInt32BE(value, at);
+  };
+  // One dimension, with or without nulls, of this type, so many elements, the first is number 1.
+  const head = [1, values.includes(null) ? 1 : 0, BYTEA_OID, values.length, 1];
+  for (const value of head) writeInt(value);
+  for (const value of values) {
+    writeInt(value ? value.length : -1);
+    at += value?.copy(array, at) ?? 0;
+  }
+  return array;
+}
+
+export function isBytesArray(values: readonly unknown[]): values is (Buffer | null)[] {
+  return (
+    values.some(Buffer.isBuffer) && values.every((one) => one === null || Buffer.isBuffer(one))
+  );
 }

@@ -37,7 +37,7 @@ export type OpenEndpoint = Endpoint & {
 /** The next page; or, if records are named, the next delivery of each of them. */
 export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<DuePage>;
 
-const PAGE = { well: 500, failing: 16 };
+const PAGE = { well: 500, failing: 16, bytes: 8_000_000 };
 
 /** Loads what is due for several applications at once, with their secrets decrypted. */
 export function createPageLoader(deps: {
@@ -63,10 +63,11 @@ export function createPageLoader(deps: {
     return queries.map(({ app_id }) => {
       const endpoint = endpoints.find((one) => one.id === app_id);
       const own = by_app.get(app_id) ?? [];
+      const limit = endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well;
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
         deliveries: own.map((delivery) => ({ delivery, open })),
-        is_last: own.length < (endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well),
+        is_last: own.length < limit && own.length === (own[0]?.count ?? own.length),
         erasures,
       };
     });

@@ -92,6 +92,8 @@ export type DueDelivery = Omit<Delivery, "name" | "status" | "reason" | Times> &
   subject_id: string | null;
   /** Whether the event's account lets the application see its data. */
   consent: "not_needed" | "held" | "withdrawn";
+  /** How many deliveries its page would have if their bodies were small. */
+  count?: number;
 };
 
 export type DueQuery = {
@@ -134,10 +136,10 @@ const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
   and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
 
 /** `due` selects entries of the queue; the limits keep the planner from reading whole tables. */
-const withBodies = (due: string) => `
+const withBodies = (due: string, columns = "") => `
   select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
     due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
-    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent
+    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent ${columns}
   from ${due}
   left join lateral (
     select d.body from webhook_deliveries d
@@ -149,7 +151,14 @@ const withBodies = (due: string) => `
   ) as e on true
   order by due.due_at, due.id`;
 
-const NEXT_PAGES = withBodies(`
+// A page of large bodies ends early: the first is always part of it. `count` shows that it did.
+const OF_APP = "(partition by due.account_id, due.app_id order by due.due_at, due.id";
+const SIZES = `, coalesce(sum(octet_length(coalesce(sample.body, e.body))) over ${OF_APP}
+    rows between unbounded preceding and 1 preceding), 0) as bytes_before,
+  (count(*) over (partition by due.account_id, due.app_id))::int as count`;
+
+const NEXT_PAGES = `select * from (${withBodies(
+  `
   unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
     as q (account_id, app_id, after_at, after_id)
   join ${OPEN_APP}
@@ -160,7 +169,9 @@ const NEXT_PAGES = withBodies(`
     -- Does not load ahead for a failing endpoint: its deliveries may wait for long.
     order by w.due_at, w.delivery_id
     limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
-  ) as due`);
+  ) as due`,
+  SIZES,
+)}) as page where bytes_before <= $8::numeric order by due_at::timestamptz, id`;
 
 const NEXT_OF_RECORDS = withBodies(`
   unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
@@ -176,10 +187,11 @@ export function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
   now: Date,
-  limits: { well: number; failing: number },
+  limits: { well: number; failing: number; bytes: number },
 ): Promise<DueDelivery[]> {
   const values = [now, ...positionsOf(queries), limits.well, limits.failing];
-  return session.query<DueDelivery>(NEXT_PAGES, values);
+  // All pages together, because they are read together.
+  return session.query<DueDelivery>(NEXT_PAGES, [...values, limits.bytes / queries.length]);
 }
 
 /** For each record, its next delivery to the application, if it is due. */

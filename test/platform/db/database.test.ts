@@ -21,6 +21,22 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
   });
   afterAll(() => database.close());
 
+  it("writes bytes as they are, alone and in arrays", async () => {
+    const bytes = [Buffer.from([0, 0x5c, 0x22, 0xff]), null, Buffer.alloc(0)];
+    await database.transaction(async (tx) => {
+      tx.write("create temporary table blobs (at int, one bytea, all_of_them bytea[])", []);
+      tx.write(
+        `insert into blobs select at, one, $2::bytea[]
+         from unnest($1::bytea[]) with ordinality as t (one, at)`,
+        [bytes, bytes],
+      );
+      tx.write("create table copied as table blobs", []);
+    });
+    const rows = await database.query("select one, all_of_them from copied order by at");
+    await database.query("drop table copied");
+    expect(rows).toEqual(bytes.map((one) => ({ one, all_of_them: bytes })));
+  });
+
   it("commits the reads and writes of a transaction together", async () => {
     const found = await database.transaction(async (tx) => {
       const rows = await Promise.all([
