@@ -10,6 +10,7 @@ import {
 } from "../accounts/page-scope.ts";
 import { openEmail } from "../accounts/person-email.ts";
 import { findPersonById, listMembers } from "../accounts/store.ts";
+import { isVisible } from "../catalogue/text.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -92,7 +93,7 @@ function readReason(request: FastifyRequest): string {
     .toWellFormed()
     .replace(/\p{Cc}+/gu, " ")
     .trim();
-  if (reason === "" || reason.length > REASON_LENGTH_MAX) {
+  if (!isVisible(reason) || reason.length > REASON_LENGTH_MAX) {
     throw invalid(`Give a reason of at most ${REASON_LENGTH_MAX} characters.`);
   }
   return reason;

@@ -52,8 +52,6 @@ export const PROPOSAL_LIFE_MS = 3 * DAY_MS;
 /** Members who join a live account vote after this time. */
 export const NEW_MEMBER_WAIT_MS = DAY_MS;
 
-export const REASON_LENGTH_MAX = 500;
-
 export type Proposal = {
   account_id: string;
   id: string;

@@ -1,6 +1,7 @@
 import { referenceName } from "../accounts/pages.ts";
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
+import { REASON_LENGTH_MAX } from "../catalogue/reason.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { minorToText } from "../platform/money.ts";
@@ -11,7 +12,6 @@ import {
   PROPOSAL_LIFE_MS,
   type Proposal,
   type ProposalStatus,
-  REASON_LENGTH_MAX,
   type Vote,
 } from "./model.ts";
 import { RECORD_PATH } from "./render.ts";

@@ -2,7 +2,14 @@ import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { parseDate } from "./dates.ts";
-import { hasControlCharacters, hasForbiddenCharacters, isBlank, isLongerThan } from "./text.ts";
+import {
+  hasControlCharacters,
+  hasForbiddenCharacters,
+  INVISIBLE,
+  isBlank,
+  isLongerThan,
+  isVisible,
+} from "./text.ts";
 
 /**
  * A caller's object before it becomes a record: its valid values, and everything found wrong, at
@@ -54,6 +61,8 @@ function readText<Name extends string>(draft: Draft<Name>, name: Name, limit: nu
     report(draft, name, "record_invalid", "Remove NUL characters and invalid Unicode.");
   } else if (hasControlCharacters(value.trim())) {
     report(draft, name, "record_invalid", "Remove line breaks and other control characters.");
+  } else if (!isVisible(value)) {
+    report(draft, name, "record_invalid", INVISIBLE);
   } else if (limit !== null && isLongerThan(value.trim(), limit)) {
     reportTooLong(draft, name, limit);
   } else {

@@ -1,5 +1,5 @@
 import type { ErrorCode, Problem } from "../platform/errors.ts";
-import { hasForbiddenCharacters, isLongerThan } from "./text.ts";
+import { hasForbiddenCharacters, isLongerThan, isVisible } from "./text.ts";
 
 export type Metadata = Record<string, string | number | boolean>;
 
@@ -32,10 +32,9 @@ function findProblems(value: NonNullable<unknown>, field: string): Problem[] {
 
 // An invalid key is reported for the object, because it cannot be part of a readable path.
 function checkKey(key: string, field: string): Problem[] | undefined {
-  if (key.trim() === "" || hasForbiddenCharacters(key)) {
-    return [
-      problem(field, "record_invalid", "Keys must not be blank or contain control characters."),
-    ];
+  if (!isVisible(key) || hasForbiddenCharacters(key)) {
+    const message = "Keys need a visible character, and must not contain control characters.";
+    return [problem(field, "record_invalid", message)];
   }
   if (isLongerThan(key, METADATA_KEY_LENGTH_MAX)) {
     const message = `Shorten the keys to at most ${METADATA_KEY_LENGTH_MAX} characters.`;

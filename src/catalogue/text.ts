@@ -21,6 +21,16 @@ export function hasControlCharacters(text: string): boolean {
   return /\p{Cc}|\u2028|\u2029|\u202d|\u202e/u.test(text);
 }
 
+/**
+ * Whether a text has a character that can be seen: not only white space, zero-width and other
+ * format characters, or marks without a letter. A name without one looks like no name.
+ */
+export function isVisible(text: string): boolean {
+  return /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
+}
+
+export const INVISIBLE = "Send text with at least one visible character.";
+
 /** Length in characters as people and PostgreSQL count them, not in UTF-16 units. */
 export function isLongerThan(text: string, characters_max: number): boolean {
   if (text.length <= characters_max) return false;

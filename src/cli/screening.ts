@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
+import { reasonProblems } from "../catalogue/reason.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import { FIRST_ID, isId, newId } from "../platform/ids.ts";
@@ -8,7 +9,6 @@ import { StartupError } from "../platform/startup-error.ts";
 import { decideMatches } from "../screening/decide-matches.ts";
 import { MATCH_STATUSES, type MatchDecision, type MatchStatus } from "../screening/model.ts";
 import { renderMatch, renderMatches, type ShownMatch } from "../screening/render.ts";
-import { reasonProblems } from "../screening/routes.ts";
 import { countOpenMatches, findState, listMatches, toMatches } from "../screening/store.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";

@@ -1,4 +1,10 @@
-import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.ts";
+import {
+  hasControlCharacters,
+  INVISIBLE,
+  isBlank,
+  isLongerThan,
+  isVisible,
+} from "../catalogue/text.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { Problems } from "../platform/problems.ts";
 
@@ -28,7 +34,8 @@ export function readFields(already: readonly Problem[]): Fields {
       report(field, "value_too_long", `Shorten it to at most ${limit} characters.`);
     } else if (hasControlCharacters(checked)) {
       report(field, "record_invalid", "Remove line breaks and other control characters.");
-    } else return trimmed;
+    } else if (!isVisible(trimmed)) report(field, "record_invalid", INVISIBLE);
+    else return trimmed;
     return undefined;
   };
   return {

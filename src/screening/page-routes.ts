@@ -7,6 +7,7 @@ import {
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
+import { reasonProblems } from "../catalogue/reason.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import { Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
@@ -15,7 +16,6 @@ import type { ModuleCore } from "../platform/module.ts";
 import { decideMatches } from "./decide-matches.ts";
 import type { MatchDecision } from "./model.ts";
 import { type Notice, QUEUES, type Queue, SCREENING_PATH, screeningPage } from "./pages.ts";
-import { reasonProblems } from "./routes.ts";
 import { listMatches, toMatches } from "./store.ts";
 
 type ScreeningPageDeps = PageDeps & Pick<ModuleCore, "keyring" | "wake">;

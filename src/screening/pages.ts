@@ -1,10 +1,10 @@
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
+import { REASON_LENGTH_MAX } from "../catalogue/reason.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, moment, page } from "../platform/pages/layout.ts";
 import type { MatchStatus } from "./model.ts";
 import { birthText, type ShownMatch } from "./render.ts";
-import { REASON_LENGTH_MAX } from "./routes.ts";
 
 export const SCREENING_PATH = "/dashboard/screening";
 

@@ -1,4 +1,5 @@
-import { type Problem, Refusal } from "../platform/errors.ts";
+import { reasonProblems } from "../catalogue/reason.ts";
+import { Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -11,7 +12,6 @@ import { listMatches, toMatches } from "./store.ts";
 type ScreeningRouteDeps = Pick<ModuleCore, "database" | "keyring" | "executor" | "operator_id">;
 
 const TAG = "Screening";
-export const REASON_LENGTH_MAX = 500;
 
 const ACTIONS = [
   {
@@ -75,16 +75,4 @@ export function addScreeningRoutes(addRoute: AddRoute, deps: ScreeningRouteDeps)
       },
     });
   }
-}
-
-/** A decision without a reason helps nobody who reads it later. */
-export function reasonProblems(reason: string, already: readonly Problem[]): Problem[] {
-  if (already.some(({ field }) => field === "reason")) return [];
-  if (reason.trim() === "") {
-    const message = "Give a reason for the decision.";
-    return [{ field: "reason", code: "parameter_missing", message }];
-  }
-  if ([...reason].length <= REASON_LENGTH_MAX) return [];
-  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
-  return [{ field: "reason", code: "value_too_long", message }];
 }

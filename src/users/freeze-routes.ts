@@ -1,11 +1,10 @@
 import Type from "typebox";
+import { reasonProblems } from "../catalogue/reason.ts";
 import type { Executor } from "../platform/commands/executor.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
+import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { closedObject, nullable, TIME, UUID } from "../platform/schema-parts.ts";
 import { freezeUsers } from "./freeze-users.ts";
-
-const REASON_LENGTH_MAX = 500;
 
 const FreezeBody = closedObject({
   reason: Type.String({ description: "For the audit log; no personal data." }),
@@ -53,15 +52,9 @@ export function addFreezeRoutes(
       handle: ({ caller, params, body, problems, command }) => {
         if (caller.account_id !== operator_id) throw new Refusal("insufficient_scope");
         const { reason = "" } = body;
-        const found = [...problems, ...reasonProblems(reason)];
+        const found = [...problems, ...reasonProblems(reason, problems)];
         return submit(command({ user_id: params.user_id, reason, problems: found }));
       },
     });
   }
-}
-
-function reasonProblems(reason: string): Problem[] {
-  if ([...reason].length <= REASON_LENGTH_MAX) return [];
-  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
-  return [{ field: "reason", code: "value_too_long", message }];
 }

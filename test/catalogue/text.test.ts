@@ -5,6 +5,7 @@ import {
   hasForbiddenCharacters,
   isBlank,
   isLongerThan,
+  isVisible,
   lowerAscii,
   upperAscii,
 } from "../../src/catalogue/text.ts";
@@ -23,6 +24,17 @@ describe("text", () => {
     expect(hasForbiddenCharacters("a\ud83d")).toBe(true);
     expect(hasForbiddenCharacters("\ude00a")).toBe(true);
     expect(hasForbiddenCharacters("Zoë 😀\n")).toBe(false);
+  });
+
+  test.each(["", " ", "\u200b", "\u200d\u2060", "\ufeff", "\u00ad", "\u0301", "\u3164", "\u2800"])(
+    "%j has nothing to see",
+    (text) => {
+      expect(isVisible(text)).toBe(false);
+    },
+  );
+
+  test.each(["a", "é", "क्", "\u200fא", "李", "😀", "-"])("%j can be seen", (text) => {
+    expect(isVisible(text)).toBe(true);
   });
 
   test("line breaks are control characters, letters with accents are not", () => {

@@ -1,8 +1,10 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { findMember } from "../../accounts/store.ts";
+import { REASON_LENGTH_MAX } from "../../catalogue/reason.ts";
+import { isVisible } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { isApproved, mayVote, REASON_LENGTH_MAX, type VoteChoice, type Voter } from "../model.ts";
+import { isApproved, mayVote, type VoteChoice, type Voter } from "../model.ts";
 import { proposalAccount, type SealedProposal, updateProposal } from "../store.ts";
 import { authenticVotes } from "./vote-mac.ts";
 import { insertVotes } from "./vote-store.ts";
@@ -73,7 +75,7 @@ function recordOutcome(
 }
 
 function checkReason(reason: string): void {
-  if (reason === "") throw refuse("Enter a reason for the rejection.");
+  if (!isVisible(reason)) throw refuse("Enter a reason for the rejection.");
   if ([...reason].length > REASON_LENGTH_MAX) {
     throw refuse(`Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`);
   }

@@ -68,6 +68,34 @@ function isRefused({ status, body }: Answer): boolean {
   return status >= 400 && status < 500;
 }
 
+it("a name, reference or reason of invisible characters only is refused", async () => {
+  const text = "\u200b\u0301\u3164";
+  const person = { beneficiary_type: "individual", email: "seen@example.com", last_name: "Sample" };
+  const reference = { offramp: { reference: text } };
+  const { user_id, quote_id, offramp_id, payment_detail_id, app_id } = own;
+  const detail = await server.call("GET", `/users/${user_id}/payment_details/${payment_detail_id}`);
+  const { beneficiary_type, currency, rails } = detail.body.payment_detail;
+  const payee = { beneficiary_type, currency, rails, last_name: text };
+  const cases: [string, string, unknown, string][] = [
+    ["POST", "/users", { user: { ...person, first_name: text } }, "user.first_name"],
+    [
+      "PATCH",
+      `/users/${user_id}/quotes/${quote_id}/offramps/${offramp_id}`,
+      reference,
+      "reference",
+    ],
+    ["POST", `/users/${user_id}/payment_details`, { payment_detail: payee }, "last_name"],
+    ["PATCH", `/apps/${app_id}`, { app: { name: text } }, "app.name"],
+    ["POST", `/users/${user_id}/freeze`, { reason: text }, "reason"],
+    ["POST", "/users", { user: { ...person, metadata: { [text]: "x" } } }, "user.metadata"],
+  ];
+  for (const [method, path, body, field] of cases) {
+    const { body: refused } = await server.call(method, path, body);
+    const fields = (refused.errors ?? []).map((error: { field: string }) => error.field);
+    expect(fields, path).toContainEqual(expect.stringMatching(new RegExp(`${field}$`)));
+  }
+});
+
 it("NUL in any filter never causes a 500", async () => {
   const failed: string[] = [];
   let tried = 0;
