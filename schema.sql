@@ -266,10 +266,12 @@ create table event_positions (
   account_id uuid not null,
   "position" bigint not null,
   event_id uuid not null,
+  name text not null,
   constraint event_positions_pkey PRIMARY KEY (account_id, "position"),
   constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id),
   constraint event_positions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX event_positions_by_name ON public.event_positions USING btree (account_id, name, "position");
 CREATE UNIQUE INDEX event_positions_event ON public.event_positions USING btree (account_id, event_id);
 
 create table events (
@@ -314,8 +316,13 @@ create table exports (
   updated_at timestamp with time zone not null,
   constraint exports_pkey PRIMARY KEY (account_id, id),
   constraint exports_check CHECK ((period_from < period_to)),
-  constraint exports_check1 CHECK (((status = 'pending'::text) = (digest IS NULL))),
   constraint exports_check2 CHECK (((status = 'ready'::text) = (file IS NOT NULL))),
+  constraint exports_digest_check CHECK (
+CASE status
+    WHEN 'pending'::text THEN (digest IS NULL)
+    WHEN 'ready'::text THEN (digest IS NOT NULL)
+    ELSE true
+END),
   constraint exports_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'jsonl'::text]))),
   constraint exports_kind_check CHECK ((kind = ANY (ARRAY['payouts'::text, 'ledger'::text, 'deposits'::text, 'audit_log'::text, 'approvals'::text]))),
   constraint exports_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'ready'::text, 'removed'::text]))),
@@ -648,6 +655,16 @@ create table ledger_balances (
   constraint ledger_balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 
+create table ledger_day_sums (
+  account_id uuid not null,
+  day date not null,
+  ledger_account text not null,
+  currency text not null,
+  amount numeric not null,
+  constraint ledger_day_sums_pkey PRIMARY KEY (account_id, day, ledger_account, currency),
+  constraint ledger_day_sums_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table ledger_entries (
   account_id uuid not null,
   id uuid not null,
@@ -657,6 +674,7 @@ create table ledger_entries (
   constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX ledger_entries_by_kind ON public.ledger_entries USING btree (account_id, kind, id);
 CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (key, account_id);
 
 create table ledger_lines (
@@ -671,6 +689,13 @@ create table ledger_lines (
   constraint ledger_lines_account_id_entry_id_fkey FOREIGN KEY (account_id, entry_id) REFERENCES ledger_entries(account_id, id)
 );
 CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
+
+create table ledger_sum_marks (
+  account_id uuid not null,
+  through_number bigint not null,
+  constraint ledger_sum_marks_pkey PRIMARY KEY (account_id),
+  constraint ledger_sum_marks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
 
 create table limit_rules (
   account_id uuid not null,

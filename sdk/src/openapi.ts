@@ -1083,7 +1083,7 @@ export interface paths {
         put?: never;
         /**
          * Create an export
-         * @description A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at most 366 days, for auditors. It is written in the background, at the earliest a minute after the end of the period, and removed after 7 days. It has ids and no personal data. At most 20 files per account.
+         * @description A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at most 366 days, for auditors. It is written in the background, at the earliest a minute after the end of the period, and removed after 7 days, or earlier with `DELETE /exports/:export_id`. It has ids and no personal data. At most 20 files per account.
          */
         post: operations["createExport"];
         delete?: never;
@@ -1106,7 +1106,11 @@ export interface paths {
         get: operations["showExport"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Remove the file of an export
+         * @description Deletes the file before its 7 days are over, or cancels an export whose file is not written yet. The export stays listed as `removed`, with its digest. Returns the export; one that was removed already stays as it is.
+         */
+        delete: operations["deleteExport"];
         options?: never;
         head?: never;
         patch?: never;
@@ -9049,6 +9053,65 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A request that repeats the key gets the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the export. */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "export": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000211",
+                     *         "kind": "ledger",
+                     *         "format": "csv",
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z",
+                     *         "status": "ready",
+                     *         "rows": 1204,
+                     *         "bytes": 254016,
+                     *         "digest": "4d1f5c0a9be2378f6d1c0b9a8e7f6d5c4b3a29180716f5e4d3c2b1a0998877f6",
+                     *         "requested_by": "api_key:019a8f3c-7a10-7c4e-9b2d-000000000231",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        export: components["schemas"]["Export"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
     };

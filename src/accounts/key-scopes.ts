@@ -96,8 +96,8 @@ export const KEY_SCOPES = {
     operations: ["createInvoice", "convertInvoice", "changeInvoice"],
   },
   exports: {
-    meaning: "Create files for auditors; `read` downloads them.",
-    operations: ["createExport"],
+    meaning: "Create and remove files for auditors; `read` downloads them.",
+    operations: ["createExport", "deleteExport"],
   },
   webhooks: {
     meaning: "Change where webhooks go, their secrets, and send events again.",

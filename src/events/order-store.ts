@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { columnsOf } from "../platform/db/rows.ts";
 import { PAGE_BYTES_MAX } from "../platform/http/list.ts";
 import type { EventRow } from "./store.ts";
 
@@ -61,13 +62,13 @@ export function insertEventPositions(
   tx: Transaction,
   account_id: string,
   after: bigint,
-  event_ids: readonly string[],
+  events: readonly Pick<EventRow, "id" | "name">[],
 ): void {
   tx.write(
-    `insert into event_positions (account_id, position, event_id)
-     select $1, $2::bigint + number, event_id
-     from unnest($3::uuid[]) with ordinality as t (event_id, number)`,
-    [account_id, after, event_ids],
+    `insert into event_positions (account_id, position, event_id, name)
+     select $1, $2::bigint + number, event_id, name
+     from unnest($3::uuid[], $4::text[]) with ordinality as t (event_id, name, number)`,
+    [account_id, after, ...columnsOf(events, "id", "name")],
   );
 }
 
@@ -95,7 +96,7 @@ export function listEvents(
        from event_positions p
        join events e on e.account_id = p.account_id and e.id = p.event_id
        where p.account_id = $1 and p.position > $2 and e.id >= $4 and e.id < $5
-         ${page.name ? "and e.name = $7" : ""}
+         ${page.name ? "and p.name = $7" : ""}
        order by p.position limit $3
      ) as e where e.bytes_before <= $6 order by e.position`,
     page.name ? [...values, page.name] : values,

@@ -139,6 +139,11 @@ export function ruleOf(ledger_account: string): LedgerAccountRule {
   return found;
 }
 
+/** Whether the account belongs to one record, such as an offramp; `fees` and wallets do not. */
+export function isOfRecord(ledger_account: string): boolean {
+  return ruleOf(ledger_account).is_kept;
+}
+
 /** A sum of lines in the account's natural sign. */
 export function naturalAmount(ledger_account: string, amount: bigint): bigint {
   return ruleOf(ledger_account).side === "debit" ? amount : -amount;

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { describeLine, type Entry, LEDGER_ACCOUNTS } from "../ledger/model.ts";
+import { describeLine, type Entry, isOfRecord, LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById } from "../ledger/store.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -16,6 +16,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { firstIdAt, LAST_ID } from "../platform/ids.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
+import { type LineSum, listDaySums } from "./day-sum-store.ts";
 import { listEntryPage, listLineSums } from "./store.ts";
 
 const TAG = "Ledger";
@@ -115,11 +116,8 @@ export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Da
       if (at === undefined) {
         wrong.push({ field: "at", code: "record_invalid", message: TIME_MESSAGE });
       }
-      if (wrong.length > 0) throw Refusal.of(wrong);
-      const sums = await listLineSums(database, account_id, {
-        below_id: at ? firstIdAt(at) : LAST_ID,
-        ledger_account: query.ledger_account,
-      });
+      if (wrong.length > 0 || at === undefined) throw Refusal.of(wrong);
+      const sums = await readSums(database, account_id, at, query.ledger_account);
       const balances = sums.map((sum) => ({
         ...describeLine(sum),
         side: sideOf(sum.ledger_account),
@@ -127,6 +125,25 @@ export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Da
       return writeBalances({ at: at?.toISOString() ?? null, balances });
     },
   });
+}
+
+function readSums(
+  database: Database,
+  account_id: string,
+  at: Date | null,
+  ledger_account: string | undefined,
+): Promise<LineSum[]> {
+  if (ledger_account !== undefined && isOfRecord(ledger_account)) {
+    const below_id = at ? firstIdAt(at) : LAST_ID;
+    return listLineSums(database, account_id, { below_id, ledger_account });
+  }
+  const name = ledger_account === undefined ? {} : { name: ledger_account };
+  return listDaySums(database, account_id, { before: at && dayOf(at), ...name });
+}
+
+function dayOf(at: Date) {
+  const day = at.toISOString().slice(0, 10);
+  return { day, day_id: firstIdAt(new Date(`${day}T00:00:00Z`)), id: firstIdAt(at) };
 }
 
 function toRecord({ id, kind, key, lines, created_at }: Entry) {

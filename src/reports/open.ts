@@ -5,6 +5,7 @@ import { exportTasks } from "./exports/write-exports.ts";
 import { addLedgerRoutes } from "./ledger-routes.ts";
 import { addRecordPage } from "./page.ts";
 import { addHistoryRoutes } from "./routes.ts";
+import { SUM_LEDGER_TASK, sumLedgerTask } from "./sum-ledger.ts";
 
 export function openReportsModule(core: ModuleCore, needs: { files: FileStore }): Module {
   const deps = { ...core, ...needs };
@@ -16,6 +17,7 @@ export function openReportsModule(core: ModuleCore, needs: { files: FileStore })
     },
     pages: (server) =>
       addRecordPage(server, { ...core, retention_years: core.config.retention_years }),
-    tasks: exportTasks(deps),
+    tasks: [...exportTasks(deps), sumLedgerTask(core.database)],
+    recurring: [SUM_LEDGER_TASK],
   };
 }

@@ -1,6 +1,8 @@
 import type { AuditRow } from "../accounts/audit-store.ts";
+import { isOfRecord } from "../ledger/model.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Page } from "../platform/http/list.ts";
+import type { LineSum } from "./day-sum-store.ts";
 
 export type RecordKey = { account_id: string; record_id: string };
 
@@ -80,29 +82,52 @@ export async function listEntryIds(
   return rows.map(({ id }) => id);
 }
 
-/** The newest entries of a page; with a ledger account, those that have a line on it. */
+/**
+ * The newest entries of a page; with a ledger account, those that have a line on it. An account of
+ * one record has few lines; most entries of a kind have a line on each of the other accounts that
+ * the kind uses.
+ */
 export async function listEntryPage(
   session: Session,
   { account_id, kind, ledger_account }: EntryFilter,
   { below_id, from_id, limit }: Page,
 ): Promise<string[]> {
-  const rows =
-    ledger_account === undefined
-      ? await session.query<{ id: string }>(
-          `select id from ledger_entries
-           where account_id = $1 and id < $2 and id >= $3 and ($5::text is null or kind = $5)
-           order by id desc limit $4`,
-          [account_id, below_id, from_id, limit + 1, kind ?? null],
-        )
-      : await session.query<{ id: string }>(
-          `select distinct l.entry_id as id from ledger_lines l
-           join ledger_entries e on e.account_id = l.account_id and e.id = l.entry_id
-           where l.account_id = $1 and l.ledger_account = $6
-             and l.entry_id < $2 and l.entry_id >= $3 and ($5::text is null or e.kind = $5)
-           order by id desc limit $4`,
-          [account_id, below_id, from_id, limit + 1, kind ?? null, ledger_account],
-        );
-  return rows.map(({ id }) => id);
+  const values = [account_id, below_id, from_id, limit + 1];
+  const read = async (text: string, ...more: string[]) => {
+    const rows = await session.query<{ id: string }>(text, [...values, ...more]);
+    return rows.map(({ id }) => id);
+  };
+  const range = "e.account_id = $1 and e.id < $2 and e.id >= $3";
+  if (ledger_account === undefined) {
+    const of_kind = kind === undefined ? "" : "and e.kind = $5";
+    return read(
+      `select e.id from ledger_entries e where ${range} ${of_kind} order by e.id desc limit $4`,
+      ...(kind === undefined ? [] : [kind]),
+    );
+  }
+  const of_account = "l.account_id = $1 and l.ledger_account = $5";
+  if (kind === undefined) {
+    return read(
+      `select distinct l.entry_id as id from ledger_lines l
+       where ${of_account} and l.entry_id < $2 and l.entry_id >= $3 order by id desc limit $4`,
+      ledger_account,
+    );
+  }
+  return isOfRecord(ledger_account)
+    ? read(
+        `select e.id from ledger_entries e
+         where ${range} and e.kind = $6
+           and e.id in (select l.entry_id from ledger_lines l where ${of_account})
+         order by e.id desc limit $4`,
+        ...[ledger_account, kind],
+      )
+    : read(
+        `select e.id from ledger_entries e
+         cross join lateral (select from ledger_lines l
+           where ${of_account} and l.entry_id = e.id limit 1) as line
+         where ${range} and e.kind = $6 order by e.id desc limit $4`,
+        ...[ledger_account, kind],
+      );
 }
 
 type EntryFilter = {
@@ -111,26 +136,18 @@ type EntryFilter = {
   ledger_account?: string | undefined;
 };
 
-/**
- * The sums of all lines of entries before an id. Accounts of one record (`owed:…`) are summed under
- * their name, so that the answer stays small; a single one is asked for by its whole name.
- */
+/** The sums of the lines of one ledger account, of entries before an id. */
 export async function listLineSums(
   session: Session,
   account_id: string,
-  { below_id, ledger_account }: { below_id: string; ledger_account?: string | undefined },
-): Promise<{ ledger_account: string; currency: string; amount: bigint }[]> {
-  const name =
-    ledger_account === undefined
-      ? "case when starts_with(ledger_account, 'wallet:') then ledger_account " +
-        "else split_part(ledger_account, ':', 1) end"
-      : "ledger_account";
+  { below_id, ledger_account }: { below_id: string; ledger_account: string },
+): Promise<LineSum[]> {
   // As text: the sum may be larger than a bigint.
   const rows = await session.query<{ ledger_account: string; currency: string; amount: string }>(
-    `select ${name} as ledger_account, currency, sum(amount)::text as amount from ledger_lines
-     where account_id = $1 and entry_id < $2 and ($3::text is null or ledger_account = $3)
+    `select ledger_account, currency, sum(amount)::text as amount from ledger_lines
+     where account_id = $1 and entry_id < $2 and ledger_account = $3
      group by 1, 2 order by 1, 2`,
-    [account_id, below_id, ledger_account ?? null],
+    [account_id, below_id, ledger_account],
   );
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }

@@ -1,6 +1,7 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { EXPOSURE_PARTS } from "../prices/exposure-store.ts";
+import { ALL_LINES, DAY_SUM_PARTS } from "../reports/day-sum-store.ts";
 import { type Check, inOrder } from "./checks.ts";
 
 const checkKinds: Check = async (session, account_id) => {
@@ -127,6 +128,26 @@ const checkExposure: Check = async (session, account_id) => {
   return `${name} is counted as ${stored}, but the lines of fx_position sum to ${sum}`;
 };
 
+/** The daily sums, with what is not in them yet, are what the lines say. */
+const checkDaySums: Check = async (session, account_id) => {
+  const group = "sum(amount) as sum from";
+  const [row] = await session.query<BalanceRow & { day: string; stored: string }>(
+    `select day::text as day, ledger_account, currency, coalesce(s.sum, 0)::text as stored,
+       coalesce(l.sum, 0)::text as sum
+     from (select day, ledger_account, currency, ${group} (${DAY_SUM_PARTS}) as parts
+       group by day, ledger_account, currency) s
+     full join (select day, ledger_account, currency, ${group} (${ALL_LINES}) as lines
+       group by day, ledger_account, currency) l using (day, ledger_account, currency)
+     where coalesce(s.sum, 0) <> coalesce(l.sum, 0)
+     order by day, ledger_account, currency limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const { day, ledger_account, currency, stored, sum } = row;
+  const name = `the sum of ${ledger_account} in ${currency} on ${day} of account ${account_id}`;
+  return `${name} is stored as ${stored}, but its lines sum to ${sum}`;
+};
+
 /**
  * What must be true of the ledger whatever the records contain: entries sum to zero, stored
  * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
@@ -134,6 +155,7 @@ const checkExposure: Check = async (session, account_id) => {
  */
 export const verifyLedger = inOrder(
   ...[checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing, checkExposure],
+  checkDaySums,
 );
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };

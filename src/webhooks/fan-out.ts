@@ -68,12 +68,7 @@ async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<
         position: cursor.position + BigInt(events.length),
       };
       if (!(await updateEventCursor(tx, account_id, cursor, next))) return;
-      insertEventPositions(
-        tx,
-        account_id,
-        cursor.position,
-        events.map((event) => event.id),
-      );
+      insertEventPositions(tx, account_id, cursor.position, events);
       handOver(
         tx,
         deliveries.filter((delivery) => delivery.account_id === account_id),

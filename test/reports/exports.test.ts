@@ -179,6 +179,35 @@ describe("an export", () => {
   });
 });
 
+test("an export can be removed: its file goes, its digest stays, and it no longer counts", async () => {
+  const made = await create("payouts");
+  const { body } = await server.call("DELETE", `/exports/${made.id}`);
+  expect(body.export).toMatchObject({ id: made.id, status: "removed", digest: made.digest });
+  const again = await server.call("DELETE", `/exports/${made.id}`);
+  expect(again.body).toEqual(body);
+  expect((await server.call("GET", `/exports/${made.id}/file`)).status).toBe(404);
+  const files = await openLocalDirectory(server.data_dir);
+  const file = { account_id: server.account_id, record_id: made.id };
+  await waitFor(async () => ((await files.listVersions(file)).length === 0 ? true : undefined));
+  const acts = await server.core.database.query(
+    "select action, actor from audit_entries where record = $1 order by id",
+    [`export:${made.id}`],
+  );
+  expect(acts).toMatchObject([{ action: "export.write" }, { action: "export.remove" }]);
+  expect(acts[1]!.actor).toMatch(/^api_key:/);
+  expect(await findFault()).toBeNull();
+});
+
+test("an export that is removed before its file was written gets none", async () => {
+  const period = { kind: "payouts", from: began, to: await nowText() };
+  const { body } = await server.call("POST", "/exports", { export: period });
+  const { id } = body.export;
+  expect((await server.call("DELETE", `/exports/${id}`)).body.export.status).toBe("removed");
+  await server.call("POST", "/sandbox/clock", { advance_ms: 2 * MINUTE_MS });
+  const shown = (await server.call("GET", `/exports/${id}`)).body.export;
+  expect(shown).toMatchObject({ status: "removed", digest: null });
+});
+
 describe("verify", () => {
   test("finds no fault in exports, and names one whose file, digest or records were changed", async () => {
     const made = await create("audit_log");
@@ -214,7 +243,8 @@ describe("verify", () => {
 test("twenty files at most; after seven days they are removed, and their digests stay", async () => {
   const period = { kind: "ledger", from: "2020-01-01", to: "2020-02-01" };
   const { body: listed } = await server.call("GET", "/exports?limit=100");
-  for (let count = listed.exports.length; count < 20; count += 1) {
+  const gone = listed.exports.filter(({ status }: { status: string }) => status === "removed");
+  for (let count = listed.exports.length - gone.length; count < 20; count += 1) {
     expect((await server.call("POST", "/exports", { export: period })).status).toBe(200);
   }
   const refused = await server.call("POST", "/exports", { export: period });
@@ -222,7 +252,7 @@ test("twenty files at most; after seven days they are removed, and their digests
   await server.app.worker.runUntilIdle(10_000);
   await server.call("POST", "/sandbox/clock", { advance_ms: 8 * 24 * 60 * MINUTE_MS });
   const removed = (await server.call("GET", "/exports?status=removed&limit=100")).body.exports;
-  expect(removed).toHaveLength(20);
+  expect(removed).toHaveLength(20 + gone.length);
   expect(removed[0].digest).toMatch(/^[0-9a-f]{64}$/);
   expect((await server.call("GET", `/exports/${removed[0].id}/file`)).status).toBe(404);
   const left = await readdir(join(server.data_dir, "files"), { recursive: true });

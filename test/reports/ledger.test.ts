@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Transaction } from "../../src/platform/db/database.ts";
+import { DAY_MS } from "../../src/platform/durations.ts";
+import { FIRST_ID, LAST_ID, newId } from "../../src/platform/ids.ts";
+import { listDaySums } from "../../src/reports/day-sum-store.ts";
+import { listEntryPage } from "../../src/reports/store.ts";
+import { sumLedger } from "../../src/reports/sum-ledger.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { findFault } from "../offramps/story.ts";
 
 type Line = { ledger_account: string; currency: string; amount: string };
 
@@ -95,6 +102,74 @@ test("another account sees none of it, and bad filters are named", async () => {
     expect(refused.body.errors).toMatchObject([{ field }]);
   }
 });
+
+test("balances are the same once their lines are in the daily sums, and verify checks these", async () => {
+  const ask = async () => {
+    const { now } = (await get("/sandbox/clock")).clock;
+    const paths = ["", `?at=${now}`, "?ledger_account=bank", `?ledger_account=fees&at=${now}`];
+    const answers = await Promise.all(paths.map((path) => get(`/ledger/balances${path}`)));
+    return answers.map(({ balances }) => balances);
+  };
+  const unsummed = await ask();
+  expect(unsummed[1]).toEqual(unsummed[0]);
+  expect(await findFault(server)).toBeNull();
+  await sumLedger(server.core.database);
+  const { database } = server.core;
+  const [sums] = await database.query("select count(*)::int as count from ledger_day_sums");
+  expect(sums!.count).toBeGreaterThan(0);
+  expect(await ask()).toEqual(unsummed);
+  await server.call("POST", "/sandbox/clock", { advance_ms: DAY_MS });
+  expect(await ask()).toEqual(unsummed);
+  const shift = (by: number) =>
+    database.query(
+      "update ledger_day_sums set amount = amount + $1 where ledger_account = 'bank'",
+      [by],
+    );
+  await shift(1);
+  expect(await findFault(server)).toContain("the sum of bank in eur on");
+  await shift(-1);
+  expect(await findFault(server)).toBeNull();
+});
+
+test("a page of one kind and the balances read no entries of other kinds", async () => {
+  const { database } = server.core;
+  const { account_id } = server;
+  const rows = Array.from({ length: 1_000 }, () => ({ id: newId(new Date()) }));
+  await database.query(
+    `insert into ledger_entries (account_id, id, key, kind, created_at)
+     select $1, id, 'test:' || id, 'deposit_final', $3 from unnest($2::uuid[]) as id`,
+    [account_id, rows.map(({ id }) => id), new Date()],
+  );
+  await database.query(
+    `insert into ledger_lines (account_id, entry_id, number, ledger_account, currency, amount)
+     select $1, id, 1, 'bank', 'eur', 1 from unnest($2::uuid[]) as id`,
+    [account_id, rows.map(({ id }) => id)],
+  );
+  const page = { below_id: LAST_ID, from_id: FIRST_ID, limit: 10 };
+  const countRead = (work: (tx: Transaction) => Promise<unknown>) =>
+    database.transaction(async (tx) => {
+      const before = await readSoFar(tx);
+      await work(tx);
+      return (await readSoFar(tx)) - before;
+    });
+  for (const ledger_account of [undefined, "bank", `payout_pending:${offramp_id}`]) {
+    const filter = { account_id, kind: "payout_booked", ledger_account };
+    const read = await countRead(async (tx) =>
+      expect(await listEntryPage(tx, filter, page)).toHaveLength(1),
+    );
+    expect(read).toBeLessThan(20);
+  }
+  const read = await countRead((tx) => listDaySums(tx, account_id, { before: null, name: "bank" }));
+  expect(read).toBeLessThan(50);
+});
+
+async function readSoFar(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(
+    `select sum(seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relname like 'ledger\\_%'`,
+  );
+  return row!.read;
+}
 
 /** The currencies in which the lines do not sum to zero. */
 function imbalanceOf(lines: readonly Line[]): string[] {

@@ -43,6 +43,11 @@ export class Exports extends Resource {
     return this.api.sendFor("export", "get", ONE_EXPORT, { path: { export_id } }, options);
   }
 
+  /** Deletes the file; the export stays, with its digest. */
+  async remove(export_id: string, options?: CallOptions): Promise<Export> {
+    return this.api.sendFor("export", "delete", ONE_EXPORT, { path: { export_id } }, options);
+  }
+
   /** The file, once the export is `ready`. */
   download(export_id: string, options?: CallOptions): Promise<DownloadedFile> {
     return this.api.download("/exports/{export_id}/file", { path: { export_id } }, options);

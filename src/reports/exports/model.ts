@@ -74,6 +74,8 @@ export function writtenAfter({ period_to }: ExportTerms, now: Date): Date {
 export function checkFileCount(count: number, oldest: Date | null): Refusal | null {
   if (count < FILES_MAX || !oldest) return null;
   const frees = new Date(oldest.getTime() + FILE_KEPT_MS).toISOString();
-  const message = `The account has ${FILES_MAX} exports, the maximum. One is removed at ${frees}.`;
+  const message =
+    `The account has ${FILES_MAX} exports, the maximum. Remove one with DELETE ` +
+    `/exports/:export_id, or wait: the oldest is removed at ${frees}.`;
   return Refusal.of([{ field: "export", code: "limit_exceeded", message }]);
 }

@@ -24,6 +24,7 @@ import {
   type ExportRecord,
   type ExportTerms,
 } from "./model.ts";
+import { removeExports } from "./remove-exports.ts";
 import { findExport, listExports } from "./store.ts";
 import { MEDIA_TYPES } from "./write-content.ts";
 import type { ExportDeps } from "./write-exports.ts";
@@ -72,9 +73,7 @@ export function addExportRoutes(
   deps: ExportDeps & { executor: Executor },
 ): void {
   const { database, executor, clock } = deps;
-  const submit = executor.register(
-    createExports((record) => writeExport({ export: toRecord(record) })),
-  );
+  const submit = executor.register(createExports(renderOne));
   addRoute({
     method: "POST",
     path: "/exports",
@@ -83,7 +82,8 @@ export function addExportRoutes(
     description:
       "A file of payouts, ledger lines, deposits, the audit log or approvals of a period of at " +
       "most 366 days, for auditors. It is written in the background, at the earliest a minute " +
-      "after the end of the period, and removed after 7 days. It has ids and no personal data. " +
+      "after the end of the period, and removed after 7 days, or earlier with " +
+      "`DELETE /exports/:export_id`. It has ids and no personal data. " +
       "At most 20 files per account.",
     tag: TAG,
     body: ExportBody,
@@ -124,6 +124,26 @@ export function addExportRoutes(
     },
   });
   addReadRoutes(addRoute, deps);
+  addRemoveRoute(addRoute, executor);
+}
+
+function addRemoveRoute(addRoute: AddRoute, executor: Executor): void {
+  const submit = executor.register(removeExports(renderOne));
+  addRoute({
+    method: "DELETE",
+    path: "/exports/:export_id",
+    operation: "deleteExport",
+    summary: "Remove the file of an export",
+    description:
+      "Deletes the file before its 7 days are over, or cancels an export whose file is not " +
+      "written yet. The export stays listed as `removed`, with its digest. Returns the export; " +
+      "one that was removed already stays as it is.",
+    tag: TAG,
+    answer: ExportAnswer,
+    errors: [],
+    handle: ({ params, problems, command }) =>
+      submit(command({ export_id: params.export_id, problems })),
+  });
 }
 
 function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
@@ -176,6 +196,10 @@ function noFile({ status }: ExportRecord): Refusal {
       ? "The file is not written yet; ask again when the export's status is ready."
       : "The file was removed; create the export again.";
   return Refusal.of([{ ...notFound("export_id"), message }]);
+}
+
+function renderOne(record: ExportRecord): string {
+  return writeExport({ export: toRecord(record) });
 }
 
 function toRecord(record: ExportRecord) {

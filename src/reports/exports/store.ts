@@ -1,5 +1,12 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { findRow, insertRow, listRows, type RecordKey, updateRow } from "../../platform/db/rows.ts";
+import {
+  findRow,
+  insertRow,
+  listRows,
+  lockRows,
+  type RecordKey,
+  updateRow,
+} from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import type { ExportRecord } from "./model.ts";
 
@@ -9,6 +16,10 @@ export function insertExport(tx: Transaction, record: ExportRecord): void {
 
 export function findExport(session: Session, key: RecordKey): Promise<ExportRecord | undefined> {
   return findRow(session, "exports", key);
+}
+
+export function lockExports(tx: Session, keys: readonly RecordKey[]): Promise<ExportRecord[]> {
+  return lockRows(tx, "exports", keys);
 }
 
 export function listExports(

@@ -11,11 +11,11 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { exportFileKey, storeExportFile } from "./export-file.ts";
 import { type ExportRecord, FILE_KEPT_MS } from "./model.ts";
-import { findExport, updateExport } from "./store.ts";
+import { findExport, lockExports, updateExport } from "./store.ts";
 import { type ContentSummary, writeContent } from "./write-content.ts";
 
 export const WRITE_EXPORT_TASK = "write-export";
-const REMOVE_EXPORT_TASK = "remove-export";
+export const REMOVE_EXPORT_TASK = "remove-export";
 
 export type ExportDeps = { database: Database; clock: Clock; keyring: Keyring; files: FileStore };
 
@@ -37,7 +37,12 @@ async function writeExports(deps: ExportDeps, set: TaskSet): Promise<void> {
     const written = record?.status === "pending" ? await writeExport(deps, record) : null;
     await deps.database.transaction(async (tx) => {
       const tasks = await set.lock(tx, [task]);
-      if (record && written && tasks.length > 0) recordWritten(tx, record, written, set.now);
+      if (record && written && tasks.length > 0) {
+        const [locked] = await lockExports(tx, [record]);
+        if (locked?.status === "pending") recordWritten(tx, record, written, set.now);
+        // It was removed while its file was written.
+        else enqueueTasks(tx, REMOVE_EXPORT_TASK, [record], set.now);
+      }
       set.finish(tx, tasks);
     });
   }
@@ -117,8 +122,9 @@ async function removeFiles({ database, files }: ExportDeps, set: TaskSet): Promi
   }
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx);
-    for (const task of tasks) {
-      updateExport(tx, keyOf(task), { status: "removed", file: null, updated_at: set.now });
+    for (const record of await lockExports(tx, tasks.map(keyOf))) {
+      if (record.status === "removed") continue;
+      updateExport(tx, record, { status: "removed", file: null, updated_at: set.now });
     }
     set.finish(tx, tasks);
   });
