@@ -51,6 +51,7 @@ export async function startAccessServer(options: {
     trusted_proxies: [],
     rate_limit: 0,
     rate_limit_anonymous: 0,
+    stalled_seconds: 120,
     authenticate: async () => null,
   });
   addAccountPages(app, { ...deps, existsPendingProposal, listApps });

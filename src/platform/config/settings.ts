@@ -90,6 +90,14 @@ export const SETTINGS = {
     20,
     "Requests per second, IP address and process for API calls without a valid key; 0 = no limit.",
   ),
+  stalled_seconds: integer(
+    "SLIPROAD_STALLED_SECONDS",
+    1,
+    3600,
+    120,
+    "A client that reads nothing of its answer for this long is disconnected, at the latest after " +
+      "twice the time.",
+  ),
   api_key: secret(
     "SLIPROAD_API_KEY",
     "API key of the first account, used on the first start. Generated and printed if not set.",

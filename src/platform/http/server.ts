@@ -7,7 +7,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
-import { MINUTE_MS } from "../durations.ts";
+import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
@@ -23,8 +23,6 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** For routes for people, which need no key: any client can send to them. */
 export const PAGE_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_TIMEOUT_MS = MINUTE_MS;
-/** A client that reads nothing of its answer keeps it in memory no longer than this. */
-const STALLED_MS_MAX = 2 * MINUTE_MS;
 const RETRY_AFTER_SECONDS = 2;
 const CLOSE_IDLE_EVERY_MS = 100;
 // Fits a whole request line: an id that is too long is an unknown id, not an unknown route.
@@ -55,6 +53,7 @@ type ServerOptions = {
   trusted_proxies: readonly string[];
   rate_limit: number;
   rate_limit_anonymous: number;
+  stalled_seconds: number;
   /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string) => Promise<Caller | null>;
 };
@@ -82,7 +81,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     }),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: STALLED_MS_MAX,
+    // A client that reads nothing of its answer keeps it in memory.
+    connectionTimeout: options.stalled_seconds * SECOND_MS,
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),
     // All lines of a request contain the trace from the caller's header.

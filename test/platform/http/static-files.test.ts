@@ -22,6 +22,7 @@ beforeAll(async () => {
     trusted_proxies: [],
     rate_limit: 0,
     rate_limit_anonymous: 0,
+    stalled_seconds: 120,
     authenticate: async () => null,
   });
   addStaticFiles(app, "/assets/test", readStaticFiles(join(directory, "public")));

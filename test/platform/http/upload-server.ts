@@ -30,6 +30,7 @@ export async function startUploadServer(data_dir: string) {
     trusted_proxies: [],
     rate_limit: 0,
     rate_limit_anonymous: 0,
+    stalled_seconds: 120,
     authenticate: async (text) =>
       text === "sk_test" ? { account_id: ACCOUNT_ID, credential_id: "k", key_label: "k" } : null,
   });
