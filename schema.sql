@@ -674,7 +674,7 @@ create table ledger_entries (
   constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE INDEX ledger_entries_by_kind ON public.ledger_entries USING btree (account_id, kind, id);
+CREATE INDEX ledger_entries_by_kind ON public.ledger_entries USING btree (kind, account_id, id);
 CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (key, account_id);
 
 create table ledger_lines (

@@ -1,8 +1,9 @@
 -- Breaks running code: yes
 set local lock_timeout = '5s';
 
--- `GET /ledger/entries?kind=`.
-create index ledger_entries_by_kind on ledger_entries (account_id, kind, id);
+-- `GET /ledger/entries?kind=`. It begins with the kind so that it never serves the check of a
+-- reference.
+create index ledger_entries_by_kind on ledger_entries (kind, account_id, id);
 
 -- `GET /webhook_events?event=` reads in the order of positions.
 alter table event_positions add column name text;

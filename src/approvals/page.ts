@@ -1,7 +1,7 @@
 import { referenceName } from "../accounts/pages.ts";
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
-import { REASON_LENGTH_MAX } from "../catalogue/reason.ts";
+import { REASON_LENGTH_MAX } from "../catalogue/text.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { minorToText } from "../platform/money.ts";

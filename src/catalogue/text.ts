@@ -1,3 +1,5 @@
+import type { Problem } from "../platform/errors.ts";
+
 /** Absent, null or only white space: all count as not sent. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
@@ -51,4 +53,19 @@ export function lowerAscii(text: string): string {
 /** Without the white space and hyphens that people type in long numbers. */
 export function compact(text: string): string {
   return text.replace(/[\s\u2010\u2011-]+/g, "");
+}
+
+export const REASON_LENGTH_MAX = 500;
+
+/** A decision without a reason helps nobody who reads it later. */
+export function reasonProblems(reason: string, already: readonly Problem[]): Problem[] {
+  const field = "reason";
+  if (already.some((problem) => problem.field === field)) return [];
+  if (!isVisible(reason)) {
+    const message = "Give a reason for the decision.";
+    return [{ field, code: "parameter_missing", message }];
+  }
+  if (!isLongerThan(reason, REASON_LENGTH_MAX)) return [];
+  const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
+  return [{ field, code: "value_too_long", message }];
 }

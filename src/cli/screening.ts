@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
-import { reasonProblems } from "../catalogue/reason.ts";
+import { reasonProblems } from "../catalogue/text.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import { FIRST_ID, isId, newId } from "../platform/ids.ts";

@@ -7,7 +7,7 @@ import {
   requireSession,
   sendPage,
 } from "../accounts/page-scope.ts";
-import { reasonProblems } from "../catalogue/reason.ts";
+import { reasonProblems } from "../catalogue/text.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import { Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";

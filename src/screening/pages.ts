@@ -1,5 +1,5 @@
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
-import { REASON_LENGTH_MAX } from "../catalogue/reason.ts";
+import { REASON_LENGTH_MAX } from "../catalogue/text.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, moment, page } from "../platform/pages/layout.ts";

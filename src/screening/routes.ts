@@ -1,4 +1,4 @@
-import { reasonProblems } from "../catalogue/reason.ts";
+import { reasonProblems } from "../catalogue/text.ts";
 import { Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";

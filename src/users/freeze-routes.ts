@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { reasonProblems } from "../catalogue/reason.ts";
+import { reasonProblems } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";

@@ -1,7 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { findMember } from "../../accounts/store.ts";
-import { REASON_LENGTH_MAX } from "../../catalogue/reason.ts";
-import { isVisible } from "../../catalogue/text.ts";
+import { isVisible, REASON_LENGTH_MAX } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isApproved, mayVote, type VoteChoice, type Voter } from "../model.ts";

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { orProposal } from "../../approvals/render.ts";
-import { reasonProblems } from "../../catalogue/reason.ts";
+import { reasonProblems } from "../../catalogue/text.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { type Problem, Refusal } from "../../platform/errors.ts";

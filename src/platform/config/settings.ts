@@ -95,8 +95,8 @@ export const SETTINGS = {
     1,
     3600,
     120,
-    "A client that reads nothing of its answer for this long is disconnected, at the latest after " +
-      "twice the time.",
+    "A client that reads nothing of its answer for this long, or for at most twice as long, is " +
+      "disconnected.",
   ),
   api_key: secret(
     "SLIPROAD_API_KEY",
