@@ -99,17 +99,18 @@ function addChanges(members: Command): void {
       ]);
     });
 
-  change("reset-factor", "remove the second factor of a member who lost it").action(
-    async (options: ChangeOptions) => {
-      const { email } = options;
-      const { member, proposal } = await withCore((core) =>
-        changeMember(core, options, { action: "reset_factor", is_operators: true }),
-      );
-      print(options, { member: { ...member, email }, proposal }, [
-        changeText(proposal, `${email} signs in without a second factor.`),
-      ]);
-    },
-  );
+  change(
+    "reset-factor",
+    "remove app, passkeys and recovery codes of a member who lost them",
+  ).action(async (options: ChangeOptions) => {
+    const { email } = options;
+    const { member, proposal } = await withCore((core) =>
+      changeMember(core, options, { action: "reset_factor", is_operators: true }),
+    );
+    print(options, { member: { ...member, email }, proposal }, [
+      changeText(proposal, `${email} signs in without a second factor.`),
+    ]);
+  });
 
   change("remove", "remove a member; their sessions and consents end immediately").action(
     async (options: ChangeOptions) => {

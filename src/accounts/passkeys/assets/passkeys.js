@@ -21,7 +21,10 @@ for (const element of document.querySelectorAll("[data-with-passkeys]")) {
 
 // A page that the browser kept would send the same passkey again.
 addEventListener("pageshow", () => {
-  for (const form of forms) form.elements.credential.value = "";
+  for (const form of forms) {
+    form.elements.credential.value = "";
+    for (const button of form.querySelectorAll("button")) button.disabled = false;
+  }
 });
 
 async function askFor(form, button) {
@@ -42,6 +45,7 @@ async function askFor(form, button) {
     button.disabled = false;
     problem.textContent = textOf(error);
     problem.hidden = false;
+    button.focus();
   }
 }
 
