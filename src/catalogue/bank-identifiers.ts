@@ -139,6 +139,35 @@ const NATIONAL_FORMS: Readonly<Record<string, NationalForm>> = {
   ),
 };
 
+/** From and to, in an IBAN without country and check digits. */
+const COMMON_RIB = [10, 21] as const;
+const PORTUGUESE = [8, 19] as const;
+
+/**
+ * Where the account's own number stands in IBANs that have national check digits, or more, beside
+ * it (the structures of the IBAN registry). In the others it follows bank and branch to the end.
+ */
+const ACCOUNTS_IN_IBANS: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  BA: [6, 14],
+  BE: [3, 10],
+  BR: [13, 23],
+  DJ: COMMON_RIB,
+  EE: [4, 15],
+  ES: [10, 20],
+  FR: COMMON_RIB,
+  MC: COMMON_RIB,
+  ME: [3, 16],
+  MK: [3, 13],
+  MR: COMMON_RIB,
+  NO: [4, 10],
+  PT: PORTUGUESE,
+  RS: [3, 16],
+  SI: [5, 13],
+  ST: PORTUGUESE,
+  TL: [3, 17],
+  XK: [4, 14],
+};
+
 /**
  * The number of an account at its bank, in one spelling: without the bank, the branch, check digits
  * and leading zeros, so that an IBAN, a RIB and the plain number of the same account are equal.
@@ -160,9 +189,11 @@ function withoutBank(country: string, value: string): string {
   }
   const form = Object.hasOwn(countrySpecs, country) ? countrySpecs[country] : undefined;
   if (!form?.bban_regexp || !new RegExp(form.bban_regexp).test(value)) return value;
+  const place = Object.hasOwn(ACCOUNTS_IN_IBANS, country) ? ACCOUNTS_IN_IBANS[country] : undefined;
+  if (place) return value.slice(...place);
   // The positions of bank and branch in the IBAN registry, such as "4-9".
-  const ends = [form.bank_identifier, form.branch_indentifier].flatMap((place) =>
-    place ? [Number(place.split("-")[1]) + 1] : [],
+  const ends = [form.bank_identifier, form.branch_indentifier].flatMap((positions) =>
+    positions ? [Number(positions.split("-")[1]) + 1] : [],
   );
   return value.slice(Math.max(0, ...ends));
 }

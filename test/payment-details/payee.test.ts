@@ -37,6 +37,18 @@ const GB_IBAN = "GB29NWBK60161331926819";
 const GB = { currency: "gbp", sort_code: "601613", account_number: "31926819" };
 const TN_RIB = "10006035183598478831";
 const CLABE = "032180000118359719";
+/** The examples of the IBAN registry, with the number of the account at its bank. */
+const NATIONAL = [
+  ["CAIXESBB", "ES9121000418450200051332", "0200051332"],
+  ["PSSTFRPP", "FR1420041010050500013M02606", "0500013M026"],
+  ["GKCCBEBB", "BE68539007547034", "0075470"],
+  ["BSCHPTPL", "PT50000201231234567890154", "12345678901"],
+  ["CEFXBRSP", BR_IBAN, "0009795493"],
+  ["DNBANOKK", "NO9386011117947", "111794"],
+  ["BSLJSI2X", "SI56263300012039086", "00120390"],
+  ["NBSRRSBG", "RS35260005601001611379", "0056010016113"],
+  ["HABAEE2X", "EE382200221020145685", "22102014568"],
+] as const;
 
 describe("a payee is the same bank account", () => {
   it.each<[string, Record<string, string>, Record<string, string>]>([
@@ -100,6 +112,23 @@ describe("a payee is the same bank account", () => {
       "by its RIB, or by the IBAN that contains it",
       { currency: "tnd", rib_number: TN_RIB },
       { ...US_SWIFT, iban: `TN59${TN_RIB}`, swift_bic: "BIATTNTT" },
+    ],
+    ...NATIONAL.map(
+      ([bic, iban, number]): [string, Record<string, string>, Record<string, string>] => [
+        `by its IBAN ${iban}, or by its national number`,
+        { ...US_SWIFT, iban, swift_bic: bic },
+        { ...US_SWIFT, account_number: number, swift_bic: bic },
+      ],
+    ),
+    ...NATIONAL.map(([bic, iban]): [string, Record<string, string>, Record<string, string>] => [
+      `by its IBAN ${iban}, or by what follows the check digits in it`,
+      { ...US_SWIFT, iban, swift_bic: bic },
+      { ...US_SWIFT, account_number: iban.slice(4), swift_bic: bic },
+    ]),
+    [
+      "by a Brazilian IBAN, or locally by its number",
+      { ...US_SWIFT, iban: BR_IBAN, swift_bic: "CEFXBRSP" },
+      { ...BRL, account_number: "9795493" },
     ],
     [
       "by its CLABE in another currency",
