@@ -8,9 +8,10 @@ import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { verifyRecipients } from "../../src/verify/verify-recipients.ts";
 import { addOwedUser, REGISTERED } from "../approvals/proposal-fixture.ts";
-import { addPaymentDetail } from "../harness/ramp.ts";
+import { eraseUser } from "../harness/erase-user.ts";
+import { addApprovedUser, addPaymentDetail, addQuote } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { advance, good, openStory, settle } from "../offramps/story.ts";
+import { advance, deposit, good, openStory, settle } from "../offramps/story.ts";
 import { ADDRESS, openOnramp, receive } from "../onramps/story.ts";
 
 let server: TestServer;
@@ -74,6 +75,29 @@ async function openRefund() {
   return id as string;
 }
 
+/** An onramp whose tokens were delivered. */
+async function openDelivered() {
+  const onramp = await openOnramp(server);
+  await receive(server, { amount: 1004, deposit_message: onramp.code });
+  await advance(server, HOUR_MS);
+  expect((await onramp.show()).status).toBe("crypto_sent");
+  return onramp.id as string;
+}
+
+/** Tokens that came to an erased user, and were returned to their sender. */
+async function openReturned() {
+  const user_id = await addApprovedUser(server);
+  const quote_id = await addQuote(server, user_id);
+  await eraseUser(server.core, { account_id: server.account_id, user_id });
+  await deposit(server, { quote_id, amount: 60, from: REGISTERED });
+  const { deposits } = good(await server.call("GET", "/deposits?status=unmatched"));
+  good(await server.call("POST", `/deposits/${deposits[0].id}/return`));
+  await settle(server);
+  return deposits[0].id as string;
+}
+
+type Attack = [statement: string, named: string, fault: string];
+
 const sentFor = async (key: string) =>
   (
     await query<{ chain: string; token: string; amount: bigint; recipient: Buffer }>(
@@ -118,16 +142,21 @@ it("verify names a payment that went to another person or with another amount", 
   const { story, other_id } = await openRerouted();
   const { story: stranger } = await openRerouted();
   const refund_id = await openRefund();
+  const onramp_id = await openDelivered();
+  const deposit_id = await openReturned();
   const [ours] = await paidFor(story.offramp_id);
   const [theirs] = await paidFor(stranger.offramp_id);
   const offramp = `offramp ${story.offramp_id}`;
   const refund = `refund ${refund_id}`;
   const at_bank = (change: string) =>
     `update sandbox_bank_payouts set ${change} where end_to_end_id = '${ours!.end_to_end_id}'`;
-  const on_chain = (change: string) =>
-    `update sandbox_sends set ${change} where key like '%${refund_id}'`;
+  const on_chain = (change: string, id = refund_id) =>
+    `update sandbox_sends set ${change} where key like '%${id}%'`;
+  const stray = (key: string) =>
+    `insert into sandbox_sends select '${key}:${server.account_id}:${crypto.randomUUID()}', tx_id,
+       chain, token, amount, recipient from sandbox_sends limit 1`;
   const hex = theirs!.beneficiary.toString("hex");
-  const attacks: [statement: string, named: string, fault: string][] = [
+  const attacks: Attack[] = [
     [at_bank(`beneficiary = '\\x${hex}'`), offramp, "attempt 1 was paid to somebody else"],
     [at_bank("amount = amount + 1"), offramp, "another amount or currency"],
     [
@@ -145,6 +174,14 @@ it("verify names a payment that went to another person or with another amount", 
       "payment nobody",
       "never sent",
     ],
+    ...[onramp_id, deposit_id].flatMap((id): Attack[] => [
+      [on_chain("recipient = sha256('x')", id), id, "another address"],
+      [on_chain("amount = amount * 2", id), id, "another amount, token or chain"],
+      [on_chain("chain = 'tron'", id), id, "another amount, token or chain"],
+    ]),
+    [on_chain("tx_id = tx_id || 'x'", onramp_id), `onramp ${onramp_id}`, "another transaction"],
+    [stray("refund"), "transfer refund:", "never sent"],
+    [stray("onramp"), "transfer onramp:", "never sent"],
   ];
   for (const [statement, named, expected] of attacks) {
     const undo = new Error("undone");
