@@ -1,15 +1,13 @@
 import type { By } from "../accounts/model.ts";
-import { findOperator, listMembers } from "../accounts/store.ts";
+import { findOperator } from "../accounts/store.ts";
 import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { checkProposals } from "./check-proposals.ts";
 import {
-  CONFIRMATIONS_NEEDED,
   type Content,
   type Description,
-  mayVote,
   PROPOSAL_LIFE_MS,
   type Proposal,
   type Voters,
@@ -18,6 +16,7 @@ import { checkDescription, describedContent } from "./propose.ts";
 import { newProposal, recordProposals } from "./record-proposals.ts";
 import { compareContent, type End, runProposalTask } from "./tasks.ts";
 import { isUnopposed } from "./votes/unopposed.ts";
+import { canVote } from "./votes/voters.ts";
 
 /**
  * A change of an account's members, limits or settings. Once two people can vote on it, it becomes
@@ -123,19 +122,4 @@ async function orRefused<Result>(
 
 function withReason(description: Description, reason: string): Description {
   return { ...description, details: [...description.details, ["Reason", reason]] };
-}
-
-/** Whether enough people may vote. */
-async function canVote(session: Session, account_id: string, voters: Voters): Promise<boolean> {
-  const account = { id: account_id, kyc_review_by_account: false };
-  const operator = (await findOperator(session))!;
-  const account_ids = voters === "members" ? [account_id] : [account_id, operator.id];
-  const lists = await Promise.all(account_ids.map((id) => listMembers(session, id)));
-  const possible = lists.flat().filter(({ account_id: member_of, person_id, role }) => {
-    const is_operator = member_of === operator.id;
-    return mayVote(voters, account, { account_id: member_of, person_id, role, is_operator });
-  });
-  const has_operator = possible.some((member) => member.account_id === operator.id);
-  const people = new Set(possible.map(({ person_id }) => person_id));
-  return people.size >= CONFIRMATIONS_NEEDED && (voters === "members" || has_operator);
 }

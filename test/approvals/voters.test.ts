@@ -226,6 +226,39 @@ it("a member whom an admin invites on the page waits for two members, the admin 
   expect((await ben.visitor.get(MEMBERS)).statusCode).toBe(403);
 });
 
+it("one of two voters ends a proposal, one of three cannot stop their own removal", async () => {
+  const { account_id, key } = await server.addAccount("Trio");
+  const eve = await addMember(server, "admin", account_id);
+  const fay = await addMember(server, "approver", account_id);
+  const remove = async () => {
+    const removal = { action: "remove", role: "approver", reason: "left" };
+    await eve.visitor.get("/dashboard/members");
+    const fields = { ...removal, person_id: fay.person_id };
+    const asked = await eve.visitor.post("/dashboard/members/change", fields);
+    expect(asked.headers.location).toContain("done=proposed");
+    const listed = await server.call("GET", "/proposals?status=pending", undefined, { key });
+    return listed.body.proposals[0].id as string;
+  };
+  const show = async (id: string) =>
+    (await server.call("GET", `/proposals/${id}`, undefined, { key })).body.proposal.status;
+  const first = await remove();
+  await eve.confirm(first);
+  expect((await fay.reject(first)).statusCode).toBe(303);
+  expect(await show(first)).toBe("rejected");
+
+  const guy = await addMember(server, "finance_manager", account_id);
+  const second = await remove();
+  for (const vote of [fay.reject, fay.confirm]) {
+    const refused = await vote(second);
+    expect(refused.statusCode).toBe(422);
+    expect(refused.body).toContain("about your own membership");
+  }
+  await eve.confirm(second);
+  await guy.confirm(second);
+  await waitFor(async () => (await show(second)) === "done");
+  expect((await fay.open()).statusCode).not.toBe(200);
+});
+
 it("a proposal lapses after 72 hours and can then not be confirmed", async () => {
   const id = await propose();
   await ada.confirm(id);

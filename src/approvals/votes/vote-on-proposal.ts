@@ -5,9 +5,10 @@ import { notFound, Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { enqueueEnd } from "../end-proposal.ts";
-import { runProposalKind, type VoteChoice, type Voter } from "../model.ts";
+import { MEMBER_CHANGES, runProposalKind, type VoteChoice, type Voter } from "../model.ts";
 import { findAccountOfPending, findContents, lockProposal, type SealedProposal } from "../store.ts";
 import { recordVote } from "./record-vote.ts";
+import { canVote } from "./voters.ts";
 
 type VoteInput = {
   proposal_id: string;
@@ -29,6 +30,7 @@ export function voteOnProposal(
     const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));
     if (!proposal) throw Refusal.of([notFound("proposal_id")]);
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
+    await assertNotOwn(tx, keyring, proposal, voter.person_id);
     const now = clock.now();
     const status = await recordVote(tx, index_key, proposal, voter, { verdict, reason }, now);
     // Only somebody who may vote learns this; throwing undoes the vote.
@@ -39,6 +41,25 @@ export function voteOnProposal(
       enqueueEnd(tx, proposal, now);
     }
   });
+}
+
+/**
+ * Whom a change of members is about does not vote on it, as long as enough others can: one person
+ * could keep all others from removing them. Of two voters both are needed, so both vote.
+ */
+async function assertNotOwn(
+  tx: Transaction,
+  keyring: Keyring,
+  proposal: SealedProposal,
+  person_id: string,
+): Promise<void> {
+  if (proposal.kind !== MEMBER_CHANGES) return;
+  const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
+  const { change } = (content?.input ?? {}) as { change?: { person_id?: string } };
+  if (change?.person_id !== person_id) return;
+  if (await canVote(tx, proposal.account_id, proposal.voters, person_id)) {
+    throw new Refusal("invalid_transition", ABOUT_YOU);
+  }
 }
 
 /** Until the first vote the content may change; nobody confirms what they have not seen. */
@@ -69,5 +90,6 @@ async function lockVisible(
 
 const NOT_SEEN =
   "The proposal has changed since you opened the page. Nothing was saved. Check it again.";
+const ABOUT_YOU = "This is about your own membership: the other members decide on it.";
 const VOTE_ELSEWHERE =
   "Reviewers vote on this proposal on the page of the review, which shows the data.";

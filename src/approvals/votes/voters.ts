@@ -1,0 +1,28 @@
+import { findOperator, listMembers } from "../../accounts/store.ts";
+import type { Session } from "../../platform/db/database.ts";
+import { CONFIRMATIONS_NEEDED, mayVote, type Voters } from "../model.ts";
+
+/** Whether enough people may vote, without this one if given. */
+export async function canVote(
+  session: Session,
+  account_id: string,
+  voters: Voters,
+  without?: string,
+): Promise<boolean> {
+  const account = { id: account_id, kyc_review_by_account: false };
+  const operator = (await findOperator(session))!;
+  const account_ids = voters === "members" ? [account_id] : [account_id, operator.id];
+  const lists = await Promise.all(account_ids.map((id) => listMembers(session, id)));
+  const possible = lists.flat().filter(({ account_id: member_of, person_id, role }) => {
+    const voter = {
+      account_id: member_of,
+      person_id,
+      role,
+      is_operator: member_of === operator.id,
+    };
+    return person_id !== without && mayVote(voters, account, voter);
+  });
+  const has_operator = possible.some((member) => member.account_id === operator.id);
+  const people = new Set(possible.map(({ person_id }) => person_id));
+  return people.size >= CONFIRMATIONS_NEEDED && (voters === "members" || has_operator);
+}
