@@ -1,4 +1,5 @@
-import { type NewEntry, payoutPending } from "./model.ts";
+import { type NewEntry, owedTo, payoutPending } from "./model.ts";
+import type { QuoteMoney } from "./offramp-postings.ts";
 import type { ReturnTry } from "./onramp-postings.ts";
 import { entry } from "./posting-kinds.ts";
 
@@ -30,6 +31,26 @@ export function exceptionAssigned(
   return entry("exception_assigned", { account_id }, `assign:${offramp_id}:${id}`, [
     [source, currency, amount],
     [payoutPending(offramp_id), currency, -amount],
+  ]);
+}
+
+/**
+ * More of a payout came back after it was refunded: it is given back too. `worth` is its value in
+ * the token, `deducted` the part of the quote's shortfall that it pays.
+ */
+export function exceptionGivenBack(
+  { account_id, id, currency, held }: ExceptionMoney,
+  offramp: Pick<QuoteMoney, "id" | "user_id" | "deposit_token" | "deposit_token_chain">,
+  worth: bigint,
+  deducted: bigint,
+): NewEntry {
+  const { deposit_token: token, user_id, deposit_token_chain } = offramp;
+  return entry("exception_given_back", { account_id }, `assign:${offramp.id}:${id}`, [
+    ["suspense", currency, held],
+    ["fx_position", currency, -held],
+    ["fx_position", token, worth],
+    ["short_deposits", token, -deducted],
+    [owedTo(user_id, deposit_token_chain), token, deducted - worth],
   ]);
 }
 

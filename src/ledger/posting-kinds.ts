@@ -128,6 +128,17 @@ export const POSTINGS = {
       credit("payout_pending:<offramp>", "the same"),
     ],
   },
+  exception_given_back: {
+    when: "The operator assigns money that came back to a payout that was already refunded.",
+    key: "assign:<offramp>:<exception>",
+    lines: [
+      debit("suspense", "the money that came back"),
+      credit("fx_position", "the same"),
+      debit("fx_position", "its value in the token"),
+      credit("short_deposits", "what is left of the quote's shortfall, if any"),
+      credit("owed:<user>:<chain>", "the rest of its value"),
+    ],
+  },
   exception_written_off: {
     when: "The operator keeps money of a bank exception that nobody claims.",
     key: "write_off:<exception>",

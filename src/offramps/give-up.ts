@@ -137,7 +137,7 @@ export function giveBackEntry(
 }
 
 /** A higher rate gives fewer tokens. */
-function refundRate(offramp: Offramp, prices: Prices | null): string | null {
+export function refundRate(offramp: Offramp, prices: Prices | null): string | null {
   const now = prices?.rates.get(offramp.deposit_token)?.get(offramp.destination_currency);
   if (!now) return null;
   const of_quote = parseDecimal(offramp.rate)!;

@@ -50,14 +50,6 @@ export type PriceVersions = {
   find(session: Session, ids: readonly string[]): Promise<Map<string, Prices>>;
 };
 
-/** Reads them from the database, without a source of new rates. */
-export const STORED_PRICES: PriceVersions = {
-  find: async (session, ids) => {
-    const rows = await listPriceVersions(session, [...ids]);
-    return new Map(rows.map((row) => [row.id, toPrices(row)]));
-  },
-};
-
 export type CurrentPrices = {
   /**
    * The prices for new quotes; `stale` when none are recent enough. With a session, they are read
@@ -65,6 +57,23 @@ export type CurrentPrices = {
    */
   currentPrices(now: Date, session?: Session): Promise<Prices | { stale: true }>;
 };
+
+/** Reads them from the database, without a source of new rates. */
+export const STORED_PRICES: PriceVersions & CurrentPrices = {
+  find: async (session, ids) => {
+    const rows = await listPriceVersions(session, [...ids]);
+    return new Map(rows.map((row) => [row.id, toPrices(row)]));
+  },
+  currentPrices: async (at, session) => {
+    const id = session && (await findLastPriceVersionId(session));
+    const prices = id && (await STORED_PRICES.find(session, [id])).get(id);
+    return prices && !isOld(prices, at) ? prices : { stale: true };
+  },
+};
+
+function isOld({ expires_at }: Prices, at: Date): boolean {
+  return expires_at !== null && at > expires_at;
+}
 
 export type PriceBook = PriceVersions &
   CurrentPrices & {
@@ -152,8 +161,7 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
       const readCached = async () => (is_recent ? last!.prices : lookOnce());
       const prices = await (session ? readLast(session) : readCached());
       if (!prices || prices.source !== source_name) return { stale: true };
-      const is_old = prices.expires_at !== null && at > prices.expires_at;
-      return is_old ? { stale: true } : prices;
+      return isOld(prices, at) ? { stale: true } : prices;
     },
     find,
     refresh,

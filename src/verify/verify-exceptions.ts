@@ -1,5 +1,6 @@
 import {
   type ExceptionMoney,
+  exceptionGivenBack,
   exceptionLost,
   exceptionReturnBooked,
   exceptionReturnRefused,
@@ -9,7 +10,9 @@ import {
 } from "../ledger/exception-postings.ts";
 import type { NewEntry } from "../ledger/model.ts";
 import type { BankException } from "../offramps/exceptions/model.ts";
+import { refundWorth } from "../offramps/give-up.ts";
 import type { Session } from "../platform/db/database.ts";
+import { isBelow, parseDecimal } from "../platform/money.ts";
 import { type Check, eachPage, inOrder } from "./checks.ts";
 import { compareEntries } from "./compare-entries.ts";
 import { entryName } from "./verify-ledger.ts";
@@ -17,6 +20,11 @@ import { entryName } from "./verify-ledger.ts";
 type Row = Omit<BankException, "offramp_id"> & {
   /** Of the payout that it was assigned to. */
   destination_amount: bigint | null;
+  destination_currency: string;
+  user_id: string;
+  deposit_token: string;
+  deposit_token_chain: string;
+  rate: string;
 };
 
 /** Every exception has the entries of its state, and the operator's decision in the audit log. */
@@ -27,13 +35,16 @@ const checkExceptions: Check = (session, account_id) =>
     `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount, b.currency,
        b.kind as answer, b.outcome as kind, b.held, b.status, b.resolution, b.reason,
        b.assigned_offramp_id, b.assigned_attempt, b.returns, b.created_at, b.updated_at,
-       o.destination_amount
+       b.given_back, b.refund_rate, o.destination_amount, o.destination_currency, o.user_id,
+       o.deposit_token, o.deposit_token_chain, o.rate
      from bank_answers b
      left join offramps o on o.account_id = b.account_id and o.id = b.assigned_offramp_id
      where b.account_id = $1 and b.id > $2 and b.outcome <> 'applied' order by b.id limit $3`,
     async (rows) => {
       const expected = rows.flatMap(expectedEntries);
+      const generous = rows.find(isGenerous);
       return (
+        (generous ? `bank exception ${generous.id}: it was given back at a better rate` : null) ??
         (await compareEntries(session, account_id, expected)) ??
         checkActs(session, account_id, rows)
       );
@@ -62,9 +73,23 @@ function lossEntries(row: Row): NewEntry[] {
   if (row.resolution === "write_off") {
     return [row.held > 0n ? exceptionWrittenOff(row) : exceptionLost(row, row.amount)];
   }
+  if (row.given_back !== null) return [givenBackEntry(row, row.given_back)];
   if (row.resolution !== "assign" || row.answer !== "booked") return [];
   const excess = row.amount - (row.destination_amount ?? 0n);
   return excess > 0n ? [exceptionLost(row, excess)] : [];
+}
+
+function givenBackEntry(row: Row, given_back: bigint): NewEntry {
+  const worth = refundWorth(row, row.held, row.refund_rate!);
+  const offramp = { ...row, id: row.assigned_offramp_id! };
+  return exceptionGivenBack(row, offramp, worth, worth - given_back);
+}
+
+/** At a rate better than the quote's, or without one. */
+function isGenerous({ given_back, refund_rate, rate }: Row): boolean {
+  if (given_back === null && refund_rate === null) return false;
+  if (given_back === null || refund_rate === null) return true;
+  return isBelow(parseDecimal(refund_rate)!, parseDecimal(rate)!);
 }
 
 async function checkActs(
@@ -97,10 +122,11 @@ const checkStrays: Check = async (session, account_id) => {
          where b.account_id = $1 and 'suspense:' || b.bank_reference = e.key and b.held > 0)
        or e.kind like 'exception\\_%' and not exists (select from bank_answers b
          where b.account_id = $1 and b.outcome <> 'applied' and b.id::text = split_part(e.key, ':',
-           case e.kind when 'exception_assigned' then 3 else 2 end)
+           case when e.kind in ('exception_assigned', 'exception_given_back') then 3 else 2 end)
          and case e.kind when 'exception_written_off' then b.resolution = 'write_off'
            when 'exception_lost' then b.resolution in ('write_off', 'assign')
-           when 'exception_assigned' then b.resolution = 'assign'
+           when 'exception_assigned' then b.resolution = 'assign' and b.given_back is null
+           when 'exception_given_back' then b.given_back is not null
            else split_part(e.key, ':', 3)::integer between 1 and b.returns end))
      order by e.id limit 1`,
     [account_id],

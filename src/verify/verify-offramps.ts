@@ -76,7 +76,7 @@ function listAssigned(session: Session, account_id: string, ids: readonly string
   return session.query<AssignedReturn>(
     `select account_id, id, currency, held, amount, assigned_offramp_id, assigned_attempt
      from bank_answers where account_id = $1 and assigned_offramp_id = any($2::uuid[])
-       and kind <> 'booked' order by id`,
+       and kind <> 'booked' and given_back is null order by id`,
     [account_id, ids],
   );
 }

@@ -145,7 +145,11 @@ const checkFunding: Check = (session, account_id) =>
            and l.ledger_account = 'owed:' || q.user_id || ':' || q.deposit_token_chain)
          as used,
        q.shortfall, (select coalesce(-sum(l.amount), 0)::text from offramps o
-         join ledger_entries e on e.account_id = o.account_id and e.key = 'giveback:' || o.id
+         cross join lateral (select 'giveback:' || o.id as key
+           union all select 'assign:' || o.id || ':' || b.id from bank_answers b
+           where b.account_id = $1 and b.assigned_offramp_id = o.id
+             and b.given_back is not null) given
+         join ledger_entries e on e.account_id = o.account_id and e.key = given.key
          join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
          where o.account_id = $1 and o.quote_id = q.id and o.given_back is not null
            and l.ledger_account = 'short_deposits') as deducted

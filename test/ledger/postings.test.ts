@@ -94,6 +94,7 @@ const every = fc
       refund_failed: refundFailed(sent_back),
       suspense_received: suspenseReceived(receipt),
       exception_assigned: exceptions.exceptionAssigned(exception, "offramp", amount, "suspense"),
+      exception_given_back: exceptions.exceptionGivenBack(exception, offramp, amount, 1n),
       exception_written_off: exceptions.exceptionWrittenOff(exception),
       exception_lost: exceptions.exceptionLost(exception, amount),
       exception_return_started: exceptions.exceptionReturnStarted(exception),

@@ -48,6 +48,7 @@ export async function resolveOnCommandLine(
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
     reroute_ms: config.reroute_hours * HOUR_MS,
+    prices: STORED_PRICES,
     approvals: approvalRules({ ...core, public_url: () => url }, STORED_PRICES),
   });
   const now = clock.now();

@@ -38,6 +38,7 @@ const describeResolution: Describe<ResolveRequest, LoadedExceptions> = async (
   const { amount, held, currency } = exception;
   const offramp_id = targetOf(exception, command.input);
   const payout = offramp_id === null ? undefined : loaded.payouts.get(offramp_id);
+  const { offramp } = (offramp_id !== null && loaded.offramps.get(offramp_id)) || {};
   const answer = `${exception.answer} ${exceptionAmount(amount, currency)} ${currency}`;
   return {
     details: [
@@ -51,7 +52,7 @@ const describeResolution: Describe<ResolveRequest, LoadedExceptions> = async (
       ["Reason", reason],
     ],
     state: [
-      ...[exception.status, exception.returns],
+      ...[exception.status, exception.returns, offramp?.status ?? null],
       ...[payout?.attempt ?? null, payout?.status ?? null, payout?.returned_amount ?? null],
     ],
   };

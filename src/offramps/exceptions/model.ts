@@ -30,6 +30,9 @@ export type BankException = Pick<
   /** The payout that its money was assigned to. */
   assigned_offramp_id: string | null;
   assigned_attempt: number | null;
+  /** What was given back of it, in millionths of a token, as its payout had been refunded. */
+  given_back: bigint | null;
+  refund_rate: string | null;
   /** How often its return was attempted. */
   returns: number;
   created_at: Date;

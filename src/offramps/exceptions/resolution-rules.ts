@@ -1,5 +1,6 @@
 import {
   exceptionAssigned,
+  exceptionGivenBack,
   exceptionLost,
   exceptionReturnStarted,
   exceptionWrittenOff,
@@ -7,19 +8,32 @@ import {
 import type { NewEntry } from "../../ledger/model.ts";
 import { payoutBooked } from "../../ledger/offramp-postings.ts";
 import type { ErrorCode, Problem } from "../../platform/errors.ts";
+import { minOf } from "../../platform/money.ts";
+import type { Prices } from "../../prices/price-book.ts";
+import { refundRate, refundWorth } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { bounced } from "../payouts/apply-bank-answers.ts";
 import type { Payout } from "../payouts/model.ts";
+import type { Quote } from "../quotes/model.ts";
 import type { ChangedOfframp } from "../record-changes.ts";
 import type { BankException, Resolution } from "./model.ts";
 
 /** The payout that an exception is assigned to: an offramp and its last attempt. */
-type Target = { offramp: Offramp; payout: Payout };
+type Target = {
+  offramp: Offramp;
+  payout: Payout;
+  attempts: readonly Payout[];
+  quote: Quote;
+  /** What came back after it was refunded, and was given back. */
+  late: bigint;
+};
 
 type Asked = {
   exception: BankException;
   /** Undefined when it does not exist. */
   target: Target | undefined;
+  /** Null when there are no recent rates. */
+  prices: Prices | null;
   reroute_ms: number;
   now: Date;
 };
@@ -31,6 +45,8 @@ type Resolved = {
   offramp?: Partial<Offramp>;
   payout?: Partial<Payout>;
   came_back?: NonNullable<ChangedOfframp["came_back"]>;
+  /** With what is left of its shortfall. */
+  quote?: Quote;
 };
 
 type Decided = Resolved | { problems: Problem[] };
@@ -103,7 +119,10 @@ function assignBooking({ exception }: Asked, { offramp, payout }: Target): Decid
 const MAY_RETURN: readonly Payout["status"][] = ["sent", "booked", "returned"];
 
 /** The money came back from this payout: all of it, a part, or one more part. */
-function assignReturn({ exception, reroute_ms, now }: Asked, { offramp, payout }: Target): Decided {
+function assignReturn(asked: Asked, target: Target): Decided {
+  const { exception, reroute_ms, now } = asked;
+  const { offramp, payout } = target;
+  if (offramp.refund_rate !== null && exception.held > 0n) return assignLate(asked, target);
   const source = exception.held > 0n ? "suspense" : "bank";
   // A rejected payment that had been booked never left the bank.
   const amount = exception.answer === "rejected" ? exception.amount : exception.held;
@@ -129,6 +148,40 @@ function assignReturn({ exception, reroute_ms, now }: Asked, { offramp, payout }
     payout: { status: "returned", returned_amount: before + amount },
     offramp: bounced(status_message, reroute_ms, now),
     came_back: { before, after: before + amount },
+  };
+}
+
+/**
+ * More came back after the payout was refunded. It is the user's too, at the rate of this moment
+ * and never better than the quote's, as what came back before.
+ */
+function assignLate(
+  { exception, prices }: Asked,
+  { offramp, attempts, quote, late }: Target,
+): Decided {
+  const { held, end_to_end_id } = exception;
+  const last = attempts.findLast(({ status }) => status === "returned")!;
+  const named = attempts.find((attempt) => attempt.end_to_end_id === end_to_end_id) ?? last;
+  if (named.attempt !== last.attempt) {
+    const message =
+      "What was missing of this attempt was paid when it was re-routed: write it off.";
+    return refuse("invalid_transition", message, "offramp_id");
+  }
+  if (last.returned_amount! + late + held > offramp.destination_amount) {
+    const message = "More came back than is missing of this payout; choose another one.";
+    return refuse("record_invalid", message, "offramp_id");
+  }
+  const rate = refundRate(offramp, prices);
+  if (rate === null) {
+    const message = `There is no current rate for ${exception.currency}; try again later.`;
+    return refuse("currency_not_supported", message, "offramp_id");
+  }
+  const worth = refundWorth(offramp, held, rate);
+  const deducted = minOf(quote.shortfall, worth);
+  return {
+    exception: { status: "resolved", given_back: worth - deducted, refund_rate: rate },
+    entries: [exceptionGivenBack(exception, offramp, worth, deducted)],
+    quote: { ...quote, shortfall: quote.shortfall - deducted },
   };
 }
 

@@ -3,15 +3,21 @@ import { actorOf } from "../../accounts/model.ts";
 import { checkProposals } from "../../approvals/check-proposals.ts";
 import type { NewEntry } from "../../ledger/model.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { noteOriginsElsewhere } from "../../platform/commands/origins.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import type { CurrentPrices } from "../../prices/price-book.ts";
+import { type GiveUpFacts, lockForGiveUp, withPayouts } from "../give-up.ts";
+import type { Offramp } from "../model.ts";
 import { lapseLater } from "../payouts/apply-bank-answers.ts";
 import type { Payout } from "../payouts/model.ts";
 import { lockCurrentPayouts, updatePayouts } from "../payouts/store.ts";
+import type { Quote } from "../quotes/model.ts";
+import { updateProgress } from "../quotes/store.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
@@ -19,7 +25,7 @@ import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
 import type { BankException, Resolution } from "./model.ts";
 import { renderException } from "./render.ts";
 import { RULES } from "./resolution-rules.ts";
-import { lockBankExceptions, updateBankExceptions } from "./store.ts";
+import { lockBankExceptions, sumGivenBack, updateBankExceptions } from "./store.ts";
 
 export type ResolveRequest = {
   exception_id: string;
@@ -30,7 +36,13 @@ export type ResolveRequest = {
   problems: readonly Problem[];
 };
 
-export type ResolveDeps = { keyring: Keyring; renderer: OfframpRenderer; reroute_ms: number };
+export type ResolveDeps = {
+  keyring: Keyring;
+  renderer: OfframpRenderer;
+  reroute_ms: number;
+  prices: CurrentPrices;
+  clock: Clock;
+};
 
 /** As earlier commands of the set have left them. */
 export type LoadedExceptions = {
@@ -38,6 +50,10 @@ export type LoadedExceptions = {
   offramps: Map<string, KeyedOfframp>;
   /** The current attempt of each offramp. */
   payouts: Map<string, Payout>;
+  /** What giving money back depends on. */
+  facts: GiveUpFacts;
+  /** What came back of each offramp after it was refunded, and was given back. */
+  late: Map<string, bigint>;
 };
 
 type Settled = {
@@ -45,6 +61,7 @@ type Settled = {
   entries: NewEntry[];
   change: ChangedOfframp | null;
   payout: Payout | null;
+  quote: Quote | null;
 };
 
 /** The operator decides what an answer of the bank that fits no payout means. */
@@ -63,7 +80,7 @@ export function resolveExceptions(
 
 async function loadExceptions(
   tx: Transaction,
-  { keyring }: ResolveDeps,
+  { keyring, prices, clock }: ResolveDeps,
   commands: readonly Command<ResolveRequest>[],
 ): Promise<LoadedExceptions> {
   const ids = commands.map(({ input }) => input.exception_id);
@@ -73,7 +90,11 @@ async function loadExceptions(
     const id = exception && targetOf(exception, input);
     return id ? [{ account_id: exception.account_id, id }] : [];
   });
-  if (keys.length === 0) return { exceptions, offramps: new Map(), payouts: new Map() };
+  const locked = await lockForGiveUp(tx, prices, keys, clock.now());
+  if (keys.length === 0) {
+    const none = { offramps: new Map(), payouts: new Map(), late: new Map() };
+    return { exceptions, ...none, facts: locked };
+  }
   const rows = await lockOfframps(tx, keys);
   const opened = await openOfframps(tx, keyring, rows);
   const payouts = await lockCurrentPayouts(
@@ -82,6 +103,8 @@ async function loadExceptions(
   );
   return {
     exceptions,
+    facts: await withPayouts(tx, locked, rows),
+    late: await sumGivenBack(tx, rows),
     offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
     payouts: new Map(payouts.map((payout) => [payout.offramp_id, payout])),
   };
@@ -94,10 +117,11 @@ export function targetOf(exception: BankException, input: ResolveRequest): strin
 
 function decideOne(
   { reroute_ms }: ResolveDeps,
-  { exceptions, offramps, payouts }: LoadedExceptions,
+  loaded: LoadedExceptions,
   { input }: Command<ResolveRequest>,
   now: Date,
 ): Verdict<Settled> {
+  const { exceptions, offramps, payouts } = loaded;
   const exception = exceptions.get(input.exception_id);
   if (!exception) return { refusal: Refusal.of([...input.problems, notFound("exception_id")]) };
   const named = new Set(input.problems.map(({ field }) => field));
@@ -108,8 +132,9 @@ function decideOne(
   const entry = offramp_id === null ? undefined : offramps.get(offramp_id);
   const payout = offramp_id === null ? undefined : payouts.get(offramp_id);
   const is_found = entry && payout && entry.offramp.account_id === exception.account_id;
-  const target = is_found ? { offramp: entry.offramp, payout } : undefined;
-  const decided = RULES[input.resolution!]({ exception, target, reroute_ms, now });
+  const target = is_found ? targetIn(loaded, entry.offramp, payout) : undefined;
+  const { prices } = loaded.facts;
+  const decided = RULES[input.resolution!]({ exception, target, prices, reroute_ms, now });
   if ("problems" in decided) return { refusal: Refusal.of(decided.problems) };
   const changed: BankException = {
     ...exception,
@@ -131,8 +156,24 @@ function decideOne(
   exceptions.set(exception.id, changed);
   if (change) offramps.set(change.offramp.id, change);
   if (settled) payouts.set(settled.offramp_id, settled);
-  const output = { exception: changed, entries: decided.entries, change, payout: settled };
+  const { entries, quote = null } = decided;
+  if (quote && target) {
+    loaded.facts.quotes.set(quote.account_id, quote.id, quote);
+    loaded.late.set(target.offramp.id, target.late + exception.held);
+  }
+  const output = { exception: changed, entries, change, payout: settled, quote };
   return { output, subject: null };
+}
+
+function targetIn({ facts, late }: LoadedExceptions, offramp: Offramp, payout: Payout) {
+  const { account_id, id, quote_id } = offramp;
+  return {
+    offramp,
+    payout,
+    attempts: facts.payouts.get(id) ?? [],
+    quote: facts.quotes.get(account_id, quote_id)!,
+    late: late.get(id) ?? 0n,
+  };
 }
 
 function requestProblems(exception: BankException, input: ResolveRequest): Problem[] {
@@ -177,6 +218,7 @@ function recordResolved(
   const changes = outputs.flatMap(({ change }) => change ?? []);
   recordChanges(tx, renderer, changes, now);
   lapseLater(tx, changes, now);
+  for (const { quote } of outputs) if (quote) updateProgress(tx, quote);
   postEntries(
     tx,
     outputs.flatMap(({ entries }) => entries),

@@ -1,12 +1,13 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { updateRows } from "../../platform/db/rows.ts";
+import { columnsOf, type RecordKey, updateRows } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
 import type { BankException, ExceptionStatus } from "./model.ts";
 
 const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount,
     b.currency, b.kind as answer, b.outcome as kind, p.offramp_id, b.held, b.status, b.resolution,
-    b.reason, b.assigned_offramp_id, b.assigned_attempt, b.returns, b.created_at, b.updated_at
+    b.reason, b.assigned_offramp_id, b.assigned_attempt, b.given_back, b.refund_rate, b.returns,
+    b.created_at, b.updated_at
   from bank_answers b
   left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
   where b.outcome <> 'applied'`;
@@ -46,9 +47,25 @@ export function updateBankExceptions(tx: Transaction, exceptions: readonly BankE
     "bank_answers",
     "account_id uuid, id uuid",
     `status text, resolution text, reason text, assigned_offramp_id uuid, assigned_attempt int,
-     returns int, updated_at timestamptz`,
+     given_back bigint, refund_rate numeric, returns int, updated_at timestamptz`,
     exceptions,
   );
+}
+
+/** What of each payout came back after it was refunded, and was given back. */
+export async function sumGivenBack(
+  session: Session,
+  offramps: readonly RecordKey[],
+): Promise<Map<string, bigint>> {
+  const rows = await session.query<{ id: string; held: bigint }>(
+    `select b.assigned_offramp_id as id, sum(b.held)::bigint as held
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join bank_answers b on b.account_id = wanted.account_id
+       and b.assigned_offramp_id = wanted.id and b.given_back is not null
+     group by 1`,
+    columnsOf(offramps, "account_id", "id"),
+  );
+  return new Map(rows.map(({ id, held }) => [id, held]));
 }
 
 /** How many are open, counted up to COUNT_MAX, and since when. */

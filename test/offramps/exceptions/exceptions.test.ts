@@ -118,6 +118,37 @@ describe("money in suspense has an exit", () => {
     expect(act.who).toMatch(/^api_key:/);
   });
 
+  it("is assigned to a payout that was refunded before the rest came back", async () => {
+    const story = await openPayout();
+    bank.say(idOf(story), "returned", { amount: 1n });
+    await advance(server, 2_000);
+    await story.waitForStatus("bounced");
+    good(await story.giveUp());
+    const { rate } = await story.show();
+    const worth = (cents: number) => Math.floor((cents * 10_000) / rate) / 1_000_000;
+    expect(await story.owed()).toBe(worth(1));
+    const rest = await sayException(idOf(story), "returned", { amount: AMOUNT - 1_500n });
+    const over = await sayException(idOf(story), "returned", { amount: 1_500n });
+    const moved = await changesOf(["suspense", "fx_position", "bank"], async () => {
+      const { bank_exception } = good(await resolve(rest.id, "assign"));
+      expect(bank_exception).toMatchObject({ assigned_offramp_id: story.offramp_id });
+    });
+    expect(moved).toEqual({ suspense: 98_500n, fx_position: -98_500n, bank: 0n });
+    expect(await story.owed()).toBeCloseTo(worth(1) + worth(98_500), 6);
+    expect((await story.show()).status).toBe("failed");
+    // All that came back is never more than what was paid.
+    expect(problemsOf(await resolve(over.id, "assign"))).toEqual(["offramp_id record_invalid"]);
+    good(await resolve(over.id, "write_off"));
+    const { database } = server.core;
+    for (const change of ["given_back = given_back + 1", "refund_rate = refund_rate / 2"]) {
+      const set = `update bank_answers set ${change} where id = $1`;
+      await database.query(set, [rest.id]);
+      expect(await findFault(server), change).not.toBeNull();
+      const undo = change.replace("+", "-").replace("/", "*");
+      await database.query(`update bank_answers set ${undo} where id = $1`, [rest.id]);
+    }
+  });
+
   it("is assigned to the payout that it came from although the bank lost the id", async () => {
     const story = await openPayout();
     const found = await sayException("lost", "returned", { amount: AMOUNT });
