@@ -51,7 +51,14 @@ const prices = await openPriceBook(
   },
   clock.now(),
 );
-const use_case = createOfframps({ catalogue, keyring, price_versions: prices, renderer });
+const approvals = { cooling_off_ms: 0 };
+const use_case = createOfframps({
+  catalogue,
+  keyring,
+  price_versions: prices,
+  renderer,
+  approvals,
+});
 const rules = { mode: config.mode, refuseUrl: openSender(config).refuse };
 const pool = new pg.Pool({
   connectionString: config.database_url,

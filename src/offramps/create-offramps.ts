@@ -1,4 +1,5 @@
 import { actorOf } from "../accounts/model.ts";
+import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
@@ -20,7 +21,12 @@ import {
   lockUploadedDocuments,
   type UploadedDocument,
 } from "./documents/uploaded-document-store.ts";
-import { invoiceProblems, namedPayeeProblem, reserveInvoices } from "./invoice-problems.ts";
+import {
+  invoiceProblems,
+  namedPayeeProblem,
+  newOptionsProblem,
+  reserveInvoices,
+} from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { additionProblems, type Quote, totalProblems, withTotals } from "./quotes/model.ts";
 import { lockQuotes, updateTotals } from "./quotes/store.ts";
@@ -53,6 +59,7 @@ type CreateOfframpsDeps = {
   keyring: Keyring;
   price_versions: PriceVersions;
   renderer: OfframpRenderer;
+  approvals: Pick<ApprovalRules, "cooling_off_ms">;
 };
 
 /** Adds offramps to quotes at the quote's prices, in order: all items of a request or none. */
@@ -166,6 +173,8 @@ function decideOne(
     const payment = { account_id, invoice_id };
     const misdirected = namedPayeeProblem(deps.catalogue, loaded.named, payment, payee);
     if (misdirected) report("payment_detail_id", "record_invalid", misdirected);
+    const too_new = newOptionsProblem(deps.approvals, loaded.named, payment, now);
+    if (too_new) report("invoice_id", "record_invalid", too_new);
   });
   problems.add(invoiceProblems(loaded.invoices, account_id, input.items));
   problems.add(additionProblems(quote, now));

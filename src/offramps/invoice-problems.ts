@@ -1,3 +1,5 @@
+import { isCoolingOff } from "../approvals/cooling-off.ts";
+import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { type NamedAccount, payeeProblem } from "../invoices/payments/named-accounts.ts";
@@ -74,6 +76,23 @@ export function namedPayeeProblem(
 ): string | null {
   const accounts = invoice_id === null ? undefined : named.get(account_id, invoice_id);
   return accounts ? payeeProblem(catalogue, accounts, payee) : null;
+}
+
+/**
+ * Whoever changes the payment options of an invoice names a new destination for the seller's money:
+ * for the cooling-off time it receives none, so that the seller can notice. Null when it may.
+ */
+export function newOptionsProblem(
+  { cooling_off_ms }: Pick<ApprovalRules, "cooling_off_ms">,
+  named: AccountMap<NamedAccount[]>,
+  { account_id, invoice_id }: Pick<InvoicePayment, "account_id" | "invoice_id">,
+  now: Date,
+): string | null {
+  const [account] = (invoice_id && named.get(account_id, invoice_id)) || [];
+  const changed_at = account?.changed_at;
+  if (!changed_at || !isCoolingOff({ cooling_off_ms }, changed_at, now)) return null;
+  const from = new Date(changed_at.getTime() + cooling_off_ms).toISOString();
+  return `The payment options of this invoice were changed recently: it can be paid from ${from}.`;
 }
 
 /** At execution: an invoice canceled, rejected or paid since must not be paid. */

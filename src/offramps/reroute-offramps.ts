@@ -25,6 +25,7 @@ import {
   endedInvoiceProblems,
   invoiceKeys,
   namedPayeeProblem,
+  newOptionsProblem,
   reserveInvoices,
 } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
@@ -67,7 +68,7 @@ type RerouteDeps = {
   catalogue: Catalogue;
   keyring: Keyring;
   policy: GatePolicy;
-  approvals: Pick<ApprovalRules, "usdValue">;
+  approvals: Pick<ApprovalRules, "usdValue" | "cooling_off_ms">;
   limits: LimitDeps;
 } & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
 
@@ -119,7 +120,9 @@ export function rerouteOfframps({
       problems.push(...endedInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
       const payee = { fields: detail.fields, rail: offramp.rails };
-      const misdirected = namedPayeeProblem(catalogue, named, offramp, payee);
+      const misdirected =
+        namedPayeeProblem(catalogue, named, offramp, payee) ??
+        newOptionsProblem(approvals, named, offramp, now);
       if (misdirected !== null) {
         return { problems: [{ field: FIELD, code: "record_invalid", message: misdirected }] };
       }

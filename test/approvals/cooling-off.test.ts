@@ -3,6 +3,13 @@ import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import {
+  addBilledAccount,
+  BANK_OPTION,
+  change,
+  sendInvoice,
+  setEmail,
+} from "../invoices/invoice-fixture.ts";
 import { advance, deposit, findFault, good, openStory, settle } from "../offramps/story.ts";
 import {
   addMember,
@@ -120,6 +127,32 @@ describe("for 24 hours, any amount needs two members", () => {
     expect(good(await story.execute()).approval).toBeUndefined();
     await story.waitForStatus("fiat_sent");
   });
+});
+
+it("an invoice is not paid to changed payment options for 24 hours", async () => {
+  const seller = await addBilledAccount(server, "Seller");
+  const buyer = { email: `payer-${crypto.randomUUID()}@example.com` };
+  await setEmail(server, server.account_id, buyer.email);
+  const { user_id, payment_detail_id, addQuote, quote_id } = await openStory(server);
+  const { id: invoice_id } = await sendInvoice(server, seller, buyer, {});
+  const input = { paymentOptions: [BANK_OPTION] };
+  good(await change(server, invoice_id, "changePaymentOptions", seller.key, input));
+  const pay = async (to_quote: string) => {
+    const item = { payment_detail_id, destination_amount: 1000, destination_currency: "eur" };
+    const path = `/users/${user_id}/quotes/${to_quote}/offramps`;
+    return server.call("POST", path, { offramps: [{ ...item, invoice_id }] });
+  };
+  const refused = await pay(quote_id);
+  expect(refused.status).toBe(422);
+  expect(refused.body.errors).toMatchObject([
+    {
+      field: "offramps[0].invoice_id",
+      code: "record_invalid",
+      message: expect.stringMatching(/changed recently: it can be paid from \d{4}-/),
+    },
+  ]);
+  await advance(server, DAY_MS);
+  good(await pay(await addQuote()));
 });
 
 describe("the 72 hours to re-route a bounced payout", () => {

@@ -22,6 +22,8 @@ export type NamedAccount = {
   bics: ReadonlySet<string>;
   /** What else identifies the bank or its branch. */
   bank_codes: ReadonlySet<string>;
+  /** When the payment options of the invoice were changed last; null if they never were. */
+  changed_at: Date | null;
 };
 
 /**
@@ -41,13 +43,15 @@ export async function listNamedAccounts(
   const by_owner = AccountMap.of(entries, ({ invoice }) => invoice);
   const details = await findOwnDetails(session, keyring, [...entries]);
   for (const { account_id, id, owner_account_id } of views) {
-    const invoice = by_owner.get(owner_account_id, id)?.invoice;
+    const { invoice, history = [] } = by_owner.get(owner_account_id, id) ?? {};
     const options = invoice?.document.paymentOptions ?? [];
+    const changed_at = history.findLast(({ name }) => name === "changePaymentOptions")?.at ?? null;
     const accounts = options
       .filter(({ type }) => type === "bank-account")
-      .map(({ value: { paymentInformation: written } }) =>
-        toNamedAccount(written, details.get(owner_account_id, written.paymentDetailId ?? "")),
-      );
+      .map(({ value: { paymentInformation: written } }) => ({
+        ...toNamedAccount(written, details.get(owner_account_id, written.paymentDetailId ?? "")),
+        changed_at,
+      }));
     named.set(account_id, id, accounts);
   }
   return named;
@@ -75,7 +79,7 @@ async function findOwnDetails(
 function toNamedAccount(
   written: PaymentInformation,
   detail: PaymentDetailFields | undefined,
-): NamedAccount {
+): Omit<NamedAccount, "changed_at"> {
   const valuesOf = (names: readonly FieldName[], ...texts: (string | undefined)[]) => {
     const values = names.map((name) => detail?.[name]);
     return new Set([...values, ...texts].flatMap((text) => (text ? [normalised(text)] : [])));

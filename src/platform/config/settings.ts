@@ -310,7 +310,8 @@ export const SETTINGS = {
   cooling_off_hours: optional(
     "SLIPROAD_COOLING_OFF_HOURS",
     "How long a new refund address or payment detail receives a refund, a re-route or money " +
-      "from a balance only with approval. Default: 0 in sandbox, 24 in live mode.",
+      "from a balance only with approval, and an invoice with changed payment options none from " +
+      "an offramp. Default: 0 in sandbox, 24 in live mode.",
     wholeNumber(0, 720),
   ),
   event_retention_days: integer(
