@@ -2120,7 +2120,7 @@ export interface components {
              * @description The page with the record's history, for members of the account.
              */
             record_url: string;
-            /** @description Who asked: `api_key:<id>`, `member:<id>` or `command line`. */
+            /** @description Who asked: `api_key:<id>`, `member:<id>`, `command line`, or `worker` where the service itself found that approval is needed. */
             proposed_by: string;
             /** @description Null when no rate was available, or when no money moves. */
             amount_usd: number | null;

@@ -106,6 +106,8 @@ export type Content = {
   why: string;
   /** Of what the members approve: once it has changed, the proposal is void. */
   digest: string;
+  /** Why nobody can confirm it yet: what it is about is still incomplete. */
+  waits_for?: string | null;
 };
 
 /** What members see of a proposal, and what they thereby approve. */

@@ -9,6 +9,7 @@ import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.t
 import type { ProposalsView, ProposalView } from "./load-proposals.ts";
 import {
   CONFIRMATIONS_NEEDED,
+  type Content,
   PROPOSAL_LIFE_MS,
   type Proposal,
   type ProposalStatus,
@@ -121,21 +122,23 @@ function choices(session: MemberSession, { proposal, may_vote, content }: Propos
   if (voters === "reviewers") return html``;
   const path = `${PROPOSALS_PATH}/${proposal.id}`;
   const reason_id = `reason-${proposal.id}`;
-  // Content that cannot be read can only be rejected.
   return html`<div class="choices">
-${
-  content === null
-    ? html`<p class="muted">The user was erased.</p>`
-    : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
-<input type="hidden" name="seen" value="${content.digest}">
-<button class="primary" type="submit">Confirm</button></form>`
-}
+${confirmation(session, path, content)}
 <form class="reject" method="post" action="${path}/reject">${csrfField(session.csrf)}
 <label for="${reason_id}">Reason for rejecting</label>
 <input id="${reason_id}" name="reason" required maxlength="${REASON_LENGTH_MAX}"
   autocomplete="off">
 <button type="submit">Reject</button></form>
 </div>`;
+}
+
+/** Content that cannot be read, or is still incomplete, can only be rejected. */
+function confirmation(session: MemberSession, path: string, content: Content | null): Html {
+  if (content === null) return html`<p class="muted">The user was erased.</p>`;
+  if (content.waits_for) return html`<p class="hint">${content.waits_for}</p>`;
+  return html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
+<input type="hidden" name="seen" value="${content.digest}">
+<button class="primary" type="submit">Confirm</button></form>`;
 }
 
 function endedSection({ ended, names }: ProposalsView): Html {

@@ -30,7 +30,9 @@ const ProposalRecord = Type.Object(
       description: "The page with the record's history, for members of the account.",
     }),
     proposed_by: Type.String({
-      description: "Who asked: `api_key:<id>`, `member:<id>` or `command line`.",
+      description:
+        "Who asked: `api_key:<id>`, `member:<id>`, `command line`, or `worker` where the " +
+        "service itself found that approval is needed.",
     }),
     amount_usd: Type.Union([Type.Number(), Type.Null()], {
       description: "Null when no rate was available, or when no money moves.",

@@ -63,9 +63,16 @@ export function rerouteWithApproval(deps: ApprovedChangeDeps) {
   });
 }
 
+const LATE_DOCUMENT = "The document was uploaded after two members had approved the payment.";
+
 export function reviewWithApproval(deps: ApprovedReviewDeps) {
   return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
+    alwaysNeeds: ({ offramps }, { account_id, input }) => {
+      const { offramp } = offramps.get(account_id, input.offramp_id) ?? {};
+      const is_approved = input.requested.status === "approved";
+      return is_approved && offramp?.document_after_approval ? LATE_DOCUMENT : null;
+    },
     is_summed: false,
     describe: describeReview(deps),
   });

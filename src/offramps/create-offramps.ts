@@ -238,6 +238,7 @@ function newOfframp(
     document_hash: document?.hash ?? null,
     document_type: document?.type ?? null,
     document_version: 0,
+    document_after_approval: false,
     document_fetch_failures: 0,
     funded_at: null,
     attempt: 0,

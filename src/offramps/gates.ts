@@ -8,7 +8,7 @@ import {
   type KycEnforcement,
 } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import type { Offramp } from "./model.ts";
+import { isBeforePayout, type Offramp } from "./model.ts";
 import type { Quote } from "./quotes/model.ts";
 
 /** Which executed offramps need a document before they are paid. */
@@ -82,13 +82,19 @@ function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
   return attempt > 0 && document_status !== null;
 }
 
+const NOT_APPROVED =
+  "The supporting document was uploaded after two members approved the payment. It waits for " +
+  "their approval too: ask a reviewer to approve it.";
+
 function documentGate(policy: DocumentPolicy, offramp: Offramp): Gate | null {
-  const { document_status, document_file, details } = offramp;
+  const { document_status, document_file, document_after_approval, details } = offramp;
   if (document_status === "rejected") {
     return byCaller(
       details.document_comment ?? "The supporting document was rejected. Upload another one.",
     );
   }
+  // The caller's doing, so the time for which the rate is kept goes on.
+  if (document_after_approval && document_status !== "approved") return byCaller(NOT_APPROVED);
   const { destination_currency, rails, destination_amount } = offramp;
   const is_needed =
     policy === "always" ||
@@ -103,6 +109,13 @@ function documentGate(policy: DocumentPolicy, offramp: Offramp): Gate | null {
     return byOperator("The supporting document is waiting for review.");
   }
   return null;
+}
+
+/** Whether another file is needed before it can be paid, or its file is still being fetched. */
+export function awaitsDocument(policy: GatePolicy, offramp: Offramp): boolean {
+  if (!isBeforePayout(offramp.status)) return false;
+  const is_on_its_way = offramp.document_status === "not_checked" && offramp.document_file === null;
+  return is_on_its_way || documentGate(policy.documents, offramp)?.by === "caller";
 }
 
 /** The same checks at execution, as problems of a request. */

@@ -86,6 +86,8 @@ export type Offramp = {
   document_hash: Buffer | null;
   document_type: string | null;
   document_version: number;
+  /** Uploaded after two members had approved the payout: they have to approve it too. */
+  document_after_approval: boolean;
   /** Failed attempts to fetch the document from its URL. */
   document_fetch_failures: number;
   /** When its part of the deposit was reserved. */
@@ -159,5 +161,6 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     ...(offramp.given_back === null ? [] : [`given back ${offramp.given_back}`]),
     ...(offramp.refund_rate === null ? [] : [`refund rate ${offramp.refund_rate}`]),
     ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),
+    ...(offramp.document_after_approval ? ["document after approval"] : []),
   );
 }

@@ -21,7 +21,7 @@ import { resolutionProposalTask } from "./exceptions/approved-resolutions.ts";
 import { addExceptionRoutes } from "./exceptions/routes.ts";
 import { offrampMetrics } from "./metrics.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
-import { PAY_QUOTE } from "./quotes/approve-quotes.ts";
+import { PAY_QUOTE } from "./quotes/late-payees.ts";
 import { payoutsPath } from "./quotes/payouts-page.ts";
 import { addPayoutsPage, addPayoutsRoute } from "./quotes/payouts-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";

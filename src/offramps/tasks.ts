@@ -19,6 +19,7 @@ import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits.ts";
+import type { LatePayeeDeps } from "./quotes/late-payees.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
 import { findOfframpLinks } from "./store.ts";
@@ -41,6 +42,7 @@ import {
 
 type OfframpTaskDeps = SendDeps &
   FundingRules &
+  LatePayeeDeps &
   FetchDeps &
   FlagDeps &
   ReturnDeps & {

@@ -98,6 +98,7 @@ export function sampleOfframp(keys: SampleKeys, status: OfframpStatus): Offramp 
     document_hash: null,
     document_type: null,
     document_version: 0,
+    document_after_approval: false,
     document_fetch_failures: 0,
     funded_at: status === "initiated" ? null : now,
     attempt: is_sent ? 1 : 0,

@@ -24,7 +24,8 @@ export const verifyOfframps = verifyEvented<Offramp>(
         o.status, o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate,
         o.fee, o.deposit_token, o.deposit_token_chain, o.token_amount, o.token_fee,
         o.document_status, o.document_source, o.document_id, o.document_file, o.document_hash,
-        o.document_type, o.document_version, o.funded_at, o.attempt, o.payout_reference,
+        o.document_type, o.document_version, o.document_after_approval, o.funded_at, o.attempt,
+        o.payout_reference,
         o.given_back, o.refund_rate, o.rate_until, o.rate_paused_at,
         o.sequence, o.created_at, o.updated_at,
         q.funded_at is not null as is_quote_funded

@@ -110,6 +110,27 @@ describe("for 24 hours, any amount needs two members", () => {
     expect(await story.owed()).toBe(amount);
   });
 
+  it("that pays a payee added after coins were mined which are credited later", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const [total, tx_id] = [await story.total(), newTxId()];
+    await deposit(server, { quote_id: story.quote_id, amount: 1, tx_id });
+    expect(good(await story.execute(tx_id)).approval).toBeUndefined();
+    const { created_at } = await story.show();
+    const mined_at = new Date(Date.parse(created_at) - 60_000).toISOString();
+    await deposit(server, { quote_id: story.quote_id, amount: total - 1, mined_at });
+    const quote = `/users/${story.user_id}/quotes/${story.quote_id}`;
+    const { approval } = good(await server.call("GET", quote));
+    expect(await showProposal(server, approval.proposal_id)).toMatchObject({
+      why: expect.stringContaining("created recently"),
+      proposed_by: "worker",
+      status: "pending",
+    });
+    expect((await story.show()).status).toBe("ongoing_checks");
+    await ada.confirm(approval.proposal_id);
+    await ben.confirm(approval.proposal_id);
+    await story.waitForStatus("fiat_sent");
+  });
+
   it("but not a new payee whose payout was there before the deposit", async () => {
     const story = await openStory(server, [{ amount: 200 }]);
     const tx_id = newTxId();

@@ -125,14 +125,57 @@ describe("a quote above the limit", () => {
     expect(await story.owed()).toBeGreaterThan(1200);
   });
 
-  it("is paid although the first document arrives after the first vote", async () => {
+  it("is void when its first document arrives after the first vote", async () => {
     const story = await openStory(server, LARGE);
     const { proposal_id: id } = good(await story.execute()).approval;
     await ada.confirm(id);
     good(await upload(story.offramp_id, UPLOAD));
+    expect(await waitForEnd(server, id)).toMatchObject({ status: "void" });
+    await story.waitForStatus("failed");
+    expect(await story.owed()).toBeGreaterThan(1200);
+  });
+
+  const judge = (id: string, status: string) =>
+    server.call("PATCH", `/offramps/${id}/supporting-documents`, {
+      supporting_document: { status },
+    });
+
+  it("is confirmed only once no document is missing", async () => {
+    // Each is below the limit, so that one key reviews its document.
+    const story = await openStory(server, [{ amount: 600 }, { amount: 600 }]);
+    const { proposal_id: id } = good(await story.execute()).approval;
+    good(await upload(story.offramp_id, UPLOAD));
+    good(await judge(story.offramp_id, "rejected"));
     await settle(server);
-    await ben.confirm(id);
-    expect((await waitForEnd(server, id)).status).toBe("done");
+    const [, seen] = /name="seen" value="([0-9a-f]+)"/.exec((await ada.open()).body) ?? [];
+    expect(seen).toBeUndefined();
+    await ada.confirm(id);
+    expect(await showProposal(server, id)).toMatchObject({ status: "pending", confirmations: 0 });
+    good(await upload(story.offramp_id, OTHER));
+    await settle(server);
+    expect((await agree(id)).status).toBe("done");
+    await story.waitForStatus("fiat_sent");
+  });
+
+  it("pays with a document uploaded after its approval only once two members approve it", async () => {
+    const story = await openStory(server, [{ amount: 600 }, { amount: 600 }]);
+    const hold = (act: string) =>
+      server.call("POST", `/users/${story.user_id}/${act}`, { reason: "a test" });
+    const { proposal_id } = good(await story.execute()).approval;
+    good(await upload(story.offramp_id, UPLOAD));
+    await settle(server);
+    good(await hold("freeze"));
+    expect((await agree(proposal_id)).status).toBe("done");
+    good(await upload(story.offramp_id, OTHER));
+    good(await hold("unfreeze"));
+    await story.waitForStatus("fiat_sent", story.offramp_ids[1]);
+    await settle(server);
+    expect(await story.show()).toMatchObject({
+      status: "ongoing_checks",
+      status_message: expect.stringContaining("uploaded after two members approved the payment"),
+    });
+    const { id } = proposalIn(await judge(story.offramp_id, "approved"));
+    expect((await agree(id)).status).toBe("done");
     await story.waitForStatus("fiat_sent");
   });
 

@@ -42,7 +42,9 @@ let ada: TestMember;
 let ben: TestMember;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "0" } });
+  server = await startTestServer({
+    environment: { SLIPROAD_APPROVAL_ABOVE_USD: "0", SLIPROAD_DOCUMENTS: "never" },
+  });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
   // Confirmed proposals wait for the workers of these tests.
@@ -323,7 +325,10 @@ describe("a proposal to pay a quote whose reference or metadata changes", () => 
   function follow(work: () => Promise<void>) {
     const { core } = server;
     const renderer = createOfframpRenderer(() => server.url, core.clock);
-    return withWorker([checkProposalsTask(core), payQuoteTask({ ...core, renderer })], work);
+    return withWorker(
+      [checkProposalsTask(core), payQuoteTask({ ...core, policy: core.config, renderer })],
+      work,
+    );
   }
 
   it("shows the new content until somebody has voted, and a vote names what was shown", async () => {

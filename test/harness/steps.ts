@@ -21,6 +21,7 @@ import {
   updateLeases,
 } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
+import { approvalRules } from "../../src/prices/approval-rules.ts";
 import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { findLastPriceVersionId } from "../../src/prices/store.ts";
 import { openTravelDeps } from "../../src/travel/open.ts";
@@ -74,6 +75,7 @@ async function openDeps(
     operator_id: core.first_start.operator.id,
     kyc_enforcement: config.kyc_enforcement,
     policy: config,
+    approvals: approvalRules({ ...core, public_url: () => "http://127.0.0.1" }, STORED_PRICES),
     files: await openLocalDirectory(config.data_dir),
     documents: createSandboxDocuments(createHttpDocuments(sender)),
     deposit_tolerance: config.deposit_tolerance,

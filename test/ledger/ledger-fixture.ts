@@ -188,6 +188,7 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     document_hash: null,
     document_type: null,
     document_version: 0,
+    document_after_approval: false,
     document_fetch_failures: 0,
     funded_at: null,
     attempt: 0,

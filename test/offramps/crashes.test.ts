@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runProposalKind } from "../../src/approvals/model.ts";
 import { lapseProposalTask } from "../../src/approvals/tasks.ts";
 import { payQuoteTask } from "../../src/offramps/quotes/approval-task.ts";
-import { PAY_QUOTE } from "../../src/offramps/quotes/approve-quotes.ts";
+import { PAY_QUOTE } from "../../src/offramps/quotes/late-payees.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import {
   FAIL_LAPSED_TASK,
@@ -43,7 +43,7 @@ async function runWith(database: Database, ...only: string[]): Promise<void> {
   const chain = createSandboxChain(core);
   const renderer = createOfframpRenderer(() => "http://127.0.0.1", core.clock);
   const more = [
-    payQuoteTask({ ...core, database, renderer }),
+    payQuoteTask({ ...core, policy: core.config, database, renderer }),
     lapseProposalTask({ ...core, database }),
   ];
   const steps = await openSteps(core, { chain, bank: bank.port }, database, more);

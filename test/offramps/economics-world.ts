@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
-import { addMember, type TestMember } from "../approvals/proposal-fixture.ts";
+import { addMember, seenOf, type TestMember } from "../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import type { TestRates } from "../harness/rates.ts";
 import type { ScriptedBank } from "../harness/scripted-bank.ts";
@@ -224,6 +224,12 @@ export async function openWorld(
       if (proposals.length === 0) return;
       const [id] = proposals.splice(random.below(proposals.length), 1);
       if (random.chance(0.25)) return void (await members[1]!.reject(id!));
+      if (seenOf(await members[0]!.open(), id!) === "") {
+        const { proposal } = good(await server.call("GET", `/proposals/${id}`));
+        // It waits for a document.
+        if (proposal.status === "pending") proposals.push(id!);
+        return;
+      }
       for (const member of members) await member.confirm(id!);
       count("approved");
     },

@@ -81,6 +81,7 @@ const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   text: (column) => `coalesce(${column}, '') || 'x'`,
   bigint: (column) => `coalesce(${column}, 0) + 1`,
   integer: (column) => `coalesce(${column}, 0) + 1000`,
+  boolean: (column) => `not ${column}`,
   smallint: (column) => `${column} + 100`,
   numeric: (column) => `coalesce(${column}, 0) + 1`,
   bytea: (column) => `coalesce(${column}, '') || '\\x01'`,

@@ -74,6 +74,9 @@ async function assertSeen(
   if (proposal.status !== "pending" || has_voted) return;
   const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
   if (content?.digest !== seen) throw new Refusal("invalid_transition", NOT_SEEN);
+  if (content.waits_for) {
+    throw new Refusal("invalid_transition", `${content.waits_for} Confirm it once it is complete.`);
+  }
 }
 
 /** A proposal of the voter's account, or one that the operator's members vote on. */

@@ -1,14 +1,18 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
+import type { Quote } from "../quotes/model.ts";
+import { lockQuotes } from "../quotes/store.ts";
 import { reassessOfframps } from "../reassess-offramps.ts";
 import { advanceOfframp, type ChangedOfframp } from "../record-changes.ts";
+import { findOfframps } from "../store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "../task-kinds.ts";
 import { listRejectedDocuments, type RejectedDocument } from "./rejected-document-store.ts";
 import { withoutRejection } from "./review-documents.ts";
@@ -21,23 +25,37 @@ export const SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
 /** Who uploaded, and which version it replaced: a set may upload several files for one offramp. */
 type Upload = { actor: Actor; replaced: Offramp };
-type Extra = { uploads: Map<ChangedOfframp, Upload>; rejected: readonly RejectedDocument[] };
+type Extra = {
+  uploads: Map<ChangedOfframp, Upload>;
+  rejected: readonly RejectedDocument[];
+  quotes: AccountMap<Quote>;
+};
 
 /**
  * An uploaded file replaces the offramp's document in any state. Once the payout has begun, the
- * gates depend on the document it began with, and the new one opens none.
+ * gates depend on the document it began with, and the new one opens none; once two members have
+ * approved the payment, the new one needs their approval too. Locks the quote, as the task does
+ * that compares what they approved.
  */
 export function attachDocuments(
   writeMessage: (message: string) => string,
 ): OfframpRule<NewDocument, Extra> {
   return {
     name: "attach-documents",
-    load: async () => ({ uploads: new Map(), rejected: [] }),
+    load: async (tx, commands) => {
+      const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
+      const quotes = (await findOfframps(tx, keys)).map(({ account_id, quote_id: id }) => ({
+        account_id,
+        id,
+      }));
+      const locked = AccountMap.of(await lockQuotes(tx, quotes), (quote) => quote);
+      return { uploads: new Map(), rejected: [], quotes: locked };
+    },
     loadMore: async (tx, extra, offramps) => ({
       ...extra,
       rejected: await listRejectedDocuments(tx, offramps),
     }),
-    decide: (entry, command, { uploads, rejected }, now) => {
+    decide: (entry, command, { uploads, rejected, quotes }, now) => {
       const { offramp } = entry;
       const { requested } = command.input;
       const is_rejected = rejected.some(
@@ -47,7 +65,13 @@ export function attachDocuments(
         const message = "This file was rejected for this offramp; upload another one.";
         return { problems: [{ field: "file", code: "record_invalid", message }] };
       }
-      const change = advanceOfframp(entry, documentChange(offramp, "upload", requested), now);
+      const quote = quotes.get(offramp.account_id, offramp.quote_id);
+      const document = {
+        ...documentChange(offramp, "upload", requested),
+        document_after_approval:
+          isBeforePayout(offramp.status) && quote?.approval_status === "done",
+      };
+      const change = advanceOfframp(entry, document, now);
       uploads.set(change, { actor: actorOf(command), replaced: offramp });
       return { value: change };
     },

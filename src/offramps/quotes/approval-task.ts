@@ -14,14 +14,15 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { updateTasksDue } from "../../platform/tasks/tasks.ts";
 import { CHUNK } from "../fund-offramps.ts";
+import type { GatePolicy } from "../gates.ts";
 import { type GiveUpFacts, giveUp, recordGiveUps } from "../give-up.ts";
 import { recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { claimBeforePayout, toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
-import { PAY_QUOTE } from "./approve-quotes.ts";
 import { endQuote } from "./close-quote.ts";
-import { describeQuote, type QuoteInput } from "./describe-quote.ts";
+import { describeQuote } from "./describe-quote.ts";
+import { PAY_QUOTE } from "./late-payees.ts";
 import type { Quote } from "./model.ts";
 import { digestTerms, loadTerms } from "./quote-terms.ts";
 import { lockQuotes, updateProgress } from "./store.ts";
@@ -32,6 +33,7 @@ type ApprovalTaskDeps = {
   index_key: Buffer;
   renderer: OfframpRenderer;
   catalogue: Catalogue;
+  policy: GatePolicy;
 };
 
 const REFUSALS: Readonly<Partial<Record<ProposalStatus, string>>> = {
@@ -108,9 +110,8 @@ async function check(
   if (proposal.votes.length > 0) {
     return is_same ? false : makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
   }
-  const { catalogue } = deps;
-  const { summary: _, ...described } = await describeQuote(tx, { catalogue, keys }, quote, now);
-  if (described.digest !== content.digest) {
+  const { summary: _, ...described } = await describeQuote(tx, { ...deps, keys }, quote, now);
+  if (described.digest !== content.digest || described.waits_for !== content.waits_for) {
     const key = keys.get(quote.account_id, quote.user_id)!;
     updateContent(tx, { proposal, content: { ...content, ...described }, key }, now);
   }
@@ -129,8 +130,7 @@ async function compareTerms(
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
   const terms = await loadTerms(tx, { catalogue, keys }, quote, now);
-  const { documented } = (content?.input ?? { documented: "" }) as QuoteInput;
-  return { keys, content, terms, is_same: content?.digest === digestTerms(terms, documented) };
+  return { keys, content, terms, is_same: content?.digest === digestTerms(terms) };
 }
 
 function makeVoid(

@@ -6,7 +6,6 @@ import {
   type Counted,
   loadSums,
 } from "../../approvals/approval-sums.ts";
-import { isCoolingOff } from "../../approvals/cooling-off.ts";
 import { propose } from "../../approvals/propose.ts";
 import { recordProposals } from "../../approvals/record-proposals.ts";
 import type { NewProposal } from "../../approvals/store.ts";
@@ -14,13 +13,11 @@ import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { GatePolicy } from "../gates.ts";
 import { describeQuote, type QuoteDescription } from "./describe-quote.ts";
+import { COOLING_OFF, findLatePayees, isAnyCoolingOff, PAY_QUOTE } from "./late-payees.ts";
 import type { LoadedQuotes } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
-import { findNewestAfterDeposit } from "./payee-store.ts";
-
-/** The kind of proposals to pay the offramps of a quote. */
-export const PAY_QUOTE = "pay-quote";
 
 type QuoteCommand = Command<{ user_id: string; quote_id: string }>;
 
@@ -35,10 +32,12 @@ export type QuoteApprovals = {
   index_key: Buffer;
 };
 
+type LoadDeps = { approvals: ApprovalRules; catalogue: Catalogue; policy: GatePolicy };
+
 /** What members see is read only for quotes that may need them. */
 export async function loadApprovals(
   tx: Transaction,
-  { approvals: rules, catalogue }: { approvals: ApprovalRules; catalogue: Catalogue },
+  { approvals: rules, catalogue, policy }: LoadDeps,
   controls: readonly AccountControls[],
   { quotes, contents, keys }: LoadedQuotes,
   commands: readonly QuoteCommand[],
@@ -52,11 +51,11 @@ export async function loadApprovals(
     undecided.map((quote) => [quote.id, countedOf(quote, contents.get(quote.id)!)]),
   );
   const newest = is_from_balance
-    ? undecided.map(({ id }) => ({ id, times: contents.get(id)!.payments.map(newestOf) }))
-    : await findReplaced(tx, rules, undecided);
+    ? undecided.map(({ id }) => contents.get(id)!.payments.map(({ newest_at }) => newest_at))
+    : await Promise.all(undecided.map((quote) => findLatePayees(tx, rules, quote)));
   const always = new Map(
-    newest
-      .filter(({ times }) => times.some((time) => isCoolingOff(rules, time, rules.now())))
+    undecided
+      .filter((_quote, at) => isAnyCoolingOff(rules, newest[at]!))
       .map(({ id }) => [id, COOLING_OFF]),
   );
   const sums = await loadSums(tx, rules, controls, [...counted.values()], always.size > 0);
@@ -70,7 +69,10 @@ export async function loadApprovals(
   const descriptions = await Promise.all(
     may_need.map(
       async (quote) =>
-        [quote.id, await describeQuote(tx, { catalogue, keys }, quote, rules.now())] as const,
+        [
+          quote.id,
+          await describeQuote(tx, { catalogue, keys, policy }, quote, rules.now()),
+        ] as const,
     ),
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];
@@ -78,30 +80,6 @@ export async function loadApprovals(
   const { index_key } = rules;
   return { sums, counted, always, descriptions: new Map(descriptions), key_creators, index_key };
 }
-
-const newestOf = ({ newest_at }: { newest_at: Date }) => newest_at;
-
-/**
- * Coins that came before a payout was added are money that was there, as in a balance: whoever
- * replaces a payee after the deposit names a new destination for it.
- */
-async function findReplaced(
-  tx: Transaction,
-  { cooling_off_ms }: ApprovalRules,
-  quotes: readonly Quote[],
-): Promise<{ id: string; times: Date[] }[]> {
-  if (cooling_off_ms === 0) return [];
-  return Promise.all(
-    quotes
-      .filter(({ received }) => received > 0n)
-      .map(async ({ account_id, id }) => {
-        const newest_at = await findNewestAfterDeposit(tx, account_id, id);
-        return { id, times: newest_at ? [newest_at] : [] };
-      }),
-  );
-}
-
-const COOLING_OFF = "It pays a payment detail that was created recently.";
 
 /** The payouts themselves count, without the fees. */
 function countedOf(quote: Quote, { due, due_fees }: { due: bigint; due_fees: bigint }): Counted {
@@ -131,7 +109,7 @@ export function decideApproval(
   }
   const { summary, ...described } = descriptions.get(quote.id)!;
   const amount_usd = sums.amountOf(request);
-  const content = { ...described, why };
+  const content = { ...described, input: null, why };
   const proposal = propose(
     command,
     { kind: PAY_QUOTE, record_id: quote.id, amount_usd, summary, voters: "members" },

@@ -4,10 +4,10 @@ import type { Session } from "../../platform/db/database.ts";
 import { minorToText } from "../../platform/money.ts";
 import { nameOfUser } from "../../users/model.ts";
 import { findUser, toUsers } from "../../users/store.ts";
+import { awaitsDocument, type GatePolicy } from "../gates.ts";
 import type { Quote } from "./model.ts";
 import {
   digestTerms,
-  documentedOf,
   loadTerms,
   marksOf,
   moneyOf,
@@ -17,11 +17,9 @@ import {
   totalOf,
 } from "./quote-terms.ts";
 
-/** What the content of a proposal stores besides what members see. */
-export type QuoteInput = { documented: string };
-
 export type QuoteDescription = Pick<Content, "details" | "digest"> & {
-  input: QuoteInput;
+  /** Why nobody can confirm it yet. */
+  waits_for: string | null;
   summary: string;
 };
 
@@ -31,7 +29,7 @@ const PAYOUTS_SHOWN = 20;
 /** What members need to judge a quote: who pays whom, how much, what for, and with what. */
 export async function describeQuote(
   session: Session,
-  names: NameSource,
+  names: NameSource & { policy: GatePolicy },
   quote: Quote,
   now: Date,
 ): Promise<QuoteDescription> {
@@ -42,7 +40,7 @@ export async function describeQuote(
   ]);
   const [user] = toUsers(user_row ? [user_row] : [], names.keys);
   const live = terms.filter(({ offramp }) => offramp.status !== "failed");
-  const documented = documentedOf(terms);
+  const documented = live.filter(({ offramp }) => offramp.document_hash !== null).length;
   return {
     summary: `Pay ${live.length} payouts of a quote, ${totalOf(live)}.`,
     details: [
@@ -50,12 +48,19 @@ export async function describeQuote(
       ["Paid with", paidWith(quote)],
       ["Payouts", `${live.length}, in total ${totalOf(live)}`],
       ...describePayees(live),
-      ["Documents", `${documentedOf(live).replaceAll("0", "").length} of ${live.length}`],
+      ["Documents", `${documented} of ${live.length}`],
       ...describePayouts(live),
     ],
-    input: { documented },
-    digest: digestTerms(terms, documented),
+    waits_for: awaitedDocuments(names.policy, live),
+    digest: digestTerms(terms),
   };
+}
+
+/** Members judge the documents too: a vote counts for those it was given with. */
+function awaitedDocuments(policy: GatePolicy, live: readonly PayoutTerms[]): string | null {
+  const awaited = live.filter(({ offramp }) => awaitsDocument(policy, offramp)).length;
+  if (awaited === 0) return null;
+  return `Documents of ${awaited} of ${live.length} payouts are still missing or being fetched.`;
 }
 
 function paidWith({ token_amount, deposit_token, deposit_token_chain }: Quote): string {

@@ -12,6 +12,7 @@ import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
 import { findAbandoned } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
+import { type LatePayeeDeps, proposeLatePayees } from "./late-payees.ts";
 import { countedFor, type Quote, restUntil, toleranceOf } from "./model.ts";
 import { lockQuotes, updateProgress } from "./store.ts";
 
@@ -89,7 +90,7 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
  */
 export async function fundFromDeposits(
   tx: Transaction,
-  rules: FundingRules,
+  rules: FundingRules & LatePayeeDeps,
   key: RecordKey & { user_id: string },
   now: Date,
 ): Promise<Funding["decision"]> {
@@ -110,7 +111,8 @@ export async function fundFromDeposits(
   const funding = decideFunding(quote, deposits, owed, rules);
   if (funding.decision === "fund") {
     const shortfall = quote.token_amount - funding.used;
-    updateProgress(tx, { ...quote, funded_at: now, shortfall, updated_at: now });
+    const held = await proposeLatePayees(tx, rules, quote, now);
+    updateProgress(tx, { ...held, funded_at: now, shortfall, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
     enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
   } else if (locked.spent_before === null && (funding.decision === "short" || isSpent(quote))) {

@@ -20,7 +20,7 @@ import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import { minorToText } from "../../platform/money.ts";
 import { OFFRAMP_STATUSES } from "../model.ts";
-import { PAY_QUOTE } from "./approve-quotes.ts";
+import { PAY_QUOTE } from "./late-payees.ts";
 import { payoutsPage, payoutsPath, ROWS_PER_PAGE } from "./payouts-page.ts";
 import { loadTerms, type PayoutTerms } from "./quote-terms.ts";
 import { findQuotes } from "./store.ts";

@@ -59,23 +59,17 @@ export async function loadTerms(
   });
 }
 
-/** For each payout `1` if a copy of its document is stored, else `0`. */
-export function documentedOf(terms: readonly PayoutTerms[]): string {
-  return terms.map(({ offramp }) => (offramp.document_hash === null ? "0" : "1")).join("");
-}
-
 /**
  * Covers everything that members judge a quote by: all payouts, also those given up since, each
- * with payee, amount, rail, reference, invoice and metadata. The fields of a payment detail never
- * change, so its id stands for account and name. A document is covered where members had one
- * (`documented`): the first one of a payout changes nothing that they saw.
+ * with payee, amount, rail, reference, invoice, metadata and document. The fields of a payment
+ * detail never change, so its id stands for account and name.
  */
-export function digestTerms(terms: readonly PayoutTerms[], documented: string): string {
-  const facts = terms.flatMap(({ offramp: one }, at) => [
+export function digestTerms(terms: readonly PayoutTerms[]): string {
+  const facts = terms.flatMap(({ offramp: one }) => [
     ...[one.id, one.payment_detail_id, one.destination_amount, one.destination_currency],
     ...[one.rails, one.token_amount, one.invoice_id, one.details.reference],
     JSON.stringify(Object.entries(one.details.metadata).sort(([a], [b]) => (a < b ? -1 : 1))),
-    documented[at] === "1" ? (one.document_hash?.toString("hex") ?? null) : "",
+    one.document_hash?.toString("hex") ?? null,
   ]);
   return digestOf(...facts).toString("hex");
 }

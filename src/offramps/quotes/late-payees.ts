@@ -1,0 +1,69 @@
+import { isCoolingOff } from "../../approvals/cooling-off.ts";
+import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
+import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { GatePolicy } from "../gates.ts";
+import { describeQuote } from "./describe-quote.ts";
+import type { Quote } from "./model.ts";
+import { findNewestAfterDeposit } from "./payee-store.ts";
+
+/** The kind of proposals to pay the offramps of a quote. */
+export const PAY_QUOTE = "pay-quote";
+
+export const COOLING_OFF = "It pays a payment detail that was created recently.";
+
+export type LatePayeeDeps = {
+  approvals: ApprovalRules;
+  catalogue: Catalogue;
+  policy: GatePolicy;
+  keyring: Keyring;
+};
+
+/**
+ * When the newest payee was created to whom a payout was added after coins had come. Such coins
+ * are money that was there, as in a balance: whoever adds a payee after the deposit names a new
+ * destination for it.
+ */
+export async function findLatePayees(
+  tx: Transaction,
+  { cooling_off_ms }: ApprovalRules,
+  { account_id, id, received }: Quote,
+): Promise<Date[]> {
+  if (cooling_off_ms === 0 || received === 0n) return [];
+  const newest_at = await findNewestAfterDeposit(tx, account_id, id);
+  return newest_at ? [newest_at] : [];
+}
+
+export function isAnyCoolingOff(rules: ApprovalRules, times: readonly Date[]): boolean {
+  return times.some((time) => isCoolingOff(rules, time, rules.now()));
+}
+
+/**
+ * Coins may be credited long after they were mined, and the quote executed in between without them:
+ * that a payee was added after them shows only now. Records the proposal that the execution did not
+ * need yet, and returns the quote with it.
+ */
+export async function proposeLatePayees(
+  tx: Transaction,
+  { approvals, catalogue, policy, keyring }: LatePayeeDeps,
+  quote: Quote,
+  now: Date,
+): Promise<Quote> {
+  if (quote.proposal_id !== null) return quote;
+  if (!isAnyCoolingOff(approvals, await findLatePayees(tx, approvals, quote))) return quote;
+  const { account_id, user_id, deposit_token: currency } = quote;
+  const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
+  const names = { catalogue, policy, keys };
+  const { summary, ...described } = await describeQuote(tx, names, quote, now);
+  const toUsd = await approvals.usdValue(tx);
+  const amount_usd = toUsd({ amount: quote.token_amount - quote.token_fees, currency });
+  const proposed = { account_id, kind: PAY_QUOTE, record_id: quote.id, amount_usd, summary };
+  const proposal = newProposal({ ...proposed, voters: "members" }, "worker", null, now);
+  const content = { ...described, input: null, why: COOLING_OFF };
+  const key = keys.get(account_id, user_id)!;
+  const added = { proposal, proposer: null, content, subject_id: user_id, key };
+  recordProposals(tx, approvals.index_key, [added], now);
+  return { ...quote, proposal_id: proposal.id, approval_status: "pending" };
+}
