@@ -2,7 +2,9 @@ import { recordAudit } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { lockUserAnywhere, updateFrozen } from "./store.ts";
+import { REASSESS_USER_TASK } from "./task-kinds.ts";
 
 type Freeze = { user_id: string; reason: string; problems: readonly Problem[] };
 type Found = { account_id: string; frozen_at: Date | null };
@@ -49,6 +51,8 @@ export function freezeUsers(
         updateFrozen(tx, { account_id, user_id: id }, frozen_at);
         const entry = { account_id, actor: actorOf(command), action: `user.${action}`, reason };
         recordAudit(tx, { ...entry, record: `user:${id}` }, now);
+        // What waited for the end of the freeze goes on now, not within the hour.
+        if (action === "unfreeze") enqueueTasks(tx, REASSESS_USER_TASK, [{ account_id, id }], now);
       }
     },
     render: ({ id, frozen_at }) =>
