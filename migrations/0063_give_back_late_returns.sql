@@ -1,7 +1,7 @@
 -- Breaks running code: no
 set local lock_timeout = '5s';
 
--- What was given back of money that came back after its payout had been refunded, and at which rate.
+-- What was given back of money that came back after its payout was refunded, and at which rate.
 alter table bank_answers
   add column given_back bigint check (given_back >= 0),
   add column refund_rate numeric;

@@ -25,7 +25,7 @@ import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
 import type { BankException, Resolution } from "./model.ts";
 import { renderException } from "./render.ts";
 import { RULES } from "./resolution-rules.ts";
-import { lockBankExceptions, sumGivenBack, updateBankExceptions } from "./store.ts";
+import { lockBankExceptions, findGivenBack, updateBankExceptions } from "./store.ts";
 
 export type ResolveRequest = {
   exception_id: string;
@@ -104,7 +104,7 @@ async function loadExceptions(
   return {
     exceptions,
     facts: await withPayouts(tx, locked, rows),
-    late: await sumGivenBack(tx, rows),
+    late: await findGivenBack(tx, rows),
     offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
     payouts: new Map(payouts.map((payout) => [payout.offramp_id, payout])),
   };

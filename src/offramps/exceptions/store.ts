@@ -53,7 +53,7 @@ export function updateBankExceptions(tx: Transaction, exceptions: readonly BankE
 }
 
 /** What of each payout came back after it was refunded, and was given back. */
-export async function sumGivenBack(
+export async function findGivenBack(
   session: Session,
   offramps: readonly RecordKey[],
 ): Promise<Map<string, bigint>> {
