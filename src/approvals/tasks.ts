@@ -92,7 +92,7 @@ export function proposalTask<Input, Loaded, Output>(
       if (changed) return changed;
       const verdict = use_case.decide(loaded, command, now);
       if ("refusal" in verdict) return { status: "failed", outcome: verdict.refusal.sentence };
-      use_case.record(tx, loaded, [{ command, ...verdict }], now);
+      await use_case.record(tx, loaded, [{ command, ...verdict }], now);
       return { status: "done", outcome: null };
     },
     check: async (tx, proposal, content, now) =>

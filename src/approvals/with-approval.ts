@@ -108,11 +108,11 @@ export function withApproval<Input, Loaded, Output>(
     rows: (input) => use_case.rows(input) + 3,
     load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
     decide: (loaded, command, now) => decideOne(use_case, options, loaded, command, now),
-    record: (tx, { inner, sums }, accepted, now) => {
+    record: async (tx, { inner, sums }, accepted, now) => {
       const done = accepted.flatMap((entry): Accepted<Input, Output>[] =>
         "done" in entry.output ? [{ ...entry, output: entry.output.done }] : [],
       );
-      if (done.length > 0) use_case.record(tx, inner, done, now);
+      if (done.length > 0) await use_case.record(tx, inner, done, now);
       sums.record(tx, now);
       const proposed = accepted.flatMap(({ output }) =>
         "proposed" in output ? [output.proposed] : [],

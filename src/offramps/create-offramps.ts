@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { actorOf } from "../accounts/model.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -7,10 +8,12 @@ import type { PaymentDetail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
+import { splitByBytes } from "../platform/tasks/split-by-bytes.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Prices, PriceVersions } from "../prices/price-book.ts";
 import { usersOf } from "../users/store.ts";
@@ -32,7 +35,7 @@ import { additionProblems, type Quote, totalProblems, withTotals } from "./quote
 import { lockQuotes, updateTotals } from "./quotes/store.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { insertOfframps } from "./store.ts";
+import { insertOfframps, type KeyedOfframp } from "./store.ts";
 import { FETCH_DOCUMENT_TASK } from "./task-kinds.ts";
 
 export type NewOfframps = {
@@ -69,7 +72,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
     rows: (input) => input.items.length,
     load: (tx, commands) => load(deps, tx, commands),
     decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
-    record: (tx, loaded, accepted, now) => {
+    record: async (tx, loaded, accepted, now) => {
       const created = accepted.flatMap(({ output }) =>
         output.offramps.map((offramp) => ({ offramp, key: output.key })),
       );
@@ -79,7 +82,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
           return [input.quote_id, loaded.quotes.get(account_id, input.quote_id)!];
         }),
       );
-      insertOfframps(tx, created, now);
+      await insertInParts(tx, deps.renderer, created, now);
       updateTotals(tx, [...quotes.values()]);
       reserveInvoices(
         tx,
@@ -90,12 +93,6 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
           if (offramp.document_id) auditDocument(tx, offramp, actorOf(command), now);
         }
       }
-      offrampEvents(
-        tx,
-        deps.renderer,
-        created.map((entry) => ({ ...entry, from_status: null })),
-        now,
-      );
       const fetched = created
         .map(({ offramp }) => offramp)
         .filter((offramp) => offramp.document_source === "url" && offramp.document_file === null);
@@ -105,9 +102,25 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
   };
 }
 
+/** Inserts them with their events. Encrypting much metadata takes long. */
+async function insertInParts(
+  tx: Transaction,
+  renderer: OfframpRenderer,
+  created: readonly KeyedOfframp[],
+  now: Date,
+): Promise<void> {
+  const sizeOf = ({ offramp }: KeyedOfframp) => renderer.offramp(offramp).length;
+  for (const [index, part] of splitByBytes(created, sizeOf).entries()) {
+    if (index > 0) await setImmediate();
+    insertOfframps(tx, part, now);
+    const news = part.map((entry) => ({ ...entry, from_status: null }));
+    offrampEvents(tx, renderer, news, now);
+  }
+}
+
 async function load(
   { keyring, price_versions }: CreateOfframpsDeps,
-  tx: Parameters<UseCase<NewOfframps, Loaded, Created>["load"]>[0],
+  tx: Transaction,
   commands: readonly Command<NewOfframps>[],
 ): Promise<Loaded> {
   const keysOf = (name: "payment_detail_id" | "invoice_id" | "document_id") =>

@@ -1,5 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
+import { letOthersRun } from "../let-others-run.ts";
 import { realTime } from "../tasks/real-time.ts";
 import type { ExecutorDeps, Outcome, Try } from "./model.ts";
 import { noteOrigins } from "./origins.ts";
@@ -34,6 +35,8 @@ export async function runInTransaction(
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
   const fresh = unanswered();
+  const bytes = [...attempt.commands.keys()].reduce((sum, queued) => sum + queued.bytes, 0);
+  await letOthersRun(bytes);
   const accepted = decide(use_case, loaded, fresh, outcomes, now);
   // The same request may have been committed by another process between our statements: then it was
   // refused because of its own effect, and its answer is stored by now.
@@ -55,7 +58,8 @@ export async function runInTransaction(
   });
   insertCommands(tx, rows, realTime(deps.clock));
   noteOrigins(tx, written);
-  use_case.record(tx, loaded, accepted, now);
+  await letOthersRun(bytes);
+  await use_case.record(tx, loaded, accepted, now);
 }
 
 /** Records the refusals and returns the accepted commands. */

@@ -12,6 +12,6 @@ export async function runOnce<Input, Loaded, Output>(
   const loaded = await use_case.load(tx, [command]);
   const verdict = use_case.decide(loaded, command, now);
   if ("refusal" in verdict) return verdict;
-  use_case.record(tx, loaded, [{ command, ...verdict }], now);
+  await use_case.record(tx, loaded, [{ command, ...verdict }], now);
   return verdict;
 }

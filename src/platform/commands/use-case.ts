@@ -49,13 +49,13 @@ export type UseCase<Input, Loaded, Output> = {
   load: (tx: Transaction, commands: readonly Command<Input>[]) => Promise<Loaded>;
   /** Called for one command after the other; notes in `loaded` what later ones must consider. */
   decide: (loaded: Loaded, command: Command<Input>, now: Date) => Verdict<Output>;
-  /** Queues the writes of the accepted commands: one statement per table. */
+  /** Queues the writes of the accepted commands: one statement per table, unless it is large. */
   record: (
     tx: Transaction,
     loaded: Loaded,
     accepted: readonly Accepted<Input, Output>[],
     now: Date,
-  ) => void;
+  ) => void | Promise<void>;
   /** The body of the answer. Rendered before the commit, because it is stored with the record. */
   render: (output: Output) => string;
 };

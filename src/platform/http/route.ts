@@ -5,6 +5,7 @@ import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
 import { FIRST_ID, isId } from "../ids.ts";
+import { letOthersRun } from "../let-others-run.ts";
 import { closedObject } from "../schema-parts.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
@@ -65,6 +66,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
       const params = readParams<Path>(request, spec.id_form);
       const body = request.body as JsonBody | undefined;
       const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
+      await letOthersRun(body?.bytes ?? 0);
       const query = checkQuery(request.query);
       const sent = checkBody(body === undefined && may_lack_body ? {} : body?.value);
       const problems = [

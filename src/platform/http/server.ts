@@ -9,6 +9,7 @@ import Fastify, {
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { LARGE_BYTES } from "../let-others-run.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { CORS_HEADERS } from "./cors.ts";
@@ -105,7 +106,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
     try {
-      done(null, body.length === 0 ? undefined : parseJsonBody(body as Buffer));
+      const parsed = body.length === 0 ? undefined : parseJsonBody(body as Buffer);
+      if (body.length > LARGE_BYTES) setImmediate(done, null, parsed);
+      else done(null, parsed);
     } catch (error) {
       done(error as Error);
     }

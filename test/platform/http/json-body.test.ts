@@ -205,3 +205,15 @@ describe("an object with more fields than any valid request", () => {
     expect(parse(`[{${members(1_000)}},{${members(1_000)}}]`).problems).toEqual([]);
   });
 });
+
+it("texts of any length end at their closing quote, wherever they have escapes", () => {
+  for (let before = 0; before < 140; before += 1) {
+    for (const after of [0, 1, 100]) {
+      const a = `${"x".repeat(before)}"\\${"é".repeat(after)}`;
+      const text = JSON.stringify({ a, b: 1e21 }).replace("1e+21", "9007199254740993");
+      const { value, problems } = parse(text);
+      expect(value).toMatchObject({ a });
+      expect(problems).toEqual([changed("b")]);
+    }
+  }
+});
