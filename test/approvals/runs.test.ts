@@ -13,6 +13,7 @@ import { describeRefund } from "../../src/balances/describe-refund.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
 import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
 import { openLimitDeps } from "../../src/limits/load-limits.ts";
+import { lockForGates } from "../../src/offramps/payouts/assess-offramps.ts";
 import { payQuoteTask } from "../../src/offramps/quotes/approval-task.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
@@ -330,6 +331,20 @@ describe("a proposal to pay a quote whose reference or metadata changes", () => 
       work,
     );
   }
+
+  it("is not approved while an assessment of its payouts reads that it is not yet", async () => {
+    // Else the assessment would wait for an hour although the approval has woken it.
+    const { quote_id, offramp_id: id } = await openProposed();
+    const { core, account_id } = server;
+    const other = await core.database.transaction(async (tx) => {
+      await lockForGates(tx, core, [{ account_id, id }]);
+      return core.database.query(
+        "select id from quotes where account_id = $1 and id = $2 for no key update skip locked",
+        [account_id, quote_id],
+      );
+    });
+    expect(other).toEqual([]);
+  });
 
   it("shows the new content until somebody has voted, and a vote names what was shown", async () => {
     const { id, edit } = await openProposed();

@@ -21,7 +21,7 @@ import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
 import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
 import { type Quote, restUntil } from "../quotes/model.ts";
-import { findQuotes } from "../quotes/store.ts";
+import { findQuotes, lockPendingApproval } from "../quotes/store.ts";
 import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
@@ -141,7 +141,10 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
   enqueueTasks(tx, SEND_PAYOUT_TASK, offramps, now);
 }
 
-/** Locks users, payment details and offramps, in this order, and reads what the gates depend on. */
+/**
+ * Locks users, payment details, quotes that wait for approval and offramps, in this order, and
+ * reads what the gates depend on.
+ */
 export async function lockForGates(
   tx: Transaction,
   deps: GateDeps,
@@ -155,9 +158,10 @@ export async function lockForGates(
     id: payment_detail_id,
   }));
   const quotes = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
-  const [kycs, detail_rows, quote_rows, rows, subject_keys] = await Promise.all([
+  const [kycs, detail_rows, , quote_rows, rows, subject_keys] = await Promise.all([
     lockKycs(tx, users),
     lockPaymentDetails(tx, details),
+    lockPendingApproval(tx, quotes),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
     deps.keyring.openUserKeys(tx, seen),

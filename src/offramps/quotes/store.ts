@@ -1,6 +1,7 @@
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
+  columnsOf,
   findRow,
   findRows,
   insertRows,
@@ -72,6 +73,18 @@ export async function countOpenQuotes(
 /** Locks the quotes of a set in key order; absent ones are left out. */
 export function lockQuotes(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
   return lockRows(tx, "quotes", keys);
+}
+
+/**
+ * Until the end of the transaction those of these quotes that wait for approval are not approved:
+ * who reads that they wait can postpone work without missing the approval.
+ */
+export async function lockPendingApproval(tx: Session, keys: readonly RecordKey[]): Promise<void> {
+  await tx.query(
+    `select id from quotes where account_id = any($1::uuid[]) and id = any($2::uuid[])
+       and approval_status = 'pending' order by account_id, id for share`,
+    columnsOf(keys, "account_id", "id"),
+  );
 }
 
 /** The quotes of a set, without a lock; absent ones are left out. */
