@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addMember, waitForEnd } from "../approvals/proposal-fixture.ts";
 import { addApprovedUser, addQuote, addUser, setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { setAccount } from "../kyc/review/review-fixture.ts";
 import {
   deposit,
   expectRefusal,
@@ -52,7 +53,11 @@ async function addDepositor(kyc_status = "approved", key?: string) {
     user_id,
     refund: ({ chain = "polygon", ...more }: Terms) =>
       call("POST", `${path}/refunds`, { refund: { token: "usdc", chain, ...more } }),
-    owed: async () => good(await call("GET", `${path}/balances`)).balances[0].amount,
+    owed: async () =>
+      good(await call("GET", `${path}/balances`)).balances.find(
+        (one: { currency: string; chain: string }) =>
+          one.currency === "usdc" && one.chain === "polygon",
+      ).amount,
   };
 }
 
@@ -108,7 +113,13 @@ describe("a refund", () => {
 
 describe("a user who is not approved", () => {
   it("gets tokens only where they came from, and no more than came from there", async () => {
-    const { refund, owed } = await addDepositor("not_started");
+    const { refund, owed, user_id } = await addDepositor("not_started");
+    // What came from there on another chain or in another token does not count.
+    for (const [chain, token] of [["base", "usdc"] as const, ["polygon", "usdt"] as const]) {
+      const terms = { deposit_token: token, deposit_token_chain: chain };
+      const quote_id = await addQuote(server, user_id, terms);
+      await deposit(server, { quote_id, amount: 400, from: SENDER, token });
+    }
     expectRefusal(await refund({ amount: 10, address: WALLET }), "not_yet_passed_kyc_kyb");
     const too_much = await refund({ amount: 301, address: SENDER });
     expectRefusal(too_much, "not_yet_passed_kyc_kyb");
@@ -170,6 +181,14 @@ describe("a suspended, failed or denied user", () => {
     await own.confirm(proposal.id);
     await second.confirm(proposal.id);
     expect(await waitForEnd(server, proposal.id, key)).toMatchObject({ status: "failed" });
-    expect(await owed()).toBe(500);
+    // Not even to where the tokens came from.
+    await setAccount(server, account_id, { approval_above_usd: 0n });
+    const approved = await addDepositor(undefined, key);
+    const { proposal: back } = good(await approved.refund({ amount: 10, address: SENDER }));
+    await own.confirm(back.id);
+    good(await setKyc(server, approved.user_id, { status: "suspended" }, key));
+    await second.confirm(back.id);
+    expect(await waitForEnd(server, back.id, key)).toMatchObject({ status: "failed" });
+    for (const left of [owed, approved.owed]) expect(await left()).toBe(500);
   });
 });
