@@ -25,7 +25,7 @@ import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
 import type { BankException, Resolution } from "./model.ts";
 import { renderException } from "./render.ts";
 import { RULES } from "./resolution-rules.ts";
-import { lockBankExceptions, findGivenBack, updateBankExceptions } from "./store.ts";
+import { findGivenBack, lockBankExceptions, updateBankExceptions } from "./store.ts";
 
 export type ResolveRequest = {
   exception_id: string;
