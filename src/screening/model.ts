@@ -5,7 +5,7 @@ import type {
   ScreeningVerdict,
 } from "../partners/screening/port.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
-import { nameOfUser, type ScreeningStatus, type User } from "../users/model.ts";
+import { namesOfUser, type ScreeningStatus, type User } from "../users/model.ts";
 
 export const SCREENED_RECORDS = ["user", "payment_detail"] as const;
 export type ScreenedRecordKind = (typeof SCREENED_RECORDS)[number];
@@ -70,7 +70,7 @@ export function personOfUser(user: User, wallets: readonly string[]): ScreenedPe
   const { date_of_birth, country, nationality } = user.identity;
   return {
     kind: user.beneficiary_type,
-    names: [nameOfUser(user)].filter(Boolean),
+    names: namesOfUser(user),
     birth_date: user.beneficiary_type === "individual" ? date_of_birth : null,
     countries: [country, nationality].filter((code) => code !== null),
     wallets,

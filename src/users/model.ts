@@ -106,10 +106,18 @@ export type User = UserFields & {
   deactivated_at: Date | null;
 };
 
-/** The name of a person or company. */
-export function nameOfUser({ identity }: Pick<User, "identity">): string {
-  const { company_name, first_name, last_name } = identity;
-  return company_name ?? [first_name, last_name].filter(Boolean).join(" ");
+/** The name of a person or company: of a person also if a company was named. */
+export function nameOfUser(user: Pick<User, "beneficiary_type" | "identity">): string {
+  const { company_name, first_name, last_name } = user.identity;
+  const of_person = [first_name, last_name].filter(Boolean).join(" ");
+  return (user.beneficiary_type === "business" && company_name) || of_person;
+}
+
+/** Every name that was given: of a person and a company, whichever of them the user is. */
+export function namesOfUser(user: Pick<User, "beneficiary_type" | "identity">): string[] {
+  const { company_name, first_name, last_name } = user.identity;
+  const of_person = [first_name, last_name].filter(Boolean).join(" ");
+  return [...new Set([nameOfUser(user), of_person, company_name ?? ""])].filter(Boolean);
 }
 
 export const KYC_NOT_STARTED: Kyc = {

@@ -147,6 +147,8 @@ it("a person with the listed name and birth date is a match when created, and re
     email: "tesrik@example.com",
     first_name: "Тесрик",
     last_name: "Варломов",
+    // A company beside it is one more name, not another one.
+    company_name: "Harmless Flowers",
     date_of_birth: "07/10/1954",
   };
   const created = await server.call("POST", "/users", { user });

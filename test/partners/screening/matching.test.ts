@@ -52,6 +52,13 @@ it.each([
   ["Jürgen Wölfert", "WOLFERT, Juergen"],
   ["Abdulrahman Selim", "Abdul Rahman SELIM"],
   ["T. Varlomov", "Tesrik VARLOMOV"],
+  ["T e s r i k  V.a.r.l.o.m.o.v", "Tesrik VARLOMOV"],
+  ["A B C D E F G H I J K L M Tesrik Varlomov", "Tesrik VARLOMOV"],
+  ["Te\u200bsr\u{e0041}ik Var\u{e0042}lo\u00admov", "Tesrik VARLOMOV"],
+  ["T3sr1k Varl0m0v", "Tesrik VARLOMOV"],
+  // With Cyrillic and Greek letters that look like the Latin ones.
+  ["\u0420\u0430v\u0435l \u0420\u0435t\u0433ov", "Pavel PETROV"],
+  ["\u03a1avel \u03a1etro\u03bd", "Pavel PETROV"],
 ])("%s is found as %s", (name, listed) => {
   const screen = createMatcher([entry(listed)], THRESHOLDS);
   expect(screen(person(name)).map((hit) => hit.listed)).toEqual([listed]);
@@ -74,6 +81,28 @@ it("a company is found without its legal form, but the form alone is nothing", (
   expect(screen(company("Quilmara Shipping GmbH"))[0]).toMatchObject({ verdict: "match" });
   expect(screen(company("Example Corp"))).toEqual([]);
   expect(screen(company("11420 Corp"))).toHaveLength(1);
+});
+
+it("whether a payee is called a person or a company hides neither", () => {
+  const company = entry("QUILMARA NEFTEGAZ", { kind: "business" });
+  const screen = createMatcher([company, entry("Abd al Rahman SELIM")], THRESHOLDS);
+  expect(screen(person("Quilmara Neftegaz Trading Ltd"))).toHaveLength(1);
+  const named = person("Abd al Rahman Selim", { kind: "business" });
+  expect(screen(named)).toHaveLength(1);
+});
+
+it("names that a person adds hide nobody who is born on the listed day", () => {
+  const birth_dates = [{ from: "1954-10-07", to: "1954-10-07" }];
+  const screen = createMatcher([entry("Tesrik VARLOMOV", { birth_dates })], THRESHOLDS);
+  const born = (birth_date: string) =>
+    screen(person("Tesrik Alkon Bermud Varlomov", { birth_date }));
+  expect(born("1954-10-07")[0]).toMatchObject({ verdict: "possible_match" });
+  expect(born("1954-10-08")).toEqual([]);
+});
+
+it("a reviewer sees every entry of a common name", () => {
+  const listed = Array.from({ length: 30 }, (_, at) => entry("Mustafa KALENDER", { id: `${at}` }));
+  expect(createMatcher(listed, THRESHOLDS)(person("Mustafa Kalender"))).toHaveLength(30);
 });
 
 it("a birth date narrows, a missing one clears nobody", () => {

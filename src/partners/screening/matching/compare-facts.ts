@@ -6,8 +6,8 @@ type Compared = { correction: number; agrees: boolean };
 const UNKNOWN: Compared = { correction: 0, agrees: false };
 const AGREES: Compared = { correction: 0, agrees: true };
 
-/** Two people of similar names are hardly ever born on the same day. */
-export const SAME_DAY = 0.05;
+/** Two people of similar names are hardly ever born on the same day, whatever names one adds. */
+export const SAME_DAY = 0.2;
 /** A mistyped day is frequent, another year hardly ever. */
 const OTHER_DAY = -0.05;
 const NEXT_YEAR = -0.08;

@@ -6,7 +6,7 @@ import { scoreNames } from "./score-names.ts";
 import { wordsOfName } from "./words-of-name.ts";
 
 /** Part of the lists' version: whoever changes how names are compared raises it. */
-export const ALGORITHM_VERSION = 2;
+export const ALGORITHM_VERSION = 3;
 
 export type MatchThresholds = {
   /** From here a reviewer decides; 0 to 1. */
@@ -15,7 +15,8 @@ export type MatchThresholds = {
   match: number;
 };
 
-const HITS_MAX = 10;
+/** All that a reviewer has to judge: whoever is like more entries than this has a common name. */
+const HITS_MAX = 100;
 /** A company that has a person's name, or a person with a company's. */
 const OTHER_KIND_COST = 0.05;
 const WEAK_ALIAS_FACTOR = 0.8;
@@ -33,10 +34,10 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
         hits.set(entry, { entry, verdict: "match", by: "wallet", score: 1, listed: wallet });
       }
     }
-    for (const name of person.names) {
-      const words = wordsOfName(name, person.kind === "business");
+    for (const { words, is_compared } of spellings(person)) {
       for (const { name: listed, word_ids, joined } of index.candidates(words)) {
         const entry = entries[listed.entry]!;
+        if (!is_compared(entry)) continue;
         const by_words = scoreNames(index, words, { words: listed.words, word_ids });
         const hit = judge(person, entry, listed, Math.max(joined, by_words), thresholds);
         if (hit && hit.score > (hits.get(entry)?.score ?? 0)) hits.set(entry, hit);
@@ -44,6 +45,23 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
     }
     return [...hits.values()].sort((a, b) => b.score - a.score).slice(0, HITS_MAX);
   };
+}
+
+/**
+ * The words of each name. Whether it is a person's or a company's is what the caller says: with
+ * entries of the other kind it is also compared as that kind is written.
+ */
+function spellings({ kind, names }: ScreenedPerson) {
+  const is_company = kind === "business";
+  return names.flatMap((name) => {
+    const words = wordsOfName(name, is_company);
+    const others = wordsOfName(name, !is_company);
+    const all = { words, is_compared: () => true };
+    const isOther = (entry: ListEntry) => (entry.kind === "individual") === is_company;
+    return words.join(" ") === others.join(" ")
+      ? [all]
+      : [all, { words: others, is_compared: isOther }];
+  });
 }
 
 /** The score of the names, corrected by what else is known; undefined: not this entry. */

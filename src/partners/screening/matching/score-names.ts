@@ -31,13 +31,13 @@ export function scoreNames(
     if (similarity > INITIAL_SIMILARITY && weight > 0.2) full_pairs += 1;
   }
   if (full_pairs === 0) return 0;
-  // A rare word that is left over says no more than the ones that pair.
+  // A rare word that is left over says no more than the ones that pair, and a letter nothing.
   const weight_max = matched / pairs.length;
   const missingOf = (words: readonly string[], paired: readonly number[]) =>
-    words.reduce(
-      (sum, word, at) => (paired.includes(at) ? sum : sum + Math.min(weightOf(word), weight_max)),
-      0,
-    );
+    words.reduce((sum, word, at) => {
+      const is_silent = word.length === 1 || paired.includes(at);
+      return is_silent ? sum : sum + Math.min(weightOf(word), weight_max);
+    }, 0);
   const missing =
     missingOf(
       person,

@@ -1,4 +1,5 @@
 import anyAscii from "any-ascii";
+import { withoutLookAlikes } from "./look-alikes.ts";
 
 /** Legal forms of companies, as they are written after transliteration. */
 const COMPANY_FORMS = new Set(
@@ -13,13 +14,15 @@ const COMPANY_FORMS = new Set(
 /** Scripts without spaces between words: any-ascii writes each character with a capital. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hangul}]/u;
 const WORDS_MAX = 12;
+/** Characters that nobody sees, and that would divide or change a word. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /**
  * The words of a name in lower-case ASCII: transliterated, without marks and punctuation. A legal
  * form of a company is left out, unless hardly anything else distinguishes the name.
  */
-export function wordsOfName(name: string, is_company: boolean): string[] {
-  const composed = name.normalize("NFKC");
+export function wordsOfName(name: string, is_company: boolean): readonly string[] {
+  const composed = withoutLookAlikes(name.normalize("NFKC").replace(INVISIBLE, ""));
   const ascii = UNSPACED.test(composed)
     ? anyAscii(composed).replace(/([a-z])([A-Z])/g, "$1 $2")
     : anyAscii(composed);
@@ -27,11 +30,29 @@ export function wordsOfName(name: string, is_company: boolean): string[] {
     .toLowerCase()
     .replace(/['`’]/g, "")
     .split(/[^a-z0-9]+/)
-    .filter((word) => word !== "")
-    .slice(0, WORDS_MAX);
-  if (!is_company) return joinArabic(words).map(foldArabic);
+    .filter((word) => word !== "");
+  return is_company ? withoutForms(firstWords(words)) : wordsOfPerson(firstWords(words));
+}
+
+/** Letters do not count: a name that is written letter by letter is compared as a whole. */
+function firstWords(words: readonly string[]): string[] {
+  let left = WORDS_MAX;
+  return words.filter((word) => word.length === 1 || left-- > 0);
+}
+
+function withoutForms(words: readonly string[]): readonly string[] {
   const distinctive = words.filter((word) => !COMPANY_FORMS.has(word));
   return distinctive.some((word) => /[a-z]{2}/.test(word)) ? distinctive : words;
+}
+
+const DIGIT_LETTERS: Readonly<Record<string, string>> = { 0: "o", 1: "i", 3: "e", 4: "a", 5: "s" };
+
+/** No name of a person has digits: they stand for the letters that they look like. */
+function wordsOfPerson(words: readonly string[]): string[] {
+  const spelled = words.map((word) =>
+    /[a-z]/.test(word) ? word.replace(/[01345]/g, (digit) => DIGIT_LETTERS[digit]!) : word,
+  );
+  return joinArabic(spelled).map(foldArabic);
 }
 
 const ARTICLES = new Set(["al", "el", "ul"]);
