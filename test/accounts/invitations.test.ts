@@ -69,6 +69,14 @@ async function requestReset(email: string) {
   return person.post("/forgot-password", { email });
 }
 
+async function isPersonAwaited(): Promise<boolean> {
+  const rows = await server.db.database.query(
+    `select 1 from pg_stat_activity where datname = current_database()
+       and wait_event_type = 'Lock' and query like '%people%'`,
+  );
+  return rows.length > 0;
+}
+
 describe("an invitation", () => {
   test("lets the person choose a password that nobody else sees, and sign in with it", async () => {
     const email = "invited@example.test";
@@ -192,6 +200,26 @@ describe("a reset link", () => {
       const mails = await mailsTo(email);
       return mails.some(({ subject }) => /was changed/.test(subject)) || null;
     });
+  });
+
+  test("keeps out whoever signs in with the old password while it is used", async () => {
+    const email = "raced@example.test";
+    const { person_id } = await invite(email);
+    await choose(await linkTo(email, /^Invitation/));
+    const { database } = server.core;
+    const intruder = visitor();
+    let outcome: ReturnType<HttpVisitor["signIn"]> | undefined;
+    await database.transaction(async (tx) => {
+      await tx.query("update people set password_hash = 'new' where id = $1", [person_id]);
+      let is_answered = false;
+      outcome = intruder.signIn(email, { password: CHOSEN });
+      outcome.finally(() => {
+        is_answered = true;
+      });
+      await waitFor(async () => is_answered || (await isPersonAwaited()) || null);
+      await tx.query("delete from sessions where person_id = $1", [person_id]);
+    });
+    expect((await outcome!).statusCode).toBe(401);
   });
 
   test("is asked for with the same answer for a known and an unknown e-mail, and sent to members only", async () => {

@@ -153,6 +153,22 @@ describe("with a second factor", () => {
     expect((await browser.post(FACTOR, { code: app.code(1) })).statusCode).toBe(303);
   });
 
+  test("twenty wrong codes a day are all that the password permits; recovery codes still work", async () => {
+    const { email, app, codes } = await addEnrolled();
+    const statuses: number[] = [];
+    for (let at = 0; at < 3; at += 1) {
+      const browser = await halfSignedIn(email);
+      for (let code = 0; code < 8; code += 1) {
+        statuses.push((await browser.post(FACTOR, { code: "123456" })).statusCode);
+      }
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+    rate_clock.addMinute();
+    const owner = await halfSignedIn(email);
+    expect((await owner.post(FACTOR, { code: app.code(1) })).statusCode).toBe(429);
+    expect((await owner.post(FACTOR, { code: codes[0]! })).statusCode).toBe(303);
+  });
+
   test("removing it needs the password and a code, and ends all other sessions", async () => {
     const { email, person, app, codes } = await addEnrolled();
     const other = await halfSignedIn(email);

@@ -68,7 +68,7 @@ export function registerPasskey(
     const recovery_codes = had_factor ? null : replaceRecoveryCodes(tx, index_key, person_id);
     recordSignInChange(tx, "passkey.create", session, now, { passkey_id: id });
     queueMail(tx, index_key, { account_id, kind: "passkey_added", email }, now);
-    const token = restartSession(tx, { config, index_key }, session, real_now);
+    const token = await restartSession(tx, { config, index_key }, session, real_now);
     return { token, recovery_codes };
   });
 }

@@ -9,7 +9,7 @@ import type { SignInDeps } from "../sign-in/sign-in.ts";
 import { lockPersonById } from "../store.ts";
 import { replaceRecoveryCodes } from "./recovery-codes.ts";
 import { deleteRecoveryCodes, deleteTotp, existsFactor, findTotp } from "./store.ts";
-import { type FactorProof, factorRefused, verifyFactor } from "./verify-factor.ts";
+import { type FactorProof, factorRefused, isShortCode, verifyFactor } from "./verify-factor.ts";
 
 export type Proofs = Omit<Attempt, "email"> & { password: string; factor: FactorProof };
 
@@ -33,7 +33,7 @@ export function removeApp(
     recordSignInChange(tx, "second_factor.remove", session, now);
     const kind = has_other ? "app_removed" : "factor_removed";
     queueMail(tx, index_key, { account_id, kind, email }, now);
-    return { token: restartSession(tx, { config, index_key }, session, realTime(clock)) };
+    return { token: await restartSession(tx, { config, index_key }, session, realTime(clock)) };
   });
 }
 
@@ -58,7 +58,8 @@ export function withBoth<Outcome>(
 ): Promise<Outcome | Refusal> {
   const { database, index_key, clock, limits } = deps;
   const { person_id, email } = session;
-  return withinLimits(limits, index_key, { ...attempt, email }, async () => {
+  const has_short_code = isShortCode(factor);
+  return withinLimits(limits, index_key, { ...attempt, email, has_short_code }, async () => {
     const refusal = await checkProof(deps, session, { password }, attempt.now);
     return database.transaction(async (tx) => {
       // Whoever changes factors at the same time waits: one of them removes the last one.

@@ -59,7 +59,7 @@ export function enrolTotp(
     const recovery_codes = replaceRecoveryCodes(tx, index_key, person_id);
     recordSignInChange(tx, "second_factor.create", session, now);
     queueMail(tx, index_key, { account_id, kind: "factor_added", email }, now);
-    const token = restartSession(tx, { config, index_key }, session, realTime(clock));
+    const token = await restartSession(tx, { config, index_key }, session, realTime(clock));
     return { recovery_codes, token };
   });
 }

@@ -18,6 +18,15 @@ const WRONG_CODE =
   "This code is not correct, or was used already. Enter the one that the app shows now, or a " +
   "recovery code.";
 
+/** Whether it is a code of six digits; recovery codes and passkeys cannot be guessed. */
+export function isShortCode(proof: FactorProof): boolean {
+  return "code" in proof && TOTP_CODE.test(digitsOf(proof.code));
+}
+
+function digitsOf(code: string): string {
+  return code.replace(/\s/g, "");
+}
+
 /** Uses up the proof; null if it is not accepted. */
 export async function verifyFactor(
   tx: Transaction,
@@ -45,7 +54,7 @@ async function verifyCode(
   given: string,
   now: Date,
 ): Promise<Factor | null> {
-  const digits = given.replace(/\s/g, "");
+  const digits = digitsOf(given);
   if (TOTP_CODE.test(digits)) {
     const row = await findTotp(tx, person_id);
     const step = row ? stepOfCode(openSeed(index_key, person_id, row.seed), digits, now) : null;

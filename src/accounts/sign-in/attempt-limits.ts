@@ -3,7 +3,7 @@ import {
   type Attempts,
   createAttempts,
 } from "../../platform/attempts/attempts.ts";
-import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { RateLimit } from "../../platform/http/rate-limit.ts";
 import { hashEmail } from "../person-email.ts";
@@ -22,6 +22,8 @@ export type SignInLimits = {
   by_email: Attempts;
   /** Counts failures only. */
   by_device: Attempts;
+  /** Counts wrong codes of authenticator apps only, from all devices. */
+  codes_by_email: Attempts;
   /** Counts how often a passkey was asked for, which stores a row. */
   challenges_by_address: Attempts;
 };
@@ -35,12 +37,19 @@ export type Attempt = {
   device_token: string | undefined;
   /** Real time, not the sandbox clock. */
   now: Date;
+  /** It includes six digits, which can be guessed. */
+  has_short_code?: boolean;
 };
 
 const ATTEMPTS_BY_ADDRESS_MAX = 30;
 const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
-/** Of all failures in an hour; a second factor of six digits withstands it for years. */
 const FAILURES_BY_EMAIL_MAX = 50;
+/**
+ * Three of a million codes are valid at a time: whoever knows the password guesses one within a
+ * year with a chance of 2 %, at the rate of the other limits they would. Only they can reach it;
+ * the owner still signs in with a passkey or a recovery code.
+ */
+const WRONG_CODES_BY_EMAIL_MAX = 20;
 const FAILURES_BY_DEVICE_MAX = 20;
 const CHALLENGES_BY_ADDRESS_MAX = 30;
 
@@ -52,6 +61,7 @@ export function createSignInLimits(deps: AttemptDeps): SignInLimits {
     by_email_and_address: limit("sign-in by both", ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX, MINUTE_MS),
     by_email: limit("sign-in by e-mail", FAILURES_BY_EMAIL_MAX, HOUR_MS),
     by_device: limit("sign-in by device", FAILURES_BY_DEVICE_MAX, HOUR_MS),
+    codes_by_email: limit("short codes by e-mail", WRONG_CODES_BY_EMAIL_MAX, DAY_MS),
     challenges_by_address: limit("passkey challenges", CHALLENGES_BY_ADDRESS_MAX, MINUTE_MS),
   };
 }
@@ -73,9 +83,20 @@ export async function withinLimits<Outcome>(
     const taken = await limits.by_email_and_address.take(`${email} ${address}`);
     if (!taken.allowed) return tooManyAttempts(taken);
   }
-  const begun = await (device === null
-    ? limits.by_email.begin(email)
-    : limits.by_device.begin(`${email} ${device}`));
+  const counted = attempt.has_short_code
+    ? () => countFailure(limits.codes_by_email, email, work)
+    : work;
+  return device === null
+    ? countFailure(limits.by_email, email, counted)
+    : countFailure(limits.by_device, `${email} ${device}`, counted);
+}
+
+async function countFailure<Outcome>(
+  attempts: Attempts,
+  caller: string,
+  work: () => Promise<Outcome | Refusal>,
+): Promise<Outcome | Refusal> {
+  const begun = await attempts.begin(caller);
   if (!begun.allowed) return tooManyAttempts(begun);
   let has_failed = false;
   try {

@@ -1,9 +1,10 @@
 import { Refusal } from "../../platform/errors.ts";
+import { lockPersonById } from "../store.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { checkPassword } from "./check-password.ts";
 import { checkProof } from "./confirm-identity.ts";
 import { hashPassword } from "./passwords.ts";
-import { type MemberSession, recordSignInChange, restartSession } from "./sessions.ts";
+import { hashToken, type MemberSession, recordSignInChange, restartSession } from "./sessions.ts";
 import { recordNewPassword } from "./set-password.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
@@ -29,9 +30,11 @@ export async function changePassword(
     }
     const password_hash = await hashPassword(input.password);
     return database.transaction(async (tx) => {
+      await lockPersonById(tx, person_id);
+      const token = await restartSession(tx, { config, index_key }, session, input.now);
       const change = { person_id, email, password_hash, action: "password.change" } as const;
-      await recordNewPassword(tx, deps, change);
-      return { token: restartSession(tx, { config, index_key }, session, input.now) };
+      await recordNewPassword(tx, deps, change, hashToken(index_key, token));
+      return { token };
     });
   });
 }

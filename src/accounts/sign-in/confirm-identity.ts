@@ -1,6 +1,11 @@
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { type FactorProof, factorRefused, verifyFactor } from "../second-factor/verify-factor.ts";
+import {
+  type FactorProof,
+  factorRefused,
+  isShortCode,
+  verifyFactor,
+} from "../second-factor/verify-factor.ts";
 import { findPersonById } from "../store.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { verifyPassword } from "./passwords.ts";
@@ -26,8 +31,10 @@ export async function confirmIdentity(
 ): Promise<{ token: string } | Refusal> {
   const { database, index_key, clock, limits } = deps;
   const { person_id, email } = session;
-  return withinLimits(limits, index_key, { ...input, email }, async () => {
-    const refusal = await checkProof(deps, session, input.proof, input.now);
+  const { proof } = input;
+  const has_short_code = !("password" in proof) && isShortCode(proof);
+  return withinLimits(limits, index_key, { ...input, email, has_short_code }, async () => {
+    const refusal = await checkProof(deps, session, proof, input.now);
     const token = makeToken();
     return database.transaction(async (tx) => {
       const action = refusal ? "session.refuse" : "session.confirm";

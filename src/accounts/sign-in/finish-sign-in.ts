@@ -1,6 +1,11 @@
 import { Refusal } from "../../platform/errors.ts";
 import { queueMail } from "../mail/queue-mail.ts";
-import { type FactorProof, factorRefused, verifyFactor } from "../second-factor/verify-factor.ts";
+import {
+  type FactorProof,
+  factorRefused,
+  isShortCode,
+  verifyFactor,
+} from "../second-factor/verify-factor.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { claimSession } from "./session-store.ts";
 import {
@@ -22,9 +27,10 @@ export function finishSignIn(
 ): Promise<SignedIn | Refusal> {
   const { config, database, index_key, clock, limits } = deps;
   const { account_id, person_id, email, origin } = pending;
-  return withinLimits(limits, index_key, { ...input, email }, () =>
+  const { proof } = input;
+  const attempt = { ...input, email, has_short_code: isShortCode(proof) };
+  return withinLimits(limits, index_key, attempt, () =>
     database.transaction(async (tx) => {
-      const { proof } = input;
       const factor = await verifyFactor(tx, deps, pending, "second_factor", proof, input.now);
       const now = clock.now();
       if (factor === null) {

@@ -3,6 +3,7 @@ import type { Config } from "../../platform/config/config.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
+import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { recordAudit } from "../audit.ts";
 import type { Role } from "../model.ts";
@@ -10,6 +11,7 @@ import { openEmail } from "../person-email.ts";
 import { may } from "../roles.ts";
 import { openOrigin, type SessionOrigin, sealOrigin } from "./session-origin.ts";
 import {
+  claimSession,
   deleteSessionsOfPerson,
   findSessionByHash,
   insertSession,
@@ -141,14 +143,20 @@ export function startSession(
   return token;
 }
 
-/** Ends all sessions of the person but this one, which goes on with a new token. */
-export function restartSession(
+/**
+ * Ends all sessions of the person but this one, which goes on with a new token; one that has ended
+ * meanwhile does not. The person is locked.
+ */
+export async function restartSession(
   tx: Transaction,
   { config, index_key }: Pick<SessionDeps, "config" | "index_key">,
   session: MemberSession,
   now: Date,
-): string {
-  const { account_id, person_id, origin } = session;
+): Promise<string> {
+  const { account_id, person_id, origin, token } = session;
+  if (!(await claimSession(tx, hashToken(index_key, token)))) {
+    throw new Refusal("unauthorized", "This session has ended. Sign in again.");
+  }
   deleteSessionsOfPerson(tx, person_id);
   const lifetime_ms = sessionMs(config);
   return startSession(tx, index_key, { account_id, person_id, origin, lifetime_ms }, now);

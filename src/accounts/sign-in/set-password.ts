@@ -16,7 +16,7 @@ import {
   updatePassword,
 } from "./password-store.ts";
 import { hashPassword } from "./passwords.ts";
-import { deleteSessionsOfPerson } from "./session-store.ts";
+import { deleteOtherSessions } from "./session-store.ts";
 import { isSessionToken, recordSignInChange } from "./sessions.ts";
 
 type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
@@ -55,8 +55,9 @@ export async function setPassword(
 }
 
 /**
- * Writes the password; whoever knew the old one, or held a session or a link, is out. So is whoever
- * added a passkey of their own: none signs in alone before it was used after the new password.
+ * Writes the password; whoever knew the old one, or held another session or a link, is out. So is
+ * whoever added a passkey of their own: none signs in alone before it was used after the new
+ * password.
  */
 export async function recordNewPassword(
   tx: Transaction,
@@ -67,12 +68,13 @@ export async function recordNewPassword(
     password_hash: string;
     action: `password.${"set" | "reset" | "change"}`;
   },
+  kept_token_hash: Buffer = Buffer.alloc(0),
 ): Promise<void> {
   const { person_id, email, password_hash, action } = change;
   const now = clock.now();
   updatePassword(tx, person_id, password_hash);
   deletePasswordLinks(tx, person_id);
-  deleteSessionsOfPerson(tx, person_id);
+  await deleteOtherSessions(tx, person_id, kept_token_hash);
   updatePasskeysAlone(tx, person_id, false);
   const [membership] = await listMemberships(tx, person_id, 1);
   if (!membership) return;

@@ -4,7 +4,13 @@ import { Refusal } from "../../platform/errors.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { hashEmail } from "../person-email.ts";
 import { existsFactor } from "../second-factor/store.ts";
-import { findOperator, findPerson, listMemberships, type Membership } from "../store.ts";
+import {
+  findOperator,
+  findPerson,
+  listMemberships,
+  lockPersonById,
+  type Membership,
+} from "../store.ts";
 import { type Attempt, type SignInLimits, withinLimits } from "./attempt-limits.ts";
 import { verifyPassword } from "./passwords.ts";
 import type { SessionOrigin } from "./session-origin.ts";
@@ -58,9 +64,12 @@ async function verify(
   return database.transaction(async (tx) => {
     // No person has FIRST_ID: an unknown e-mail causes the same queries.
     const person_id = person?.id ?? FIRST_ID;
+    // A password that was changed meanwhile starts no session: the change has ended them all.
+    const current = await lockPersonById(tx, person_id);
+    const is_current = is_verified && current?.password_hash === person?.password_hash;
     const [membership] = await listMemberships(tx, person_id, 1);
     const awaits_factor = await existsFactor(tx, person_id);
-    if (!is_verified || !person || !membership) {
+    if (!is_current || !person || !membership) {
       await recordFailure(tx, person?.id, membership, clock.now());
       return new Refusal("unauthorized", "Incorrect e-mail or password. Check both and try again.");
     }
