@@ -120,6 +120,15 @@ it("payouts, re-routes, refunds and onramps reach the person and the amount that
   expect(second!.beneficiary.toString("hex")).toBe(digestOf(second!.end_to_end_id, other));
   expect(digestOf(first!.end_to_end_id, other)).not.toBe(first!.beneficiary.toString("hex"));
 
+  // Two payees whose payouts are sent together; verify compares them at the end.
+  const pair = await openStory(server, [{ amount: 100 }]);
+  const payment_detail_id = await addPaymentDetail(server, pair.user_id, "eur", SECOND_PAYEE);
+  const item = { payment_detail_id, destination_amount: 110, destination_currency: "eur" };
+  const path = `/users/${pair.user_id}/quotes/${pair.quote_id}/offramps`;
+  const [added] = good(await server.call("POST", path, { offramps: [item] })).offramps;
+  good(await pair.execute());
+  for (const id of [pair.offramp_id, added.id]) await pair.waitForStatus("fiat_sent", id);
+
   const key = `refund:${server.account_id}:${await openRefund()}`;
   expect(await sentFor(key)).toEqual({
     ...{ chain: "polygon", token: "usdc", amount: 40_000_000n },
