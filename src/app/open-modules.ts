@@ -81,7 +81,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers, travel }),
     invoices,
     offramps,
-    openOnrampsModule(core, { chain, bank, prices, approvals, limits, travel }),
+    openOnrampsModule(core, { chain, bank, prices, approvals, limits, travel, screenUsers }),
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),

@@ -5,6 +5,7 @@ import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
+import { updateUnscreened } from "../users/store.ts";
 import type { DepositFacts } from "./deposits/store.ts";
 import { type DepositReason, fundingProblem, type Onramp, openAmount } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
@@ -17,6 +18,7 @@ export type FundDeps = Pick<ModuleCore, "database" | "keyring"> & {
   prices: CurrentPrices;
   /** How much worse for us the rate may be when a deposit pays by its code. */
   rate_slippage_basis_points: number;
+  is_screening?: boolean;
   /** The sandbox can stop an onramp after it is paid. */
   holds_delivery?: boolean;
 };
@@ -26,7 +28,7 @@ export type FundDeps = Pick<ModuleCore, "database" | "keyring"> & {
  * with the same deposit, it returns the amount taken before.
  */
 export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Promise<Funding> {
-  const { database, keyring, holds_delivery = false } = deps;
+  const { database, keyring, is_screening = false, holds_delivery = false } = deps;
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
     const [row] = await lockOnramps(tx, [key]);
@@ -50,6 +52,8 @@ export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Pr
     } as const;
     recordChanges(tx, [changeOnramp(entry, change, now)], now);
     postEntries(tx, [onrampFunded(onramp, taken)], now);
+    // The depositor is somebody new: the user is screened with them before the delivery.
+    if (is_screening) updateUnscreened(tx, [onramp]);
     if (!holds_delivery) enqueueTasks(tx, DELIVER_ONRAMP_TASK, [key], now);
     return { taken };
   });

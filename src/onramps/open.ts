@@ -6,6 +6,7 @@ import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import type { TravelDeps } from "../travel/record-travel.ts";
+import type { ScreenUsers } from "../users/clearance.ts";
 import { addDepositRoutes } from "./deposits/routes.ts";
 import { depositMetrics } from "./metrics.ts";
 import { addOnrampRoutes } from "./routes.ts";
@@ -21,6 +22,7 @@ export function openOnrampsModule(
     approvals: ApprovalRules;
     limits: LimitDeps;
     travel: TravelDeps;
+    screenUsers: ScreenUsers;
   },
 ): Module {
   const { kyc_enforcement, rate_slippage_basis_points, rate_hold_hours } = core.config;

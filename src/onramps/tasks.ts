@@ -3,6 +3,8 @@ import { reassessOfframps } from "../offramps/reassess-offramps.ts";
 import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { ScreenUsers } from "../users/clearance.ts";
 import { REASSESS_USER_TASK } from "../users/task-kinds.ts";
 import { deliverOnramps, type OnrampDeliveryDeps } from "./deliver-onramps.ts";
 import { depositProposalTasks } from "./deposits/approved-settlements.ts";
@@ -10,7 +12,7 @@ import { type ListTransferDeps, listTransfers } from "./deposits/list-transfers.
 import { type DepositMoveDeps, moveDeposits } from "./deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "./deposits/record-credits.ts";
 import { expireOnramps } from "./expire-onramps.ts";
-import { updateDeliveriesDue } from "./store.ts";
+import { findOnramps, updateDeliveriesDue } from "./store.ts";
 import {
   DELIVER_ONRAMP_TASK,
   EXPIRE_ONRAMP_TASK,
@@ -21,7 +23,7 @@ import {
 type OnrampTaskDeps = CreditDeps &
   DepositMoveDeps &
   OnrampDeliveryDeps &
-  ListTransferDeps & { index_key: Buffer };
+  ListTransferDeps & { index_key: Buffer; screenUsers: ScreenUsers };
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
@@ -29,11 +31,20 @@ export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
     partnerTask(deps.database, READ_CREDITS_TASK, (now) => recordCredits(deps, now)),
     { kind: LIST_TRANSFER_TASK, set_max: 20, handle: (set) => listTransfers(deps, set) },
     { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set) },
-    { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => deliverOnramps(deps, set) },
+    { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => screenAndDeliver(deps, set) },
     { kind: EXPIRE_ONRAMP_TASK, set_max: 200, handle: (set) => expireOnramps(deps, set) },
     reassessTask(deps),
     ...depositProposalTasks(deps),
   ];
+}
+
+/** Whoever paid is compared with the lists before the tokens leave, not within the hour. */
+async function screenAndDeliver(deps: OnrampTaskDeps, set: TaskSet): Promise<void> {
+  if (deps.is_screening) {
+    const keys = set.tasks.map(({ account_id, record_id: id }) => ({ account_id, id }));
+    await deps.screenUsers(await findOnramps(deps.database, keys));
+  }
+  await deliverOnramps(deps, set);
 }
 
 /** A gate of these users may have opened: check waiting onramps now, not within the hour. */

@@ -11,6 +11,7 @@ import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import type { User } from "../users/model.ts";
 import { findKycs, lockUsers, toUsers, type UserKey, updateScreened } from "../users/store.ts";
+import { listDepositors, personOfDepositor } from "./depositors.ts";
 import {
   digestPerson,
   type MatchFacts,
@@ -31,7 +32,7 @@ import {
 
 export type ScreenDeps = Pick<
   ModuleCore,
-  "database" | "clock" | "keyring" | "index_key" | "log"
+  "database" | "clock" | "keyring" | "index_key" | "log" | "operator_id"
 > & {
   screening: ScreeningPort;
 };
@@ -43,7 +44,8 @@ type ScreenedRecord = {
   account_id: string;
   id: string;
   user_id: string;
-  person: ScreenedPerson;
+  /** Itself, and whoever has paid for it. */
+  people: ScreenedPerson[];
   key: Buffer;
 };
 
@@ -78,12 +80,17 @@ async function screenLocked(
     listMatchFacts(tx, keys),
     listWaitingUsers(tx, keys),
   ]);
-  const wallets = await listWallets(tx, keys, subject_keys);
+  const [wallets, depositors] = await Promise.all([
+    listWallets(tx, keys, subject_keys),
+    listDepositors(tx, deps, keys),
+  ]);
   const users = toUsers(rows, subject_keys);
   const details = toPaymentDetails(detail_rows, subject_keys);
   const now = deps.clock.now();
   const records: ScreenedRecord[] = [
-    ...users.map((user) => recordOfUser(user, wallets.get(user.id) ?? [])),
+    ...users.map((user) =>
+      recordOfUser(user, wallets.get(user.id) ?? [], depositors.get(user.id) ?? []),
+    ),
     ...details.map(recordOfDetail),
   ].map((record) => ({ ...record, key: subject_keys.get(record.account_id, record.user_id)! }));
   const known = Map.groupBy(facts, ({ record_id }) => record_id);
@@ -103,14 +110,21 @@ async function screenLocked(
   );
 }
 
-function recordOfUser(user: User, wallets: readonly string[]): Omit<ScreenedRecord, "key"> {
+function recordOfUser(
+  user: User,
+  wallets: readonly string[],
+  depositors: readonly string[],
+): Omit<ScreenedRecord, "key"> {
   const { account_id, id } = user;
-  return { kind: "user", account_id, id, user_id: id, person: personOfUser(user, wallets) };
+  const person = personOfUser(user, wallets);
+  const others = [...new Set(depositors)].map((name) => personOfDepositor(name, person));
+  const people = [person, ...others.filter((other) => other !== null)];
+  return { kind: "user", account_id, id, user_id: id, people };
 }
 
 function recordOfDetail(detail: PaymentDetail): Omit<ScreenedRecord, "key"> {
   const { account_id, id, user_id, fields } = detail;
-  return { kind: "payment_detail", account_id, id, user_id, person: personOfDetail(fields) };
+  return { kind: "payment_detail", account_id, id, user_id, people: [personOfDetail(fields)] };
 }
 
 /**
@@ -124,10 +138,13 @@ function judgeRecord(
   known: readonly MatchFacts[],
   now: Date,
 ): MatchFacts[] {
-  const { account_id, id: record_id, user_id, kind: record_kind, person, key } = record;
+  const { account_id, id: record_id, user_id, kind: record_kind, people, key } = record;
   const added: ScreeningMatch[] = [];
   const alike = new Set<string>();
-  for (const hit of screening.screen(person)) {
+  const found = people.flatMap((person) =>
+    screening.screen(person).map((hit) => ({ person, hit })),
+  );
+  for (const { person, hit } of found) {
     const { list, id: entry_id, digest: entry_digest } = hit.entry;
     const person_digest = digestPerson(index_key, account_id, person, hit);
     const pair = { list, entry_id, entry_digest };

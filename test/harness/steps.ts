@@ -103,9 +103,10 @@ export async function openSteps(
   const { clock } = core;
   const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
   const deps = await openDeps(core, partners, database, sender);
-  const refunds = sendRefundTask({ ...deps, screenUsers: async () => {} });
+  const unscreened = { ...deps, screenUsers: async () => {} };
+  const refunds = sendRefundTask(unscreened);
   const handlers = new Map<string, TaskHandler>(
-    [...offrampTasks(deps), ...onrampTasks(deps), refunds, ...more].map((handler) => [
+    [...offrampTasks(deps), ...onrampTasks(unscreened), refunds, ...more].map((handler) => [
       handler.kind,
       handler,
     ]),

@@ -121,6 +121,21 @@ it("a paid onramp of a user on a list is delivered only once cleared", async () 
   expect((await onramp.show()).status).toBe("crypto_sent");
 });
 
+it("an onramp that somebody on a list has paid for is delivered only once cleared", async () => {
+  await publish([{ id: "depositor", name: "Sandbox Payer" }]);
+  const onramp = await openOnramp(server);
+  await receive(server, { amount: 1004, deposit_message: onramp.code });
+  expect(await onramp.show()).toMatchObject({ status: "sending_fiat", tx_id: null });
+  const [match] = await openMatches(onramp.user_id);
+  expect(match).toMatchObject({
+    verdict: "possible_match",
+    record_kind: "user",
+    person: { names: ["Sandbox Payer (invented)"] },
+  });
+  await decide(onramp.user_id, "clear");
+  expect((await onramp.show()).status).toBe("crypto_sent");
+});
+
 it("a payee who is like an entry is pending before the answer, then approved or failed", async () => {
   const payee: Listed = { id: "payee", name: "Maria Invented", birth_date: "1988-04-21" };
   await publish([payee]);

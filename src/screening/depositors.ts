@@ -1,0 +1,57 @@
+import type { ScreenedPerson } from "../partners/screening/port.ts";
+import type { Session } from "../platform/db/database.ts";
+import { columnsOf } from "../platform/db/rows.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
+import type { UserKey } from "../users/store.ts";
+
+const DETAILS = sealedJson<{ payer_name: string }>("fiat_deposits", "details");
+/** Older ones were delivered long ago, and their payers screened then. */
+const ONRAMPS_MAX = 100;
+
+type DepositRow = UserKey & { deposit_id: string; details: Buffer };
+
+/** Who has paid the users' onramps, as the bank names them; by user. */
+export async function listDepositors(
+  session: Session,
+  { keyring, operator_id }: { keyring: Keyring; operator_id: string },
+  users: readonly UserKey[],
+): Promise<Map<string, string[]>> {
+  const rows = await session.query<DepositRow>(
+    `select wanted.account_id, wanted.user_id, deposits.id as deposit_id, deposits.details
+     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     cross join lateral (select deposit_id from onramps
+       where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
+       order by id desc limit ${ONRAMPS_MAX}) as onramp
+     join fiat_deposits as deposits on deposits.account_id = $3
+       and deposits.id = onramp.deposit_id`,
+    [...columnsOf(users, "account_id", "user_id"), operator_id],
+  );
+  const subjects = rows.map((row) => ({ account_id: operator_id, subject_id: row.deposit_id }));
+  const keys = await keyring.openSubjects(session, subjects);
+  const names = new Map<string, string[]>();
+  for (const { user_id, deposit_id: id, details } of rows) {
+    const key = keys.get(operator_id, id);
+    // Without its key the payer was erased.
+    if (!key) continue;
+    const { payer_name } = DETAILS.open(key, { account_id: operator_id, id }, details);
+    names.set(user_id, [...(names.get(user_id) ?? []), payer_name]);
+  }
+  return names;
+}
+
+/** A depositor, who is another person than the user; null for the user's own name. */
+export function personOfDepositor(name: string, user: ScreenedPerson): ScreenedPerson | null {
+  const is_own = user.names.some((own) => wordsIn(own) === wordsIn(name));
+  if (is_own || name === "") return null;
+  return { kind: "individual", names: [name], birth_date: null, countries: [], wallets: [] };
+}
+
+function wordsIn(name: string): string {
+  const words =
+    name
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return words.sort().join(" ");
+}
