@@ -214,6 +214,10 @@ function decideOne<Input, Loaded, Output>(
   const reason = sums.reasonFor(request);
   const why = own?.why ?? (reason && APPROVAL_REASONS[reason]);
   if (own && why) return decideToPropose(use_case, options, loaded, own, { command, why, now });
+  // Read again: earlier commands of this set may have used up what this one would have gone by.
+  if (neededFor(options, inner, command) !== null) {
+    throw new Error("needs approval only after others of its set: each command runs alone");
+  }
   const verdict = use_case.decide(inner, command, now);
   if ("refusal" in verdict) return verdict;
   sums.take(request);

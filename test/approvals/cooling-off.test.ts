@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
-import { addPaymentDetail } from "../harness/ramp.ts";
+import { addPaymentDetail, addQuote } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import {
@@ -57,6 +57,20 @@ describe("for 24 hours, any amount needs two members", () => {
     await ben.confirm(id);
     expect((await waitForEnd(server, id)).status).toBe("done");
     expect(await user.owed()).toBe(98);
+  });
+
+  it("that exceeds what came from a new address, also if it is asked for in one set", async () => {
+    const user = await addOwedUser(server, 1000);
+    const quote_id = await addQuote(server, user.user_id);
+    await deposit(server, { quote_id, amount: 20, from: REGISTERED });
+    // While these run, the others are collected into one set.
+    const other = await addOwedUser(server, 100);
+    const before = Array.from({ length: 20 }, () => other.refund(1));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => user.refund(10)));
+    await Promise.all(before);
+    expect(answers.filter(({ body }) => body.refund)).toHaveLength(2);
+    expect(answers.filter(({ body }) => body.proposal)).toHaveLength(18);
+    expect(await user.owed()).toBe(1000);
   });
 
   it("that is re-routed to a new payment detail", async () => {
