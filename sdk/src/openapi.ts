@@ -999,7 +999,7 @@ export interface paths {
         put?: never;
         /**
          * Return a deposit
-         * @description Operator keys only. Sends the money back to the payer. If an onramp holds it and has not delivered yet, the onramp fails.
+         * @description Operator keys only. Sends the money back to the payer. If an onramp holds it and has not delivered yet, the onramp fails. Refused while its user is on hold; while checks on the user are open, two members have to confirm it.
          */
         post: operations["returnDeposit"];
         delete?: never;
@@ -8659,7 +8659,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

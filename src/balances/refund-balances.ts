@@ -15,12 +15,12 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { holdProblems, isScreeningOpen, type KycEnforcement } from "../users/clearance.ts";
+import { giveBackProblems, isScreeningOpen, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
 import { noteWallets } from "../users/note-wallets.ts";
 import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
@@ -169,13 +169,6 @@ export function isUserBarred(
   return user !== undefined && (isBarred(user.kyc_status) || (kyc ? isScreeningOpen(kyc) : false));
 }
 
-/** Two members, one of them the operator's, may decide on a user whose screening is open. */
-function refundHolds(kyc: Kyc, command: Command<RefundRequest>): Problem[] {
-  const is_decided = command.operator_approval === true || command.approval === "asked";
-  const { screening: _, ...rest } = kyc;
-  return holdProblems(is_decided && isScreeningOpen(kyc) ? rest : kyc, "user_id");
-}
-
 function decideOne(
   deps: RefundDeps,
   loaded: LoadedRefunds,
@@ -195,7 +188,7 @@ function decideOne(
   checkDestination(problems, deps, loaded, { command, address, kyc_status: user.kyc_status });
   checkAmount(problems, deps, wanted.value);
   const spend = spendOf(loaded.limits.value, { account_id, user_id }, wanted.value);
-  problems.add(refundHolds(loaded.kycs.get(account_id, user_id)!, command));
+  problems.add(giveBackProblems(loaded.kycs.get(account_id, user_id)!, command, "user_id"));
   problems.add(loaded.limits.problems(spend, "refund.amount"));
   const balance_name = takeBalance(problems, loaded, command, wanted.value);
   if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };

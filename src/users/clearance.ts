@@ -23,6 +23,20 @@ export function isScreeningOpen({ screening }: Kyc): boolean {
   return screening?.status === "possible_match" || screening?.status === "match";
 }
 
+/**
+ * What prevents giving a user's money back. Two members, one of them the operator's, may decide on
+ * it while the user's screening is open.
+ */
+export function giveBackProblems(
+  kyc: Kyc,
+  { operator_approval, approval }: { operator_approval?: boolean; approval?: string },
+  field: string,
+): Problem[] {
+  const is_decided = operator_approval === true || approval === "asked";
+  const { screening: _, ...rest } = kyc;
+  return holdProblems(is_decided && isScreeningOpen(kyc) ? rest : kyc, field);
+}
+
 const ON_HOLD = "The operator has put this user or account on hold; contact the operator.";
 /** Never more than that: whoever is on a list must not learn it from us. */
 const IN_CHECKS = "Checks on this user are still running; nothing leaves until they are done.";

@@ -12,6 +12,7 @@ import {
   type DepositRequest,
   findLoaded,
   findTarget,
+  isUserInChecks,
   type LoadedDeposits,
   settleDeposits,
 } from "./settle-deposits.ts";
@@ -44,6 +45,10 @@ export function settlementsWithApproval(
   return withApproval(settleDeposits(keyring, action), {
     ...approvals,
     amountOf,
+    needsOperator: (loaded, command) =>
+      action === "return" && isUserInChecks(loaded, command)
+        ? "The user whose onramp it pays is being checked."
+        : null,
     recordIdOf: ({ input }) => input.deposit_id,
     countsAs: (_loaded, { input }) => [input.deposit_id],
     summaryOf: (loaded, command) => {

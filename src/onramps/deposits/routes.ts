@@ -114,10 +114,11 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     summary: "Return a deposit",
     description:
       "Operator keys only. Sends the money back to the payer. If an onramp holds it and has not " +
-      "delivered yet, the onramp fails.",
+      "delivered yet, the onramp fails. Refused while its user is on hold; while checks on the " +
+      "user are open, two members have to confirm it.",
     tag: TAG,
     answer: orProposal(FiatDepositAnswer),
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "on_hold"],
     handle: ({ params, problems, command }) =>
       submitReturn(command({ deposit_id: params.deposit_id, onramp_id: null, problems })),
   });

@@ -8,11 +8,15 @@ import {
   fiatReturnStarted,
 } from "../../ledger/onramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
+import type { AccountMap } from "../../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { giveBackProblems, isScreeningOpen } from "../../users/clearance.ts";
+import type { Kyc } from "../../users/model.ts";
+import { findKycs } from "../../users/store.ts";
 import {
   DEPOSIT_REASONS,
   type FiatDeposit,
@@ -55,6 +59,8 @@ export type LoadedDeposits = {
   /** As earlier commands of the set have left them. */
   deposits: Map<string, FiatDeposit>;
   onramps: Map<string, OnrampRow>;
+  /** Of the users whose onramps these are. */
+  kycs: AccountMap<Kyc>;
   keys: SubjectKeys;
 };
 
@@ -118,7 +124,8 @@ async function loadDeposits(
     ),
   ]);
   const onramps = new Map(rows.map((row) => [row.id, row]));
-  return { found: new Map(deposits), deposits, onramps, keys };
+  const kycs = await findKycs(tx, rows);
+  return { found: new Map(deposits), deposits, onramps, kycs, keys };
 }
 
 /** What the bank also reported under the reference of this line, with other values. */
@@ -155,7 +162,8 @@ function decideOne(
   const rivals = listRivals(loaded, deposit);
   const onramp = findTarget(loaded, deposit, input);
   const decided = RULES[action]({ deposit, onramp, input, rivals });
-  const found = "problems" in decided ? decided.problems : [];
+  const held = action === "return" ? returnHolds(loaded, onramp, command) : [];
+  const found = "problems" in decided ? decided.problems : held;
   const problems = [...input.problems, ...found];
   if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
   const { changes } = decided;
@@ -174,6 +182,24 @@ function decideOne(
   for (const settled of [output, ...dismissed_with]) loaded.deposits.set(keyOf(settled), settled);
   const key = loaded.keys.get(deposit.account_id, deposit.id);
   return { output, subject: key ? { subject_id: deposit.id, key } : null };
+}
+
+/** Nothing of a user who is held goes back to a bank either. */
+function returnHolds(
+  { kycs }: LoadedDeposits,
+  onramp: OnrampRow | undefined,
+  command: Command<DepositRequest>,
+): Problem[] {
+  const kyc = onramp && kycs.get(onramp.account_id, onramp.user_id);
+  return kyc ? giveBackProblems(kyc, command, "deposit_id") : [];
+}
+
+/** Whether the user whose onramp the deposit pays, or names, is being checked. */
+export function isUserInChecks(loaded: LoadedDeposits, command: Command<DepositRequest>): boolean {
+  const deposit = findLoaded(loaded, command);
+  const onramp = deposit && findTarget(loaded, deposit, command.input);
+  const kyc = onramp && loaded.kycs.get(onramp.account_id, onramp.user_id);
+  return kyc ? isScreeningOpen(kyc) : false;
 }
 
 /** The onramp named in the request, else the one that the deposit's code names. */
