@@ -4,7 +4,6 @@ import { listBalances } from "../ledger/store.ts";
 import { existsOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { isScreeningOpen } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, findUser, type UserKey, type UserRow } from "../users/store.ts";
 import { type Retention, type RetentionFacts, retentionOf } from "./model.ts";
@@ -22,8 +21,9 @@ export async function findRetention(
 }
 
 /** While somebody may still have to look at the person, nothing about them is deleted. */
-function isHeld(kyc: Kyc): boolean {
-  return kyc.is_frozen === true || kyc.general.status === "suspended" || isScreeningOpen(kyc);
+function isHeld({ is_frozen, general, screening }: Kyc): boolean {
+  const is_listed = (screening?.status ?? "clear") !== "clear";
+  return is_frozen === true || general.status === "suspended" || is_listed;
 }
 
 /** Of a user whose row was locked if something is decided from it. */

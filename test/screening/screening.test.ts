@@ -117,6 +117,13 @@ it("a paid onramp of a user on a list is delivered only once cleared", async () 
   const held = await onramp.show();
   expect(held).toMatchObject({ status: "sending_fiat", tx_id: null });
   expect(held.status_message).toContain("Checks on this user are still running");
+  // Nor does it go back to the bank by one key.
+  const giveBack = () => server.call("POST", `/deposits/${received.id}/return`);
+  expect(proposalIn(await giveBack()).summary).toContain("Return a deposit to its payer");
+  const freeze = { reason: "test" };
+  good(await server.call("POST", `/users/${onramp.user_id}/freeze`, freeze));
+  heldBy(await giveBack());
+  good(await server.call("POST", `/users/${onramp.user_id}/unfreeze`, freeze));
   await decide(onramp.user_id, "clear");
   expect((await onramp.show()).status).toBe("crypto_sent");
 });
@@ -173,6 +180,13 @@ it("a person with the listed name and birth date is a match when created, and re
   const renamed = { user: { first_name: "Olav", last_name: "Fictive" } };
   good(await server.call("PATCH", `/users/${id}`, renamed));
   expect(await openMatches(id)).toEqual([]);
+  // Whoever is confirmed to be on a list is not erased: the proof would go too.
+  const again = { ...user, email: "again@example.com" };
+  const listed = good(await server.call("POST", "/users", { user: again })).user.id;
+  await decide(listed, "confirm");
+  const { retention } = good(await server.call("DELETE", `/users/${listed}`));
+  expect(retention.kept).toMatchObject([{ record: "hold" }]);
+  good(await server.call("GET", `/users/${listed}`));
 });
 
 it("tokens from a listed wallet hold the money of the user who received them", async () => {
