@@ -133,6 +133,15 @@ describe("attempts", () => {
     query.mockRestore();
   });
 
+  it("of one caller that arrive at once query the database a few at a time", async () => {
+    const attempts = open();
+    const query = vi.spyOn(db.database, "query");
+    expect(await takeAll(attempts, "a", 500)).toBe(LIMIT);
+    // As many as are allowed, and as many that began before the limit was known to be reached.
+    expect(query.mock.calls.length).toBeLessThanOrEqual(2 * LIMIT);
+    query.mockRestore();
+  });
+
   it("leave no e-mail or IP address in the database", async () => {
     await open().take("person@example.com");
     const rows = await db.database.query("select * from attempts");

@@ -5,6 +5,7 @@ import { keyedHash } from "../encryption/cipher.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
 import { LruMap } from "../lru-map.ts";
 import { realTime } from "../tasks/real-time.ts";
+import { createWorkLimit } from "../work-limit.ts";
 import { type AttemptKey, findAttempts, updateEnded, upsertBegun, upsertFailure } from "./store.ts";
 
 /**
@@ -35,6 +36,8 @@ const BLOCKED_MAX = 100_000;
 /** How often to check for attempts in progress in other processes before giving up. */
 const WAITS_MAX = 40;
 const WAIT_MS = 50;
+/** Attempts of one caller that wait in this process, before they query the database. */
+const WAITING_MAX = 1_000;
 
 /** Real time, the same in all processes. */
 export const attemptTime = { now: realTime };
@@ -43,6 +46,7 @@ export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
   const { database, index_key, clock } = deps;
   const { purpose, limit, window_ms } = rule;
   const blocked = new LruMap<string, number>(BLOCKED_MAX);
+  const limitQueries = createWorkLimit({ at_once: limit, waiting_max: WAITING_MAX });
 
   const keyOf = (caller: string): AttemptKey => {
     const now_ms = attemptTime.now(clock).getTime();
@@ -64,7 +68,7 @@ export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
   const endOf = (key: AttemptKey) => (has_failed: boolean) =>
     updateEnded(database, key, has_failed);
 
-  return {
+  const unlimited: Attempts = {
     take: async (caller) => {
       const key = keyOf(caller);
       if (isBlocked(caller, key)) return refuse(caller, key);
@@ -92,5 +96,10 @@ export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
         await pause(WAIT_MS);
       }
     },
+  };
+  return {
+    take: (caller) => limitQueries(caller, () => unlimited.take(caller)),
+    look: (caller) => limitQueries(caller, () => unlimited.look(caller)),
+    begin: (caller) => limitQueries(caller, () => unlimited.begin(caller)),
   };
 }

@@ -12,6 +12,7 @@ import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { LARGE_BYTES } from "../let-others-run.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
+import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -56,7 +57,7 @@ type ServerOptions = {
   rate_limit_anonymous: number;
   stalled_seconds: number;
   /** The caller with this key or token; null if it is unknown. */
-  authenticate: (key: string) => Promise<Caller | null>;
+  authenticate: (key: string, network: string) => Promise<Caller | null>;
 };
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
@@ -139,7 +140,9 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   const key_limiter = createRateLimiter(options.rate_limit);
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
+  const awaitEarlier = createConnectionOrder();
   app.addHook("onRequest", async (request, reply) => {
+    await awaitEarlier(request.raw, reply.raw);
     reply.headers(headersOf(options, request.id));
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
@@ -148,10 +151,11 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
-    request.caller = key ? await options.authenticate(key) : null;
+    const network = callerNetwork(request.ip);
+    request.caller = key ? await options.authenticate(key, network) : null;
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
-      : address_limiter?.take(callerNetwork(request.ip));
+      : address_limiter?.take(network);
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     checkScope(request.caller, scope, reply);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { addUser, openLink, PageVisitor } from "../../kyc/kyc-fixture.ts";
 
@@ -90,6 +90,57 @@ describe("an unauthenticated request is refused before the body is read", () => 
     } finally {
       await other.close();
     }
+  });
+});
+
+describe("keys that somebody made up", () => {
+  const REQUESTS = 40;
+  const request = (n: number, last: boolean) =>
+    `GET /users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer made-up-${n}\r\n${
+      last ? "Connection: close\r\n" : ""
+    }\r\n`;
+
+  /** Sends the requests; returns how many were answered, and how many keys were looked up at once. */
+  async function lookUps(connections: number): Promise<{ answers: number; at_once: number }> {
+    let [running, at_once, answers] = [0, 0, 0];
+    const { database } = server.core;
+    const query = database.query.bind(database);
+    const spy = vi.spyOn(database, "query").mockImplementation(async (text, values) => {
+      if (!text.includes("from api_key_hashes")) return query(text, values);
+      running += 1;
+      at_once = Math.max(at_once, running);
+      return query(text, values).finally(() => {
+        running -= 1;
+      });
+    });
+    try {
+      const each = REQUESTS / connections;
+      const sockets = await Promise.all(Array.from({ length: connections }, open));
+      const ends = sockets.map((socket) => {
+        socket.on("data", (text: string) => {
+          answers += text.split("HTTP/1.1 ").length - 1;
+        });
+        return once(socket, "close");
+      });
+      for (const [at, socket] of sockets.entries()) {
+        const numbers = Array.from({ length: each }, (_, n) => n);
+        socket.write(numbers.map((n) => request(at * each + n, n === each - 1)).join(""));
+      }
+      await Promise.all(ends);
+      return { answers, at_once };
+    } finally {
+      spy.mockRestore();
+    }
+  }
+
+  it("are looked up one after the other if they arrive over one connection", async () => {
+    expect(await lookUps(1)).toEqual({ answers: REQUESTS, at_once: 1 });
+  });
+
+  it("are looked up a few at once if they come from one network", async () => {
+    const { answers, at_once } = await lookUps(REQUESTS);
+    expect(answers).toBe(REQUESTS);
+    expect(at_once).toBeLessThanOrEqual(8);
   });
 });
 
