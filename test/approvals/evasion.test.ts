@@ -58,6 +58,23 @@ it("a deposit of 0.01 cannot deliver 990 again and again by accept_difference", 
   expect(delivered).toEqual([true, false, false]);
 });
 
+it("a deposit that an onramp did not take counts again when it is matched to another", async () => {
+  await nextDay();
+  const small = await openOnramp(server, { destination_amount: 5 });
+  const deposits = await Promise.all([1, 2, 3].map(() => receive(server, { amount: 0.01 })));
+  const accept = (id: string, onramp_id: string) =>
+    act(server, id, "accept_difference", { onramp_id });
+  await Promise.all(deposits.map(({ id }) => accept(id, small.id)));
+  await settle(server);
+  const delivered: boolean[] = [];
+  for (const { id } of deposits) {
+    const large = await openOnramp(server, { destination_amount: 900 });
+    const { body } = await accept(id, large.id);
+    if (body.error_code !== "invalid_transition") delivered.push(body.deposit !== undefined);
+  }
+  expect(delivered).toEqual([true, false]);
+});
+
 describe("execute and fund above the amount", () => {
   it("execute answers with the approval, the offramps wait, and are paid once approved", async () => {
     await nextDay();

@@ -32,13 +32,13 @@ export function settlementsWithApproval(
   { keyring, approvals }: ApprovedSettlementDeps,
   action: DepositAction,
 ) {
+  const is_match = action === "match" || action === "accept_difference";
   const amountOf = (loaded: LoadedDeposits, command: Command<DepositRequest>) => {
     const deposit = findLoaded(loaded, command);
     if (!deposit) return null;
     const { currency } = deposit;
     const onramp = findTarget(loaded, deposit, command.input);
     // A cent can be accepted for a million, so the delivered value counts too.
-    const is_match = action === "match" || action === "accept_difference";
     const delivered = is_match && onramp ? onramp.deposit_amount : 0n;
     return { amount: greatest(openAmount(deposit), delivered), currency };
   };
@@ -50,7 +50,12 @@ export function settlementsWithApproval(
         ? "The user whose onramp it pays is being checked."
         : null,
     recordIdOf: ({ input }) => input.deposit_id,
-    countsAs: (_loaded, { input }) => [input.deposit_id],
+    // An onramp delivers once; a deposit that it did not take can be matched to another one.
+    countsAs: (loaded, command) => {
+      const deposit = findLoaded(loaded, command);
+      const onramp = is_match && deposit && findTarget(loaded, deposit, command.input);
+      return [onramp ? onramp.id : command.input.deposit_id];
+    },
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
       return `${SUMMARIES[action]} ${describeMoney(amount, currency)}.`;
