@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { ScreenedPerson, ScreeningPort } from "../partners/screening/port.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { personOfDetail } from "../payment-details/screened-payee.ts";
@@ -96,6 +97,8 @@ async function screenLocked(
   const known = Map.groupBy(facts, ({ record_id }) => record_id);
   const judged = new Map<string, MatchFacts[]>();
   for (const record of records) {
+    // Other requests go on in between: a hundred people with frequent names take a while.
+    await setImmediate();
     judged.set(record.id, judgeRecord(tx, deps, record, known.get(record.id) ?? [], now));
   }
   const settled = { users: rows, kycs, waiting, details, keys: subject_keys, judged };

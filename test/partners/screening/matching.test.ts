@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { measureScreening } from "../../../bench/screening-quality.ts";
 import { createMatcher } from "../../../src/partners/screening/matching/matcher.ts";
+import { NameIndex } from "../../../src/partners/screening/matching/name-index.ts";
 import type { ListEntry, ScreenedPerson } from "../../../src/partners/screening/port.ts";
 import { OTHER_NAME, SAME_NAME } from "./known-spellings.ts";
 
@@ -114,4 +115,47 @@ it("a birth date narrows, a missing one clears nobody", () => {
   expect(verdict("1954-07-10")).toBe("possible_match");
   expect(verdict(null)).toBe("possible_match");
   expect(verdict("1971-10-07")).toBe("clear");
+});
+
+it("names that cannot reach the threshold are left out early, and no others", () => {
+  const words = [
+    "mohammed",
+    "ali",
+    "ivan",
+    "petrov",
+    "tariq",
+    "selim",
+    "bin",
+    "omar",
+    "a",
+    "b",
+    "i",
+  ];
+  let seed = 7;
+  const pick = (count: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % count;
+  };
+  const makeName = (words_max: number) =>
+    Array.from({ length: 1 + pick(words_max) }, () => words[pick(words.length)]!).join(" ");
+  const entries = [...new Set(Array.from({ length: 90 }, () => makeName(4)))].map((name) =>
+    entry(name),
+  );
+  const screen = createMatcher(entries, THRESHOLDS);
+  const screenAll = createMatcher(entries, { ...THRESHOLDS, possible_match: 0 });
+  for (const name of Array.from({ length: 400 }, () => makeName(8))) {
+    const all = screenAll(person(name)).filter(({ score }) => score >= THRESHOLDS.possible_match);
+    expect(screen(person(name)), name).toEqual(all);
+  }
+});
+
+it("somebody with many frequent names is compared with few of those who share some", () => {
+  const frequent = ["mohammed", "ahmed", "ali", "ivan", "sergey", "hassan", "vladimir", "omar"];
+  const names = Array.from({ length: 4_000 }, (_, n) => {
+    const words = [frequent[n % 8]!, frequent[Math.floor(n / 8) % 8]!, `x${n.toString(36)}y`];
+    return { entry: n, text: words.join(" "), is_weak: false, words };
+  });
+  const index = new NameIndex(names);
+  expect(index.candidates(frequent, 0).length).toBeGreaterThan(3_000);
+  expect(index.candidates(frequent, 0.8)).toEqual([]);
 });

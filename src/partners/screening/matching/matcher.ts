@@ -2,11 +2,11 @@ import type { ListEntry, ScreenedPerson, ScreeningHit } from "../port.ts";
 import { compareBirth, compareCountries, SAME_DAY } from "./compare-facts.ts";
 import { foldWallet } from "./fold-wallet.ts";
 import { type IndexedName, NameIndex } from "./name-index.ts";
-import { scoreNames } from "./score-names.ts";
+import { preparePerson, scoreNames } from "./score-names.ts";
 import { wordsOfName } from "./words-of-name.ts";
 
 /** Part of the lists' version: whoever changes how names are compared raises it. */
-export const ALGORITHM_VERSION = 3;
+export const ALGORITHM_VERSION = 4;
 
 export type MatchThresholds = {
   /** From here a reviewer decides; 0 to 1. */
@@ -27,6 +27,7 @@ export type Matcher = (person: ScreenedPerson) => readonly ScreeningHit[];
 export function createMatcher(entries: readonly ListEntry[], thresholds: MatchThresholds): Matcher {
   const index = new NameIndex(indexNames(entries));
   const wallets = indexWallets(entries);
+  const score_min = thresholds.possible_match - SAME_DAY;
   return (person) => {
     const hits = new Map<ListEntry, ScreeningHit>();
     for (const wallet of person.wallets) {
@@ -35,10 +36,11 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
       }
     }
     for (const { words, is_compared } of spellings(person)) {
-      for (const { name: listed, word_ids, joined } of index.candidates(words)) {
+      const prepared = preparePerson(index, words);
+      for (const { name: listed, word_ids, joined } of index.candidates(words, score_min)) {
         const entry = entries[listed.entry]!;
         if (!is_compared(entry)) continue;
-        const by_words = scoreNames(index, words, { words: listed.words, word_ids });
+        const by_words = scoreNames(index, prepared, { words: listed.words, word_ids });
         const hit = judge(person, entry, listed, Math.max(joined, by_words), thresholds);
         if (hit && hit.score > (hits.get(entry)?.score ?? 0)) hits.set(entry, hit);
       }

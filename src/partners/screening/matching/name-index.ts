@@ -1,4 +1,5 @@
 import { compareJoined, compareWords } from "./compare-words.ts";
+import { INITIAL_WEIGHT, PARTICLE_WEIGHT, scoreMax } from "./score-bound.ts";
 import { letterKeys, type SimilarWords, WordIndex, wordKeys } from "./word-index.ts";
 
 /** A name of a list, as it is compared. */
@@ -19,8 +20,6 @@ type Candidate = {
 /** Shorter ones share too many letters by chance. */
 const JOINED_LENGTH_MIN = 6;
 const WEIGHT_MIN = 0.25;
-const PARTICLE_WEIGHT = 0.15;
-const INITIAL_WEIGHT = 0.3;
 
 const PARTICLES = new Set(
   (
@@ -40,11 +39,16 @@ export class NameIndex {
   readonly #names_of_word: readonly Uint32Array[];
   readonly #names_of_joined: readonly Uint32Array[];
   readonly #is_one_word: Uint8Array;
+  /** How many words of each name are initials. */
+  readonly #initials: Uint8Array;
   readonly #weights: Map<string, number>;
+  readonly #word_weights: Float64Array;
   /** Marks what the present question has seen, so that nothing needs to be cleared. */
   readonly #seen: Uint32Array;
   readonly #last_word: Uint8Array;
   readonly #shared: Uint8Array;
+  /** The largest weight of the words that a name shares. */
+  readonly #shared_weight: Float64Array;
   #question = 0;
 
   constructor(names: readonly IndexedName[]) {
@@ -62,10 +66,13 @@ export class NameIndex {
     this.#names_of_word = [...of_word.values()].map((ids) => Uint32Array.from(ids));
     this.#names_of_joined = [...of_joined.values()].map((ids) => Uint32Array.from(ids));
     this.#is_one_word = Uint8Array.from(names, ({ words }) => (isNearlyOneWord(words) ? 1 : 0));
+    this.#initials = Uint8Array.from(names, ({ words }) => countInitials(words));
     this.#weights = weigh(of_word, names.length);
     this.#seen = new Uint32Array(names.length);
     this.#last_word = new Uint8Array(names.length);
     this.#shared = new Uint8Array(names.length);
+    this.#shared_weight = new Float64Array(names.length);
+    this.#word_weights = Float64Array.from(of_word.keys(), (word) => this.weightOf(word));
   }
 
   /** How much a word says about who is meant: rare ones most. */
@@ -77,22 +84,30 @@ export class NameIndex {
     return this.#words.similar(word);
   }
 
-  /** Names that share two words with this one, or all of one that has a single word. */
-  candidates(words: readonly string[]): Candidate[] {
+  /**
+   * Names that share two words with this one, or all of one that has a single word; not those whose
+   * words say too little for this score.
+   */
+  candidates(words: readonly string[], score_min: number): Candidate[] {
     this.#question += 1;
     const touched: number[] = [];
     words.forEach((word, at) => {
       if (word.length === 1) return;
       for (const word_id of this.similar(word).keys()) {
-        for (const id of this.#names_of_word[word_id]!) this.#touch(id, at, touched);
+        const weight = this.#word_weights[word_id]!;
+        for (const id of this.#names_of_word[word_id]!) this.#touch(id, at, weight, touched);
       }
     });
     const joined = this.#findJoined(words);
     const is_one_word = isNearlyOneWord(words);
+    const long = words.filter((word) => word.length > 1);
+    const weights = long.map((word) => this.weightOf(word)).sort((a, b) => a - b);
+    const initials = words.length - long.length;
     const found: Candidate[] = [];
     for (const id of touched) {
       const is_near = this.#shared[id]! >= 2 || is_one_word || this.#is_one_word[id] === 1;
-      if (is_near && !joined.has(id))
+      if (!is_near || this.#scoreMax(id, weights, initials) < score_min) continue;
+      if (!joined.has(id))
         found.push({ name: this.#names[id]!, word_ids: this.#word_ids[id]!, joined: 0 });
     }
     for (const [id, similarity] of joined) {
@@ -101,13 +116,28 @@ export class NameIndex {
     return found;
   }
 
-  #touch(id: number, at: number, touched: number[]): void {
+  #scoreMax(id: number, weights: readonly number[], person_initials: number): number {
+    return scoreMax({
+      weights,
+      person_initials,
+      listed: this.#word_ids[id]!.length,
+      listed_initials: this.#initials[id]!,
+      shared: this.#shared[id]!,
+      shared_weight: this.#shared_weight[id]!,
+    });
+  }
+
+  #touch(id: number, at: number, weight: number, touched: number[]): void {
     if (this.#seen[id] !== this.#question) {
       this.#seen[id] = this.#question;
       this.#shared[id] = 1;
+      this.#shared_weight[id] = weight;
       this.#last_word[id] = at;
       touched.push(id);
-    } else if (this.#last_word[id] !== at) {
+      return;
+    }
+    if (weight > this.#shared_weight[id]!) this.#shared_weight[id] = weight;
+    if (this.#last_word[id] !== at) {
       this.#shared[id]! += 1;
       this.#last_word[id] = at;
     }
@@ -127,6 +157,10 @@ export class NameIndex {
 /** One word only, apart from initials. */
 function isNearlyOneWord(words: readonly string[]): boolean {
   return words.filter((word) => word.length > 1).length === 1;
+}
+
+function countInitials(words: readonly string[]): number {
+  return words.filter((word) => word.length === 1).length;
 }
 
 function groupNames(

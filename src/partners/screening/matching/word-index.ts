@@ -7,6 +7,8 @@ export type SimilarWords = ReadonlyMap<number, number>;
 const CACHED_WORDS_MAX = 50_000;
 const ENDS_LENGTH = 4;
 const LONG_WORD = 8;
+/** Every letter left out is a key: one letter of some scripts is fifteen in ours. */
+const LETTERS_MAX = 120;
 /** A key and a word share one double: 32 bits of hash, 21 bits of id. */
 const WORD_IDS = 2 ** 21;
 
@@ -26,7 +28,7 @@ export class WordIndex {
     if (words.length > WORD_IDS) {
       throw new Error(`The lists have more than ${WORD_IDS} different words.`);
     }
-    this.#words = words.map(prepareWord);
+    this.#words = words.map((word) => prepareWord(word.slice(0, LETTERS_MAX)));
     this.#compare = compare;
     this.#keysOf = keysOf;
     const keys: number[] = [];
@@ -36,7 +38,8 @@ export class WordIndex {
     this.#keys = Float64Array.from(keys).sort();
   }
 
-  similar(word: string): SimilarWords {
+  similar(text: string): SimilarWords {
+    const word = text.slice(0, LETTERS_MAX);
     const known = this.#cache.get(word);
     if (known) return known;
     const found = this.#search(word);
