@@ -3,7 +3,7 @@ import { glob } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { searchedWords, wordsOf } from "../src/invoices/links.ts";
 import { findDepositCodes } from "../src/onramps/deposits/deposit-code.ts";
-import { readBoundary } from "../src/platform/http/multipart.ts";
+import { readBoundary } from "../src/platform/http/uploads/multipart.ts";
 import { readRetryAfter } from "../src/webhooks/delivery/retry-schedule.ts";
 
 /**

@@ -8,7 +8,7 @@ import type { DocumentSource } from "../partners/documents/port.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
 import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
-import { type AddUploadRoute, addUploadRoute } from "../platform/http/upload-route.ts";
+import { type AddUploadRoute, addUploadRoute } from "../platform/http/uploads/upload-route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import { changeProposalTasks } from "./approved-changes.ts";

@@ -1,32 +1,18 @@
 import type { ScreenedPerson } from "../partners/screening/port.ts";
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf } from "../platform/db/rows.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../users/store.ts";
+import { listDepositsOf } from "./store.ts";
 
 const DETAILS = sealedJson<{ payer_name: string }>("fiat_deposits", "details");
-/** Older ones were delivered long ago, and their payers screened then. */
-const ONRAMPS_MAX = 100;
-
-type DepositRow = UserKey & { deposit_id: string; details: Buffer };
-
 /** Who has paid the users' onramps, as the bank names them; by user. */
 export async function listDepositors(
   session: Session,
   { keyring, operator_id }: { keyring: Keyring; operator_id: string },
   users: readonly UserKey[],
 ): Promise<Map<string, string[]>> {
-  const rows = await session.query<DepositRow>(
-    `select wanted.account_id, wanted.user_id, deposits.id as deposit_id, deposits.details
-     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
-     cross join lateral (select deposit_id from onramps
-       where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
-       order by id desc limit ${ONRAMPS_MAX}) as onramp
-     join fiat_deposits as deposits on deposits.account_id = $3
-       and deposits.id = onramp.deposit_id`,
-    [...columnsOf(users, "account_id", "user_id"), operator_id],
-  );
+  const rows = await listDepositsOf(session, operator_id, users);
   const subjects = rows.map((row) => ({ account_id: operator_id, subject_id: row.deposit_id }));
   const keys = await keyring.openSubjects(session, subjects);
   const names = new Map<string, string[]>();

@@ -118,6 +118,29 @@ export async function listWallets(
   return wallets;
 }
 
+type DepositRow = UserKey & { deposit_id: string; details: Buffer };
+
+/** Older ones were delivered long ago, and their payers screened then. */
+const DEPOSITS_MAX = 100;
+
+/** The bank's deposits that paid the users' last onramps. */
+export function listDepositsOf(
+  session: Session,
+  operator_id: string,
+  users: readonly UserKey[],
+): Promise<DepositRow[]> {
+  return session.query<DepositRow>(
+    `select wanted.account_id, wanted.user_id, deposits.id as deposit_id, deposits.details
+     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     cross join lateral (select deposit_id from onramps
+       where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
+       order by id desc limit ${DEPOSITS_MAX}) as onramp
+     join fiat_deposits as deposits on deposits.account_id = $3
+       and deposits.id = onramp.deposit_id`,
+    [...columnsOf(users, "account_id", "user_id"), operator_id],
+  );
+}
+
 /** Those of the users whose payouts or onramps wait. */
 export function listWaitingUsers(session: Session, users: readonly UserKey[]): Promise<UserKey[]> {
   return session.query<UserKey>(

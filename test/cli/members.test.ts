@@ -134,9 +134,10 @@ it("commands change roles and end memberships, but an account keeps an admin", a
 
 it("once two members can vote, every change is a proposal that both must confirm", async () => {
   const { account_id } = await server.addAccount("Two voters");
-  const [ada, ben] = [
+  const [ada, ben, dev] = [
     await addMember(server, "admin", account_id),
     await addMember(server, "admin", account_id),
+    await addMember(server, "developer", account_id),
   ];
   const run = (verb: string, ...args: string[]) =>
     runCommand(["members", verb, ...args, "--account", account_id], {
@@ -145,7 +146,7 @@ it("once two members can vote, every change is a proposal that both must confirm
     });
   const [added, removed, demoted] = await Promise.all([
     run("create", "--email", "three@example.test", "--role", "admin", "--json"),
-    run("remove", "--email", ada.email, "--json"),
+    run("remove", "--email", dev.email, "--json"),
     run("set-role", "--email", ben.email, "--role", "developer"),
   ]);
   expect(demoted.stdout).toMatch(/^Proposed\. Two members must confirm proposal /);
@@ -159,10 +160,10 @@ it("once two members can vote, every change is a proposal that both must confirm
   expect(await invitations()).toBe(0);
   const members = async () =>
     (await listMembers(server.db.database, account_id)).map(({ person_id }) => person_id);
-  expect(await members()).toEqual([ada.person_id, ben.person_id]);
+  expect(await members()).toEqual([ada.person_id, ben.person_id, dev.person_id]);
   for (const id of ids) await ada.confirm(id);
   await settle(server);
-  expect(await members()).toEqual([ben.person_id, expect.any(String)]);
+  expect(await members()).toEqual([ada.person_id, ben.person_id, expect.any(String)]);
   expect(await invitations()).toBe(1);
 });
 

@@ -5,7 +5,7 @@ import { type FileFault, inspectFile } from "../../partners/files/inspect-file.t
 import { judgeFile } from "../../partners/files/judge-file.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { readUpload } from "../../platform/http/upload.ts";
+import { readUpload } from "../../platform/http/uploads/read-upload.ts";
 import { newId } from "../../platform/ids.ts";
 import { deleteDraftFile, insertKycFiles, type KycFile } from "../application-store.ts";
 import { acceptedTypes, SLOTS_OF, type Slot } from "../fields.ts";

@@ -8,7 +8,7 @@ import { sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
-import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
+import type { AddUploadRoute } from "../../platform/http/uploads/upload-route.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { Problems } from "../../platform/problems.ts";

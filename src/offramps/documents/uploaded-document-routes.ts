@@ -7,7 +7,7 @@ import { openStream, sealStream } from "../../platform/encryption/sealed-stream.
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
-import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
+import type { AddUploadRoute } from "../../platform/http/uploads/upload-route.ts";
 import { FIRST_ID, isId, newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { TIME, titledObject, UUID } from "../../platform/schema-parts.ts";

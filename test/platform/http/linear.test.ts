@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CreateInvoiceBody } from "../../../src/invoices/schemas.ts";
 import { CreateOfframpsBody } from "../../../src/offramps/schemas.ts";
 import { canonicalJson, parseJsonBody } from "../../../src/platform/http/json-body.ts";
-import { readBoundary, readOnePart } from "../../../src/platform/http/multipart.ts";
+import { readBoundary, readOnePart } from "../../../src/platform/http/uploads/multipart.ts";
 import { compileCheck } from "../../../src/platform/http/validate.ts";
 import { parseAmount } from "../../../src/platform/money.ts";
 import { CreateUserBody } from "../../../src/users/schemas.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readBoundary, readOnePart } from "../../../src/platform/http/multipart.ts";
+import { readBoundary, readOnePart } from "../../../src/platform/http/uploads/multipart.ts";
 
 const BOUNDARY = "xBx";
 

@@ -8,7 +8,7 @@ import { openStream, sealStream } from "../../../src/platform/encryption/sealed-
 import { notFound, Refusal } from "../../../src/platform/errors.ts";
 import { addOpenApi } from "../../../src/platform/http/docs.ts";
 import { createServer } from "../../../src/platform/http/server.ts";
-import { addUploadRoute } from "../../../src/platform/http/upload-route.ts";
+import { addUploadRoute } from "../../../src/platform/http/uploads/upload-route.ts";
 
 export const ACCOUNT_ID = "0195d2a0-0000-7000-8000-00000000000a";
 export const UNKNOWN_ID = "0195d2a0-0000-7000-8000-000000000404";

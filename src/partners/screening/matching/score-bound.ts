@@ -7,7 +7,7 @@ export const INITIAL_WEIGHT = 0.3;
 export const PARTICLE_WEIGHT = 0.15;
 
 /** What is known of two names before their words are paired. */
-export type Overlap = {
+type Overlap = {
   /** Of the person's words, without initials; the smallest first. */
   weights: readonly number[];
   person_initials: number;

@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../../errors.ts";
 
 // The data around the file: far more than any client sends.
 const PREAMBLE_BYTES_MAX = 4 * 1024;

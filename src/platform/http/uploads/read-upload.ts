@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
-import { Refusal } from "../errors.ts";
-import { drain } from "./drain.ts";
+import { Refusal } from "../../errors.ts";
+import { drain } from "../drain.ts";
 import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
 
 type UploadRules<Type> = {

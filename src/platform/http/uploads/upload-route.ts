@@ -2,16 +2,16 @@ import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
 import Type, { type TObject } from "typebox";
-import type { Answer, CommandRequest } from "../commands/executor.ts";
-import { sealedSize } from "../encryption/sealed-stream.ts";
-import { type ErrorCode, notFound, Refusal } from "../errors.ts";
-import { isId } from "../ids.ts";
-import { closedObject } from "../schema-parts.ts";
-import type { JsonBody } from "./json-body.ts";
+import type { Answer, CommandRequest } from "../../commands/executor.ts";
+import { sealedSize } from "../../encryption/sealed-stream.ts";
+import { type ErrorCode, notFound, Refusal } from "../../errors.ts";
+import { isId } from "../../ids.ts";
+import { closedObject } from "../../schema-parts.ts";
+import type { JsonBody } from "../json-body.ts";
+import { addRoute, type Caller, type PathParams, type RouteSpec } from "../route.ts";
+import { mapParams } from "../route-spec.ts";
 import { missingPart } from "./multipart.ts";
-import { addRoute, type Caller, type PathParams, type RouteSpec } from "./route.ts";
-import { mapParams } from "./route-spec.ts";
-import { readUpload } from "./upload.ts";
+import { readUpload } from "./read-upload.ts";
 
 /** What an upload needs to store files; a file store has this type. */
 type UploadFiles<FileType extends string> = {
