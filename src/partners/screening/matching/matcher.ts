@@ -42,11 +42,18 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
         if (!is_compared(entry)) continue;
         const by_words = scoreNames(index, prepared, { words: listed.words, word_ids });
         const hit = judge(person, entry, listed, Math.max(joined, by_words), thresholds);
-        if (hit && hit.score > (hits.get(entry)?.score ?? 0)) hits.set(entry, hit);
+        if (!hit) continue;
+        const known = hits.get(entry);
+        if (!known || worstFirst(hit, known) < 0) hits.set(entry, hit);
       }
     }
-    return [...hits.values()].sort((a, b) => b.score - a.score).slice(0, HITS_MAX);
+    return [...hits.values()].sort(worstFirst).slice(0, HITS_MAX);
   };
+}
+
+/** A match before a possible one: the birth date raises the scores of both to 1. */
+function worstFirst(a: ScreeningHit, b: ScreeningHit): number {
+  return Number(b.verdict === "match") - Number(a.verdict === "match") || b.score - a.score;
 }
 
 /**
