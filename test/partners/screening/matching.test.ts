@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { measureScreening } from "../../../bench/screening-quality.ts";
+import { toBase58Check } from "../../../src/partners/chain/base58.ts";
 import { createMatcher } from "../../../src/partners/screening/matching/matcher.ts";
 import { NameIndex } from "../../../src/partners/screening/matching/name-index.ts";
 import type { ListEntry, ScreenedPerson } from "../../../src/partners/screening/port.ts";
@@ -99,6 +100,26 @@ it("names that a person adds hide nobody who is born on the listed day", () => {
     screen(person("Tesrik Alkon Bermud Varlomov", { birth_date }));
   expect(born("1954-10-07")[0]).toMatchObject({ verdict: "possible_match" });
   expect(born("1954-10-08")).toEqual([]);
+});
+
+it("an alias that is less similar, listed first, makes a match no weaker", () => {
+  const birth_dates = [{ from: "1954-10-07", to: "1954-10-07" }];
+  const names = ["Tesrik Alkon VARLOMOV", "Tesrik VARLOMOV"];
+  const listed = names.map((text) => ({ text, is_weak: false }));
+  const screen = createMatcher([entry("x", { birth_dates, names: listed })], THRESHOLDS);
+  const [hit] = screen(person("Tesrik Varlomov", { birth_date: "1954-10-07" }));
+  expect(hit).toMatchObject({ verdict: "match", score: 1 });
+});
+
+it("a listed wallet is found in any case, and as the tron address of the same key", () => {
+  const wallet = "0xE28B3CFD4E0E909077821478E9FCB86B84BE786E";
+  const screen = createMatcher([entry("Wallet", { wallets: [wallet] })], THRESHOLDS);
+  const verdict = (written: string) =>
+    screen(person("Olav Fictive", { wallets: [written] }))[0]?.verdict ?? "clear";
+  expect(verdict(wallet.toLowerCase().replace("0x", "0X"))).toBe("match");
+  const bytes = Buffer.from(`41${wallet.slice(2)}`, "hex");
+  expect(verdict(toBase58Check(bytes))).toBe("match");
+  expect(verdict(toBase58Check(Buffer.from(bytes).fill(1, 1)))).toBe("clear");
 });
 
 it("a reviewer sees every entry of a common name", () => {
