@@ -34,6 +34,7 @@ beforeAll(async () => {
     return shown.body.offramp.status === "fiat_sent" ? true : undefined;
   });
   await addAudit('=HYPERLINK("http://example.com","x"), "quoted"\r\nsecond line');
+  await addAudit("\n =1+1");
   await server.call("POST", "/sandbox/clock", { advance_ms: 5 });
   ended = await nowText();
   await server.call("POST", "/sandbox/clock", { advance_ms: 2 * MINUTE_MS });
@@ -126,6 +127,8 @@ describe("an export", () => {
     expect(content).toContain(
       `"'=HYPERLINK(""http://example.com"",""x""), ""quoted""\r\nsecond line"`,
     );
+    // Quoted: otherwise the line break would begin a row, and the formula its first cell.
+    expect(content).toContain(`"'\n =1+1"`);
   });
 
   test("of deposits has the transfer with its sender", async () => {

@@ -51,6 +51,10 @@ const FORMATS: Record<ExportFormat, Format> = {
         columns: [...columns],
         record_delimiter: "windows",
         escape_formulas: true,
+        // The library quotes what contains the delimiter of records, which has two characters.
+        quoted_match: /[\r\n]/,
+        // Programs differ in whether they skip white space before a formula.
+        cast: { string: (text) => (/^\s+[=+\-@]/.test(text) ? `'${text}` : text) },
       }),
   },
   jsonl: {
