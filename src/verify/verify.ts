@@ -15,12 +15,14 @@ import { verifyDetails } from "./verify-details.ts";
 import { verifyExceptions } from "./verify-exceptions.ts";
 import { verifyExports } from "./verify-exports.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
+import { verifyKeys } from "./verify-keys.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
+import { verifyScreening } from "./verify-screening.ts";
 import { verifyUsers } from "./verify-users.ts";
 import { verifyVotes } from "./verify-votes.ts";
 
@@ -32,7 +34,8 @@ const SEALED_TABLES: readonly SealedTable[] = [
 /** Run after the chains: these find rows that were wrong from the start and not changed since. */
 const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
-  ...[verifyInvoices, verifyProposals, verifyUsers, verifyDeliveries],
+  ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
+  verifyDeliveries,
 );
 
 export type VerifyInput = {
@@ -59,7 +62,8 @@ export type Verification = { accounts: number; fault: string | null };
 
 /**
  * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, invoices,
- * proposals and the KYC of users from one snapshot of a live system and names the first wrong row.
+ * proposals, users and what keys may do from one snapshot of a live system and names the first
+ * wrong row.
  */
 export function verify(
   database: Database,

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Session } from "../../src/platform/db/database.ts";
+import type { Check } from "../../src/verify/checks.ts";
+import { verifyKeys } from "../../src/verify/verify-keys.ts";
+import { verifyScreening } from "../../src/verify/verify-screening.ts";
 import { verifyUsers } from "../../src/verify/verify-users.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -20,11 +23,11 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** The error reported for a manipulated database; the change is rolled back. */
-function faultAfter(text: string, id: string): Promise<string | null> {
+function faultAfter(text: string, id: string, check: Check = verifyUsers): Promise<string | null> {
   return server.db.database.connection(async (session: Session) => {
     await session.query("begin");
     await session.query(text, [server.account_id, id]);
-    return verifyUsers(session, server.account_id);
+    return check(session, server.account_id);
   });
 }
 
@@ -110,5 +113,47 @@ describe("the events of a user", () => {
     );
     const stray = change("record_id = gen_random_uuid()");
     expect(await faultAfter(stray, approved)).toContain("there is no user");
+  });
+});
+
+describe("the screening of a user", () => {
+  it("that is not what the matches say is named", async () => {
+    const text = `update users set screening_status = 'match', screening_held_at = created_at
+      where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, approved, verifyScreening)).toBe(
+      named(approved, "its screening is match, but its matches say clear"),
+    );
+  });
+
+  it("with a match that nobody has cleared is named", async () => {
+    const text = `insert into screening_matches (account_id, id, user_id, record_kind, record_id,
+        list, entry_id, entry_digest, person_digest, verdict, score, status, details, created_at,
+        updated_at)
+      select account_id, id, id, 'user', id, 'x', 'x', 'x', '', 'match', 1, 'cleared', '',
+        created_at, created_at from users where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, approved, verifyScreening)).toContain(
+      "it is cleared, but the audit log has no decision",
+    );
+  });
+});
+
+describe("an API key", () => {
+  it.each([
+    ["scopes = '{read}'", "its scopes are not those of its entry in the audit log"],
+    ["networks = '{192.0.2.1}'", "its networks are not those of its entry in the audit log"],
+    ["expires_at = created_at", "it does not expire when its entry in the audit log says"],
+    ["revoked_at = created_at", "it is revoked, but the audit log has no entry of it"],
+  ])("with %s that was changed is named", async (change, fault) => {
+    const text = `update api_keys set ${change} where account_id = $1 and $2::uuid is not null`;
+    expect(await faultAfter(text, approved, verifyKeys)).toContain(fault);
+  });
+
+  it("that was planted is named", async () => {
+    const text = `insert into api_keys (account_id, id, name, prefix, last_four, created_at)
+      select account_id, id, 'planted', '', '', created_at from users
+      where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, approved, verifyKeys)).toContain(
+      "the audit log has no entry of its creation",
+    );
   });
 });
