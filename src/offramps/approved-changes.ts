@@ -27,7 +27,7 @@ type ChangeDeps = Pick<ModuleCore, "clock" | "keyring"> & {
   approvals: ApprovalRules;
   prices: CurrentPrices;
   limits: LimitDeps;
-} & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
+} & RateRules;
 export type ApprovedChangeDeps = ChangeDeps & RerouteLimits;
 export type ApprovedReviewDeps = Pick<
   ChangeDeps,

@@ -88,6 +88,19 @@ function noRate({ destination_currency }: Offramp): Gate {
   return { message, by: "operator" };
 }
 
+/**
+ * Whether a payout that a gate stopped before it left may go at the quote's rate. Its gate may have
+ * been closed by the caller, so that after the quote's time the rate must still be close to it.
+ */
+export function isRateKept(
+  rules: RateRules,
+  offramp: Pick<Offramp, "rate">,
+  { rest_until, rate_now }: Pick<Facts, "rest_until" | "rate_now">,
+  now: Date,
+): boolean {
+  return now <= rest_until || (rate_now !== null && isClose(rules, offramp, rate_now));
+}
+
 /** Fewer destination units for one token are worse for us. */
 function isClose(
   { rate_slippage_basis_points }: RateRules,

@@ -16,6 +16,7 @@ import type { Command } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
+import type { CurrentPrices, Prices } from "../prices/price-book.ts";
 import { holdProblems } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
@@ -32,9 +33,10 @@ import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts } from "./payouts/store.ts";
+import { type Quote, restUntil } from "./quotes/model.ts";
 import { findQuotes } from "./quotes/store.ts";
 import type { RateRules } from "./rate-promise.ts";
-import { keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
+import { isRateKept, keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
@@ -54,6 +56,9 @@ export type RerouteExtra = {
   /** When proposals about each offramp were open. */
   stopped: StoppedTimes;
   toUsd: ToUsd;
+  /** What decides about the rate of payouts that have not left. */
+  quotes: AccountMap<Quote>;
+  rates: Prices["rates"] | null;
 };
 
 /** Beyond these, a re-route needs two members, one of them the operator's. */
@@ -68,9 +73,10 @@ type RerouteDeps = {
   catalogue: Catalogue;
   keyring: Keyring;
   policy: GatePolicy;
-  approvals: Pick<ApprovalRules, "usdValue" | "cooling_off_ms">;
+  approvals: Pick<ApprovalRules, "usdValue" | "cooling_off_ms" | "now">;
   limits: LimitDeps;
-} & Pick<RateRules, "rate_hold_ms" | "reroute_ms">;
+  prices: CurrentPrices;
+} & RateRules;
 
 const FIELD = "offramp.payment_detail_id";
 
@@ -85,21 +91,27 @@ export function rerouteOfframps({
   policy,
   approvals,
   limits,
+  prices,
   ...rules
 }: RerouteDeps): OfframpRule<NewRoute, RerouteExtra> {
   return {
     name: "reroute-offramps",
     load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
     loadMore: async (tx, extra, offramps) => {
-      const [invoices, named, rows, stopped, toUsd] = await Promise.all([
+      const of_quotes = offramps.map(({ account_id, quote_id: id }) => ({ account_id, id }));
+      const [invoices, named, rows, stopped, toUsd, quotes, current] = await Promise.all([
         loadPayables(tx, invoiceKeys(offramps)),
         listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
         listPayouts(tx, offramps),
         loadStoppedTimes(tx, offramps),
         approvals.usdValue(tx),
+        findQuotes(tx, of_quotes),
+        prices.currentPrices(approvals.now(), tx),
       ]);
       const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
-      return { ...extra, invoices, named, payouts, stopped, toUsd };
+      const rates = "stale" in current ? null : current.rates;
+      const more = { quotes: AccountMap.of(quotes, (quote) => quote), rates };
+      return { ...extra, invoices, named, payouts, stopped, toUsd, ...more };
     },
     decide: (entry, { account_id, input }, extra, now) => {
       const { details, kycs, invoices, named } = extra;
@@ -117,6 +129,7 @@ export function rerouteOfframps({
         const message = "The time to re-route this payout is over; its money is refunded.";
         problems.push({ field: "offramp_id", code: "invalid_transition", message });
       }
+      problems.push(...movedRateProblems(rules, offramp, extra, now));
       problems.push(...endedInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
       const payee = { fields: detail.fields, rail: offramp.rails };
@@ -155,6 +168,27 @@ export function rerouteOfframps({
       reserveInvoices(tx, offramps);
     },
   };
+}
+
+/**
+ * Of a payout that came back, what came back is paid again. One that a gate stopped before it left
+ * is still tokens: it goes at the quote's rate only while that is kept.
+ */
+function movedRateProblems(
+  rules: RateRules,
+  offramp: Offramp,
+  { payouts, quotes, rates }: RerouteExtra,
+  now: Date,
+): Problem[] {
+  const { account_id, quote_id, deposit_token, destination_currency } = offramp;
+  if (findReturn(offramp, payouts.get(offramp.id) ?? [])) return [];
+  const rest_until = restUntil(quotes.get(account_id, quote_id)!);
+  const rate_now = rates?.get(deposit_token)?.get(destination_currency) ?? null;
+  if (isRateKept(rules, offramp, { rest_until, rate_now }, now)) return [];
+  const message =
+    "The rate has moved too far since the quote expired, and no money had left: refund the " +
+    "payout and quote again.";
+  return [{ field: "offramp_id", code: "invalid_transition", message }];
 }
 
 /** Locks the users and the payment details, before the offramps. */
@@ -199,7 +233,10 @@ async function lockRoutes(
       });
     },
   });
-  const later = { payouts: new Map(), stopped: new Map(), toUsd: () => null };
+  const later = {
+    ...{ payouts: new Map(), stopped: new Map(), toUsd: () => null },
+    ...{ quotes: new AccountMap<Quote>(), rates: null },
+  };
   return { kycs, details, limits, payees, version_ids, ...none, ...later };
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
+import { recordPriceVersion } from "../../src/prices/refresh-rates.ts";
+import { findLastPriceVersion, lockPriceVersions } from "../../src/prices/store.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
@@ -238,6 +240,53 @@ async function leaveBounced(payout: Payout, gate: Gate): Promise<void> {
   expect(await statusOf(payout)).toBe("fiat_sent");
   expect(hasLeft(payout)).toBe(false);
 }
+
+/** Stores other rates, as a refresh would. */
+function setRate(eur: string): Promise<void> {
+  return server.core.database.transaction(async (tx) => {
+    await lockPriceVersions(tx);
+    const last = (await findLastPriceVersion(tx))!;
+    const rates = { ...last.rates, usdc: { ...last.rates.usdc, eur } };
+    recordPriceVersion(tx, last, { ...last, rates }, server.core.clock.now());
+  });
+}
+
+it("a payout whose payee was deactivated before it left keeps no rate for 72 hours", async () => {
+  const { user_id } = await addPayout();
+  const path = `/users/${user_id}`;
+  const [gone, next] = [
+    await addPaymentDetail(server, user_id, "eur"),
+    await addPaymentDetail(server, user_id, "eur"),
+  ];
+  const quote_id = await addQuote(server, user_id);
+  const item = { payment_detail_id: gone, destination_amount: 200, destination_currency: "eur" };
+  const made = good(
+    await server.call("POST", `${path}/quotes/${quote_id}/offramps`, { offramps: [item, item] }),
+  );
+  const [first, second] = made.offramps.map((offramp: { id: string }) => offramp.id);
+  good(await execute(server, user_id, quote_id));
+  for (const kind of PAYOUT_STEPS.slice(0, RECORDED)) await steps.run(kind);
+  good(await server.call("PATCH", `${path}/payment_details/${gone}/deactivate`));
+  await steps.runAll();
+  const reroute = (id: string) => {
+    const offramp = { payment_detail_id: next };
+    return server.call("POST", `${path}/offramps/${id}/reroute`, { offramp });
+  };
+  await server.core.clock.advance(24 * HOUR_MS);
+  // The quote's rate is 0.86, of which 0.5 % are 0.0043.
+  for (const [id, rate, status] of [
+    [first, "0.8556", "bounced"],
+    [first, "0.8557", "fiat_sent"],
+    [second, "0.83", "bounced"],
+  ]) {
+    await setRate(rate!);
+    const answer = await reroute(id!);
+    await steps.runAll();
+    const payout = { user_id, payment_detail_id: next, quote_id, offramp_id: id! };
+    expect(await statusOf(payout), answer.text).toBe(status);
+  }
+  await setRate("0.86");
+});
 
 it("a pending refund of a frozen user waits, and is sent once the user is unfrozen", async () => {
   const { user_id, quote_id } = await addPayout();
