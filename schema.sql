@@ -302,6 +302,56 @@ create table events (
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (record_id, account_id, sequence);
 
+create table evm_addresses (
+  address text not null,
+  wallet text not null,
+  address_index bigint not null,
+  chain text not null,
+  created_at timestamp with time zone not null,
+  constraint evm_addresses_pkey PRIMARY KEY (address),
+  constraint evm_addresses_wallet_address_index_key UNIQUE (wallet, address_index),
+  constraint evm_addresses_address_index_check CHECK (((address_index >= 0) AND (address_index <= 2147483647)))
+);
+
+create table evm_chains (
+  chain text not null,
+  chain_id bigint not null,
+  scanned_block bigint not null,
+  scanned_hash text not null,
+  scanned_at timestamp with time zone not null,
+  final_block bigint not null,
+  reread_from bigint not null,
+  reread_to bigint not null,
+  reread_at timestamp with time zone not null,
+  state text not null,
+  state_since timestamp with time zone not null,
+  problem text,
+  constraint evm_chains_pkey PRIMARY KEY (chain),
+  constraint evm_chains_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'current'::text, 'unreachable'::text, 'disagreeing'::text, 'reorganised'::text, 'misconfigured'::text])))
+);
+
+create table evm_transfers (
+  number bigint not null generated always as identity,
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  block_number bigint not null,
+  block_hash text not null,
+  address text not null,
+  sender text not null,
+  token text not null,
+  amount numeric not null,
+  mined_at timestamp with time zone not null,
+  finding text,
+  constraint evm_transfers_pkey PRIMARY KEY (number),
+  constraint evm_transfers_chain_tx_id_log_index_block_hash_key UNIQUE (chain, tx_id, log_index, block_hash),
+  constraint evm_transfers_amount_check CHECK ((amount > (0)::numeric)),
+  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text])))
+);
+CREATE INDEX evm_transfers_address ON public.evm_transfers USING btree (address);
+CREATE INDEX evm_transfers_creditable ON public.evm_transfers USING btree (chain, number) WHERE (finding IS NULL);
+CREATE INDEX evm_transfers_findings ON public.evm_transfers USING btree (number) WHERE (finding IS NOT NULL);
+
 create table exports (
   account_id uuid not null,
   id uuid not null,

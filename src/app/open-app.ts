@@ -39,10 +39,11 @@ export type RunningApp = {
 export async function openApp(
   core: Core,
   publicUrl: () => string,
-  partners: Partners = openPartners(core),
+  given_partners?: Partners,
   log_destination?: LogDestination,
 ): Promise<RunningApp> {
   const { config, database, clock, catalogue } = core;
+  const partners = given_partners ?? (await openPartners(core));
   const tokens = openTokens(core);
   const server_options = {
     ...config,
@@ -77,7 +78,9 @@ export async function openApp(
     counters: modules.flatMap(({ counters = [] }) => counters),
   });
   const { metrics_token } = config;
-  const health_deps = { database, clock, metrics, metrics_token, is_private: isPrivate(config) };
+  const readiness = modules.flatMap((module) => module.readiness ?? []);
+  const is_private = isPrivate(config);
+  const health_deps = { database, clock, metrics, metrics_token, is_private, readiness };
   await addOpenApi(server, finishDocument);
   addHealthRoutes(server, health_deps);
   addRoutes(server, module_core, modules, addAfterScreening);

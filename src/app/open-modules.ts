@@ -47,7 +47,7 @@ type Parts = Partners & {
  * routes, pages and background work in its `open.ts`.
  */
 export async function openModules(core: ModuleCore, parts: Parts) {
-  const { catalogue, chain, bank, clock, files, sender, tokens } = parts;
+  const { catalogue, chain, bank, clock, files, sender, tokens, openWatcher } = parts;
   const { identity = createReviewerIdentity() } = parts;
   const documents = openDocuments(core.mode, sender);
   const screening = await openScreening(core.config);
@@ -67,6 +67,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
     openPlatformModule(core),
+    ...(openWatcher ? [openWatcher(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),
     openAppsModule(core, { sender, skipDeliveries }),

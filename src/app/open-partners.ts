@@ -1,5 +1,7 @@
 import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
+import { combineChains } from "../partners/chain/combine-chains.ts";
+import { readChains } from "../partners/chain/evm/read-chains.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { createSandboxChain } from "../partners/chain/sandbox.ts";
 import { createHttpDocuments } from "../partners/documents/http.ts";
@@ -16,7 +18,9 @@ import { openFileLists } from "../partners/screening/file-lists.ts";
 import { SCREENING_OFF } from "../partners/screening/off.ts";
 import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Config, Mode } from "../platform/config/config.ts";
+import type { Module } from "../platform/module.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { findRequestedOutcomes } from "../sandbox/find-requested-outcomes.ts";
 import { isPrivate } from "./is-private.ts";
 import type { Core } from "./open-core.ts";
@@ -26,6 +30,8 @@ export type Partners = {
   bank: BankPort;
   /** Without one, our own reviewers decide. */
   identity?: IdentityPort;
+  /** Reads real chains in the background. */
+  openWatcher?: (log: TaskLog) => Module;
 };
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
@@ -37,13 +43,17 @@ export function checkMode({ mode }: Config): void {
   );
 }
 
-export function openPartners(core: Core): Partners {
+export async function openPartners(core: Core): Promise<Partners> {
   const { config, database, keyring } = core;
   checkMode(config);
-  return {
-    chain: createSandboxChain(core),
-    bank: createSandboxBank(core, findRequestedOutcomes(database, keyring)),
-  };
+  const bank = createSandboxBank(core, findRequestedOutcomes(database, keyring));
+  const simulated = createSandboxChain(core);
+  if (config.chains_file === undefined) return { chain: simulated, bank };
+  const settings = readChains(config.chains_file);
+  // Imported here: without real chains nothing of it is needed.
+  const { openEvm } = await import("../partners/chain/evm/open.ts");
+  const { chain, openModule } = await openEvm(core, settings);
+  return { chain: combineChains(chain, simulated), bank, openWatcher: openModule };
 }
 
 /** The check of uploads for malware; undefined: there is none. */

@@ -130,6 +130,22 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "rates confirm": {
     examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
   },
+  "wallet new": {
+    examples: ["sliproad wallet new"],
+    more: "Run it on a machine that is not the server: docs/guides/chains.md.",
+  },
+  "wallet show": { examples: ["sliproad wallet show", "sliproad wallet show --words"] },
+  "wallet address": {
+    examples: [
+      "sliproad wallet address 17",
+      "sliproad wallet address 0x9858effd232b4033e47d90003d41ec34ecaeda94",
+    ],
+  },
+  "chains list": { examples: ["sliproad chains list", "sliproad chains list --json"] },
+  "chains findings": {
+    examples: ["sliproad chains findings"],
+    more: "What each finding means: docs/guides/chains.md.",
+  },
   "accounts freeze": {
     examples: ["sliproad accounts freeze --account Acme --reason 'suspected theft of keys'"],
   },

@@ -24,6 +24,8 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["limits", async () => (await import("./limits.ts")).addLimitCommands],
   ["screening", async () => (await import("./screening.ts")).addScreeningCommands],
   ["rates", async () => (await import("./rates.ts")).addRateCommands],
+  ["wallet", async () => (await import("./wallet.ts")).addWalletCommands],
+  ["chains", async () => (await import("./chains.ts")).addChainCommands],
   ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
   ["users", async () => (await import("./users.ts")).addUserCommands],
   ["travel", async () => (await import("./travel/travel.ts")).addTravelCommands],

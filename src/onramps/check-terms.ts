@@ -33,7 +33,7 @@ export function checkTerms(
   const problems = new Problems(found).within("onramp");
   const given = requested ?? {};
   const crypto_currency = readToken(problems, given);
-  const crypto_rails = readChain(problems, chain.chains, given);
+  const crypto_rails = readChain(problems, chain.sending, given);
   const destination_amount = readTokens(problems, given);
   const destination_address = readAddress(problems, crypto_rails, given);
   const fiat = readFiat(problems, bank, given);

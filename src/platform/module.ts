@@ -3,7 +3,7 @@ import type { Counter } from "prom-client";
 import type { Clock } from "./clock.ts";
 import type { Executor } from "./commands/executor.ts";
 import type { Config, Mode } from "./config/config.ts";
-import type { Database } from "./db/database.ts";
+import type { Database, Session } from "./db/database.ts";
 import type { Keyring } from "./encryption/keyring.ts";
 import type { AddRoute } from "./http/route.ts";
 import type { MetricSource } from "./metrics/model.ts";
@@ -28,6 +28,11 @@ export type ModuleCore = {
   log: TaskLog;
 };
 
+export type Readiness = (
+  session: Session,
+  time: { now: Date; real_now: Date },
+) => Promise<readonly string[]>;
+
 /** What a module adds to the service. Earlier modules do not depend on it. */
 export type Module = {
   /** The API's routes; `server` is for those that accept files or need a separate scope. */
@@ -38,6 +43,8 @@ export type Module = {
   /** The task kinds that repeat for the lifetime of the installation. */
   recurring?: readonly string[];
   metrics?: readonly MetricSource[];
+  /** A sentence for each reason why the service is not ready. */
+  readiness?: Readiness;
   /** Counters in this process. */
   counters?: readonly Counter[];
   /** Ends waits that requests may be blocked on. */

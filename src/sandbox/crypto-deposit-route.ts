@@ -17,6 +17,7 @@ import { isId, newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
 type CryptoDepositDeps = Pick<ModuleCore, "database" | "clock" | "wake"> & {
@@ -47,6 +48,8 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       const found = new Problems(problems);
       const input: Input = body.crypto_deposit ?? {};
       const quote = await findNamedQuote(database, caller.account_id, input, found);
+      const why_not = quote && whyNotSimulated(chain, quote.deposit_token_chain);
+      if (why_not) found.invalid("crypto_deposit.quote_id", why_not);
       const transfer = readTransfer(input, quote, found.within("crypto_deposit"), now);
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;

@@ -4,6 +4,7 @@ import { chainOf } from "../invoices/check-parties.ts";
 import { listClaims } from "../invoices/payments/claim-store.ts";
 import { CHECK_CLAIM_TASK } from "../invoices/task-kinds.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
 import { insertWalletTransfer } from "../partners/chain/sandbox-store.ts";
 import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -15,6 +16,7 @@ import { newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
 
 const writeTransfer = compileRender(CryptoTransferAnswer);
@@ -22,7 +24,7 @@ const writeTransfer = compileRender(CryptoTransferAnswer);
 /** Simulates a transfer between two external wallets, such as the payment of an invoice. */
 export function addCryptoTransferRoute(
   addRoute: AddRoute,
-  deps: { database: Database; clock: Clock; wake: () => void },
+  deps: { database: Database; clock: Clock; wake: () => void; chain: ChainPort },
 ): void {
   addRoute({
     method: "POST",
@@ -49,6 +51,8 @@ export function addCryptoTransferRoute(
       const found = new Problems(problems);
       const input: Input = body.crypto_transfer ?? {};
       const transfer = readTransfer(input, found.within("crypto_transfer"), now);
+      const why_not = transfer && whyNotSimulated(deps.chain, transfer.chain);
+      if (why_not) found.invalid("crypto_transfer.blockchain", why_not);
       found.throwIfAny();
       const { chain, tx_id, ...rest } = transfer!;
       const mined = await deps.database.transaction(async (tx) => {

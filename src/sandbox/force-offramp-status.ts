@@ -46,6 +46,7 @@ import {
   needsApproval,
   refuseWhileHeld,
 } from "./force-controls.ts";
+import { whyNotSimulated } from "./real-chains.ts";
 
 export type ForceDeps = BankDeps &
   FundingRules &
@@ -206,6 +207,9 @@ async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promis
   const { database, chain, clock } = deps;
   const now = clock.now();
   const key = { account_id: offramp.account_id, id: offramp.quote_id };
+  const [found] = await findQuotes(database, [key]);
+  const why_not = found && whyNotSimulated(chain, found.deposit_token_chain);
+  if (why_not) throw new Refusal("invalid_transition", why_not);
   await database.transaction((tx) => forceExecution(tx, deps, offramp, by, now));
   const [quote] = await findQuotes(database, [key]);
   if (!quote) return;

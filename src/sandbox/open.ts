@@ -26,7 +26,7 @@ export function openSandboxModule(
     routes: (addRoute) => {
       addSandboxRoutes(addRoute, deps);
       addSandboxInvoiceRoute(addRoute, { ...core, renderer: invoices.renderer });
-      addCryptoTransferRoute(addRoute, core);
+      addCryptoTransferRoute(addRoute, { ...core, chain: deps.chain });
     },
   };
 }

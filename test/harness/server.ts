@@ -52,7 +52,7 @@ export type ServerSettings = {
   /** Shares a database and data directory with another server, as a second process would. */
   beside?: TestServer;
   /** Partners other than the sandbox's. */
-  partners?: (core: Core) => Partners;
+  partners?: (core: Core) => Partners | Promise<Partners>;
   /** Receives the log lines; without it, nothing is logged. */
   log_destination?: LogDestination;
 };
@@ -74,7 +74,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   const app = await openApp(
     core,
     () => config.public_url ?? url,
-    settings.partners?.(core),
+    await settings.partners?.(core),
     settings.log_destination,
   );
   url = await app.server.listen({ host: "127.0.0.1", port: 0 });

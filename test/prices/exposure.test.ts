@@ -235,7 +235,7 @@ async function checkExposure(database: Database): Promise<void> {
   const task = checkExposureTask({
     ...{ database, prices: STORED_PRICES, risk: loadMarketRisk(), log: SILENT },
   });
-  const partners = openPartners(server.core);
+  const partners = await openPartners(server.core);
   const steps = await openSteps(server.core, partners, database, [task]);
   while (await steps.run(CHECK_EXPOSURE_TASK));
   steps.close();

@@ -5,6 +5,7 @@ import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
 import { findUnmatched } from "../../onramps/deposits/store.ts";
 import { READ_CREDITS_TASK } from "../../onramps/task-kinds.ts";
+import { listWatchedChains } from "../../partners/chain/evm/watch-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
@@ -38,6 +39,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     checkClock(core),
     await checkWorker(core, is_service_up),
     await checkWatchers(core),
+    ...(core.config.chains_file === undefined ? [] : [await checkChains(core)]),
     await checkEndpoints(core),
     await checkDeposits(core),
     await checkProposals(core),
@@ -95,6 +97,18 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
   const names = ailing.map(({ kind, attempts }) => `${kind} (failed ${attempts} times in a row)`);
   const finding = `behind: ${names.join(", ")}; see the log and check that the partner responds`;
   return { check, ok: false, finding };
+}
+
+async function checkChains({ database }: Core): Promise<Finding> {
+  const check = "chains";
+  const rows = await listWatchedChains(database);
+  const ailing = rows.filter(({ problem }) => problem !== null);
+  if (ailing.length === 0) {
+    const read = rows.map(({ chain, scanned_block }) => `${chain} up to block ${scanned_block}`);
+    return { check, ok: true, finding: read.join(", ") || "not yet read" };
+  }
+  const problems = ailing.map(({ chain, state, problem }) => `${chain} (${state}): ${problem}`);
+  return { check, ok: false, finding: `not read: ${problems.join("; ")}` };
 }
 
 async function checkEndpoints({ database }: Core): Promise<Finding> {

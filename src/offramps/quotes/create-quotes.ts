@@ -3,6 +3,7 @@ import type { ChainPort } from "../../partners/chain/port.ts";
 import type { AccountMap } from "../../platform/account-map.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Session } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Checked, problemsOf } from "../../platform/problems.ts";
@@ -36,6 +37,8 @@ type Loaded = {
   users: AccountMap<Kyc>;
   /** How many open quotes each user has. */
   open: AccountMap<number>;
+  /** A new deposit address for each command that can succeed, by its id. */
+  addresses: Map<string, string>;
   limits: Limits;
 };
 
@@ -54,7 +57,8 @@ export function createQuotes(
         findKycs(tx, keys),
         countOpenQuotes(tx, keys, deps.clock.now()),
       ]);
-      return { users, open, limits: await loadLimits(tx, deps.limits, locked_ids) };
+      const limits = await loadLimits(tx, deps.limits, locked_ids);
+      return { users, open, limits, addresses: await issueAddresses(tx, deps, users, commands) };
     },
     decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: (tx, _loaded, accepted, now) => {
@@ -67,10 +71,26 @@ export function createQuotes(
   };
 }
 
+async function issueAddresses(
+  tx: Session,
+  { chain, clock }: CreateQuotesDeps,
+  users: AccountMap<Kyc>,
+  commands: readonly Command<NewQuote>[],
+): Promise<Map<string, string>> {
+  const wanted = commands.flatMap(({ id, account_id, input }) =>
+    "value" in input.wanted && users.has(account_id, input.user_id)
+      ? [{ id, chain: input.wanted.value.deposit_token_chain }]
+      : [],
+  );
+  const chains = wanted.map((one) => one.chain);
+  const addresses = await chain.issueAddresses(tx, chains, clock.now());
+  return new Map(wanted.map(({ id }, at) => [id, addresses[at]!]));
+}
+
 function decideOne(
-  { chain, quote_life_ms, quotes_open_max }: CreateQuotesDeps,
-  { users, open, limits }: Loaded,
-  { account_id, input }: Command<NewQuote>,
+  { quote_life_ms, quotes_open_max }: CreateQuotesDeps,
+  { users, open, limits, addresses }: Loaded,
+  { id: command_id, account_id, input }: Command<NewQuote>,
   now: Date,
 ): Verdict<Quote> {
   const { wanted } = input;
@@ -102,7 +122,7 @@ function decideOne(
     id,
     user_id: input.user_id,
     ...wanted.value,
-    deposit_address: chain.addressFor(wanted.value.deposit_token_chain, id),
+    deposit_address: addresses.get(command_id)!,
     price_version_id: input.price_version_id,
     expires_at: new Date(now.getTime() + quote_life_ms),
     token_amount: 0n,

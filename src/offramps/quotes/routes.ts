@@ -1,7 +1,7 @@
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
-import type { ChainPort } from "../../partners/chain/port.ts";
+import { type ChainPort, ChainUnavailable } from "../../partners/chain/port.ts";
 import { assertFound, type ErrorCode, notFound, Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -40,6 +40,7 @@ type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor">
 };
 
 const TAG = "Quotes";
+const RETRY_AFTER_SECONDS = 60;
 const SAMPLE_TX_ID = "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2";
 
 /** Those of every way to pay a quote. */
@@ -213,6 +214,14 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
 /** The status of the transfer named before, if another one is named now. */
 async function findEarlier(chain: ChainPort, quote: Quote, tx_id: string) {
   if (quote.tx_id === null || quote.tx_id === tx_id) return null;
-  const status = await chain.findStatus(quote.deposit_token_chain, quote.tx_id);
+  const { deposit_token: token, deposit_address: address } = quote;
+  const named = { tx_id: quote.tx_id, address, token };
+  const status = await chain.findStatus(quote.deposit_token_chain, named).catch(refuseIfUnread);
   return { tx_id: quote.tx_id, status };
+}
+
+function refuseIfUnread(error: unknown): never {
+  if (!(error instanceof ChainUnavailable)) throw error;
+  const message = "The chain cannot be read at the moment; try again later.";
+  throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
 }

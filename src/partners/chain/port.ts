@@ -1,4 +1,5 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
+import type { Session } from "../../platform/db/database.ts";
 
 /** A final (irreversible) transfer to one of our addresses. */
 export type Transfer = {
@@ -14,13 +15,10 @@ export type Transfer = {
   mined_at: Date;
 };
 
-type ExpectedTransfer = {
-  chain: Chain;
-  tx_id: string;
-  address: string;
-  token: Token;
-  amount: bigint;
-};
+/** The transaction that is said to pay an address. */
+type NamedTransfer = { tx_id: string; address: string; token: Token };
+
+type ExpectedTransfer = NamedTransfer & { chain: Chain; amount: bigint };
 
 export type TransferStatus = "unknown" | "pending" | "final" | "failed";
 
@@ -39,11 +37,20 @@ export type ChainTransaction =
   | { status: Exclude<TransferStatus, "final"> }
   | { status: "final"; mined_at: Date; transfers: WalletTransfer[] };
 
+/** The chain cannot be read now; nothing is known about what was asked. */
+export class ChainUnavailable extends Error {
+  override name = "ChainUnavailable";
+}
+
 /** What we need from blockchains. */
 export type ChainPort = {
   chains: readonly Chain[];
-  /** The deposit address of this quote; always the same for the same quote. */
-  addressFor(chain: Chain, quote_id: string): string;
+  /** Those of them that the sandbox simulates: its routes can create transfers there. */
+  simulated: readonly Chain[];
+  /** Those of them on which tokens can be sent. */
+  sending: readonly Chain[];
+  /** A new deposit address on each of these chains; none is ever returned twice. */
+  issueAddresses(session: Session, chains: readonly Chain[], now: Date): Promise<string[]>;
   /** A caller reports that this transfer was sent; a hint, never a proof. */
   announce(expected: ExpectedTransfer, now: Date): Promise<void>;
   /** Final transfers to our addresses since the cursor, oldest first. */
@@ -54,7 +61,8 @@ export type ChainPort = {
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   /** The time up to which every transfer is final; `listTransfers` then returns all before it. */
   finalUntil(chain: Chain, now: Date): Promise<Date>;
-  findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
+  /** `failed` also if the transaction is final and does not pay this address in this token. */
+  findStatus(chain: Chain, named: NamedTransfer): Promise<TransferStatus>;
   /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
   /** The transaction sent under a key; null if there is none. */

@@ -44,18 +44,28 @@ export function listSandboxTransfers(
   );
 }
 
-/** Whether a transfer to this address, or with this transaction id, exists. */
-export async function findSandboxTransfer(
+export async function existsSandboxTransfer(
   session: Session,
   chain: string,
-  by: { address?: string; tx_id?: string },
+  address: string,
 ): Promise<boolean> {
   const rows = await session.query(
-    `select 1 from sandbox_transfers
-     where chain = $1 and (address = $2 or tx_id = $3) limit 1`,
-    [chain, by.address ?? null, by.tx_id ?? null],
+    "select 1 from sandbox_transfers where chain = $1 and address = $2 limit 1",
+    [chain, address],
   );
   return rows.length > 0;
+}
+
+/** What a transaction transfers to our addresses. */
+export function listSandboxTransaction(
+  session: Session,
+  chain: string,
+  tx_id: string,
+): Promise<Pick<Transfer, "address" | "token">[]> {
+  return session.query(
+    "select address, token from sandbox_transfers where chain = $1 and tx_id = $2",
+    [chain, tx_id],
+  );
 }
 
 type SandboxSend = {

@@ -1,12 +1,14 @@
 import { CHAINS, type Chain } from "../../catalogue/chains.ts";
+import { newId } from "../../platform/ids.ts";
 import { digestRecipient, type SandboxDeps } from "../sandbox-digests.ts";
 import { sha256, toBase58, toBase58Check } from "./base58.ts";
 import type { ChainPort } from "./port.ts";
 import {
+  existsSandboxTransfer,
   findSandboxSend,
-  findSandboxTransfer,
   insertSandboxSend,
   insertSandboxTransfer,
+  listSandboxTransaction,
   listSandboxTransfers,
   listWalletTransfers,
 } from "./sandbox-store.ts";
@@ -19,10 +21,13 @@ import { sandboxTxId } from "./tx-id.ts";
 export function createSandboxChain({ database: session, index_key }: SandboxDeps): ChainPort {
   return {
     chains: CHAINS,
-    addressFor: sandboxAddress,
+    simulated: CHAINS,
+    sending: CHAINS,
+    issueAddresses: async (_session, chains, now) =>
+      chains.map((chain) => writeAddress(chain, sha256("sandbox address", chain, newId(now)))),
     announce: async (expected, now) => {
       const { chain, address } = expected;
-      const is_scripted = await findSandboxTransfer(session, chain, { address });
+      const is_scripted = await existsSandboxTransfer(session, chain, address);
       if (!is_scripted)
         await insertSandboxTransfer(session, {
           ...expected,
@@ -36,8 +41,12 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       return { transfers, cursor: last ? String(last.number) : cursor };
     },
     finalUntil: async (_chain, now) => now,
-    findStatus: async (chain, tx_id) =>
-      (await findSandboxTransfer(session, chain, { tx_id })) ? "final" : "unknown",
+    findStatus: async (chain, { tx_id, address, token }) => {
+      const found = await listSandboxTransaction(session, chain, tx_id);
+      if (found.length === 0) return "unknown";
+      const pays = found.some((one) => one.address === address && one.token === token);
+      return pays ? "final" : "failed";
+    },
     readTransaction: async (chain, tx_id) => {
       const rows = await listWalletTransfers(session, chain, tx_id);
       const [first] = rows;
@@ -56,16 +65,12 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
   };
 }
 
-// No keys exist for these: they only have the form of addresses.
-function sandboxAddress(chain: Chain, quote_id: string): string {
-  return writeAddress(chain, sha256("sandbox address", chain, quote_id));
-}
-
 /** The sender of a sandbox transfer that names none. */
 export function sandboxSender(chain: Chain, address: string): string {
   return writeAddress(chain, sha256("sandbox sender", chain, address));
 }
 
+// No keys exist for these: they only have the form of addresses.
 function writeAddress(chain: Chain, hash: Buffer): string {
   if (chain === "solana") return toBase58(hash);
   if (chain === "tron")

@@ -1,3 +1,4 @@
+import { CHAIN_SETTINGS } from "./chain-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
   choice,
@@ -237,22 +238,7 @@ export const SETTINGS = {
     20,
     "Maximum number of open quotes of a user, as each one locks rates; 0 = no limit.",
   ),
-  deposit_tolerance: {
-    name: "SLIPROAD_DEPOSIT_TOLERANCE",
-    default_text: "0.01",
-    meaning:
-      "Maximum shortfall of a deposit, in tokens; never more than a tenth of the quote's " +
-      "fees. The difference is posted to `short_deposits`.",
-    read: minorUnits(/^\d{1,6}(\.\d{1,6})?$/, 6, "must be an amount of tokens such as 0.01"),
-  },
-  deposit_in_time_percent: integer(
-    "SLIPROAD_DEPOSIT_IN_TIME_PERCENT",
-    1,
-    100,
-    95,
-    "How much of a deposit, in percent, must be mined before the quote expires. The rest may " +
-      "follow within an hour; otherwise the payouts fail and the deposit stays in the balance.",
-  ),
+  ...CHAIN_SETTINGS,
   rate_hold_hours: integer(
     "SLIPROAD_RATE_HOLD_HOURS",
     1,

@@ -5,6 +5,7 @@ import { type Database, DatabaseUnavailableError } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
 import { Refusal } from "../errors.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { Readiness } from "../module.ts";
 import { realTime } from "../tasks/real-time.ts";
 import { workerHealth } from "../tasks/worker-health.ts";
 
@@ -15,6 +16,8 @@ type HealthDeps = {
   metrics_token: string | undefined;
   /** The server listens for this machine only: no proxy forwards to it, and no money is real. */
   is_private: boolean;
+  /** What modules add to /readyz. */
+  readiness: readonly Readiness[];
 };
 
 const ANSWER_MAX_MS = 5_000;
@@ -76,7 +79,8 @@ function mayReadMetrics(request: FastifyRequest, deps: HealthDeps): boolean {
 async function readinessProblems({
   database,
   clock,
-}: Pick<HealthDeps, "database" | "clock">): Promise<string[]> {
+  readiness,
+}: Pick<HealthDeps, "database" | "clock" | "readiness">): Promise<string[]> {
   await clock.refresh();
   const problems: string[] = [];
   if (!(await isMigrated(database))) {
@@ -86,7 +90,8 @@ async function readinessProblems({
     problems.push("This machine's clock differs from the database's by more than 2 seconds.");
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
-  return [...problems, ...(await workerHealth(database, time)).problems];
+  const more = await Promise.all(readiness.map((check) => check(database, time)));
+  return [...problems, ...(await workerHealth(database, time)).problems, ...more.flat()];
 }
 
 /** Any caller may request this, at any rate: concurrent requests share one check. */

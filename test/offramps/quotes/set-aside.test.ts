@@ -35,8 +35,8 @@ function withBeyond(chain: ChainPort): ChainPort {
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({
-    partners: (core) => ({
-      ...openPartners(core),
+    partners: async (core) => ({
+      ...(await openPartners(core)),
       chain: withBeyond(createSandboxChain(core)),
     }),
   });

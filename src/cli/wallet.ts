@@ -1,0 +1,130 @@
+import { text } from "node:stream/consumers";
+import type { Command } from "commander";
+import {
+  countAddresses,
+  findAddressAt,
+  findAddresses,
+} from "../partners/chain/evm/address-store.ts";
+import { readChains } from "../partners/chain/evm/read-chains.ts";
+import { ACCOUNT_PATH, openWallet, pathOf, xpubOf } from "../partners/chain/evm/wallet.ts";
+import { createWords, seedOf } from "../partners/chain/evm/words.ts";
+import { readConfig } from "../platform/config/config.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
+
+type ShowOptions = JsonOption & { words?: boolean };
+
+export function addWalletCommands(program: Command): void {
+  const wallet = program
+    .command("wallet")
+    .description("create and check the key from which deposit addresses are derived");
+
+  wallet
+    .command("new")
+    .description("create a key; its words are printed once and stored nowhere")
+    .action((options: JsonOption) => {
+      const { words, seed } = createWords();
+      const xpub = xpubOf(seed);
+      const first_address = openWallet(xpub).addressAt(0);
+      print(options, { words, path: ACCOUNT_PATH, xpub, first_address }, [
+        "Keep these words on paper, never on a server. Whoever has them can move all deposits;",
+        "without them nobody can.",
+        "",
+        ...numbered(words),
+        "",
+        `xpub of ${ACCOUNT_PATH}, for the chains file (SLIPROAD_CHAINS_FILE):`,
+        xpub,
+        "",
+        `First address (${pathOf(0)}): ${first_address}`,
+        "Compare it with what a wallet shows for these words before you use the key.",
+      ]);
+    });
+
+  wallet
+    .command("show")
+    .description("show the key of the chains file and how many addresses were issued")
+    .option("--words", "read the words from stdin and check that they belong to the key")
+    .action(async (options: ShowOptions) => {
+      const { xpub } = configuredKey();
+      const { fingerprint, addressAt } = openWallet(xpub);
+      if (options.words) await checkWords(xpub);
+      const issued = await withCore(({ database }) => countAddresses(database));
+      const { addresses, last_index } = issued.find((one) => one.wallet === fingerprint) ?? {
+        addresses: 0,
+        last_index: null,
+      };
+      const earlier = issued.filter((one) => one.wallet !== fingerprint);
+      const first_address = addressAt(0);
+      const shown = { xpub, path: ACCOUNT_PATH, fingerprint, first_address };
+      const last = last_index === null ? "" : `, the last ${pathOf(last_index)}`;
+      const document = { wallet: { ...shown, addresses, last_index }, earlier };
+      print(options, document, [
+        `xpub ${xpub}`,
+        `${ACCOUNT_PATH}, fingerprint ${fingerprint}`,
+        `First address (${pathOf(0)}): ${first_address}`,
+        `${addresses} addresses issued${last}.`,
+        ...earlier.map((one) => `${one.addresses} addresses of an earlier key, ${one.wallet}.`),
+        ...(options.words ? ["The words belong to this key."] : []),
+      ]);
+    });
+
+  wallet
+    .command("address")
+    .description("show an address by its index, or find the index of an address")
+    .argument("<index>", "the index, e.g. 17, or an address, 0x…")
+    .action(async (given: string, options: JsonOption) => {
+      const { fingerprint, addressAt } = openWallet(configuredKey().xpub);
+      const index = /^\d{1,10}$/.test(given) ? Number(given) : null;
+      const issued = await withCore(async ({ database }) =>
+        index === null
+          ? (await findAddresses(database, [given.trim().toLowerCase()]))[0]
+          : await findAddressAt(database, fingerprint, index),
+      );
+      if (index === null && !issued) {
+        throw new StartupError(`${given} is not one of the addresses that were issued.`);
+      }
+      const address = issued?.address ?? derive(addressAt, index!);
+      const path = pathOf(issued?.address_index ?? index!);
+      const chain = issued?.chain ?? null;
+      const created_at = issued?.created_at ?? null;
+      const of = issued?.wallet ?? fingerprint;
+      print(options, { address: { address, path, wallet: of, chain, created_at } }, [
+        `${address}  ${path} of ${of}`,
+        chain ? `Issued for ${chain} at ${created_at!.toISOString()}.` : "Not issued yet.",
+      ]);
+    });
+}
+
+function configuredKey(): { xpub: string } {
+  const { chains_file } = readConfig(process.env);
+  if (chains_file !== undefined) return readChains(chains_file);
+  throw new StartupError("SLIPROAD_CHAINS_FILE is not set: there is no wallet.");
+}
+
+function derive(addressAt: (index: number) => string, index: number): string {
+  try {
+    return addressAt(index);
+  } catch (error) {
+    throw new StartupError(`${(error as Error).message}.`);
+  }
+}
+
+/** From stdin, so that they are in no shell history and no list of processes. */
+async function checkWords(xpub: string): Promise<void> {
+  const seed = seedOf(await text(process.stdin));
+  if (!seed) throw new StartupError("These are not the words of a key; check them for a typo.");
+  if (xpubOf(seed) === xpub) return;
+  throw new StartupError("These words belong to another key than the one in the chains file.");
+}
+
+/** Four to a line, with their numbers. */
+function numbered(words: readonly string[]): string[] {
+  const cells = words.map((word, at) => `${String(at + 1).padStart(2)} ${word}`.padEnd(14));
+  return Array.from({ length: Math.ceil(cells.length / 4) }, (_, line) =>
+    cells
+      .slice(line * 4, line * 4 + 4)
+      .join("")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,63 @@
+import type { Chain } from "../../../catalogue/chains.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import { realTime } from "../../../platform/tasks/real-time.ts";
+import type { ChainPort } from "../port.ts";
+import { claimIndexes, insertAddresses } from "./address-store.ts";
+import type { Watcher } from "./model.ts";
+import { readFinalTransaction } from "./read-transaction.ts";
+import type { Wallet } from "./wallet.ts";
+import { findWatchedChain, listCreditable } from "./watch-store.ts";
+
+type EvmDeps = { database: Database; clock: Clock; wallet: Wallet; watchers: readonly Watcher[] };
+
+const NO_SIGNER = "This installation has no signing key for the chain, so it cannot send tokens.";
+
+/** Real EVM chains. What the watcher stored is read here; only transactions are asked for. */
+export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): ChainPort {
+  const watcherOf = (chain: Chain) => watchers.find((one) => one.chain.name === chain)!;
+  return {
+    chains: watchers.map(({ chain }) => chain.name),
+    simulated: [],
+    sending: [],
+    issueAddresses: async (session, chains, now) => {
+      const indexes = await claimIndexes(session, chains.length);
+      const issued = indexes.map((address_index, at) => ({
+        address: wallet.addressAt(address_index),
+        wallet: wallet.fingerprint,
+        address_index,
+        chain: chains[at]!,
+        created_at: now,
+      }));
+      if (issued.length > 0) await insertAddresses(session, issued);
+      return issued.map(({ address }) => address);
+    },
+    // Every transfer to every address is read anyway.
+    announce: async () => {},
+    listTransfers: async (chain, cursor, limit) => {
+      const transfers = await listCreditable(database, chain, cursor, limit);
+      const last = transfers.at(-1);
+      return { transfers, cursor: last ? String(last.number) : cursor };
+    },
+    finalUntil: async (chain, now) => {
+      const row = (await findWatchedChain(database, chain))!;
+      // The block was mined in real time; the sandbox's clock may be ahead of it.
+      const age_ms = realTime(clock).getTime() - row.scanned_at.getTime();
+      return new Date(now.getTime() - Math.max(0, age_ms));
+    },
+    findStatus: async (chain, { tx_id, address, token }) => {
+      const transaction = await readFinalTransaction(database, watcherOf(chain), tx_id);
+      if (transaction.status !== "final") return transaction.status;
+      const pays = transaction.transfers.some((one) => one.to === address && one.token === token);
+      return pays ? "final" : "failed";
+    },
+    readTransaction: async (chain, tx_id) => {
+      const read = await readFinalTransaction(database, watcherOf(chain), tx_id);
+      if (read.status !== "final") return read;
+      const offset_ms = clock.now().getTime() - realTime(clock).getTime();
+      return { ...read, mined_at: new Date(read.mined_at.getTime() + offset_ms) };
+    },
+    findSend: async () => null,
+    send: async () => ({ refused: NO_SIGNER }),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Chain, Token } from "../../../catalogue/chains.ts";
+import type { Rpc } from "./rpc.ts";
+
+/** A token contract as the operator's file states it. */
+export type TokenContract = {
+  /** `usdc`, `usdt`, or the operator's name of a token that is recognised but never credited. */
+  name: string;
+  /** Lower case. Contracts are known by address only: names and symbols can be copied. */
+  address: string;
+  decimals: number;
+};
+
+/** One real chain, as the operator's file configures it. */
+export type EvmChain = {
+  name: Chain;
+  chain_id: number;
+  /** Where there are two, both must say the same before anything is credited. */
+  rpc_urls: readonly string[];
+  /** The block tag that the chain's own finality defines; null: confirmations alone decide. */
+  final_tag: "finalized" | "safe" | null;
+  /** How many blocks must follow a block before its transfers are credited. */
+  confirmations: number;
+  /** Where reading starts the first time; null: at the block that is final then. */
+  first_block: number | null;
+  tokens: readonly (TokenContract & { name: Token })[];
+  other_tokens: readonly TokenContract[];
+  /** Beyond this age of the last read block the service is not ready. */
+  lag_max_minutes: number;
+  poll_seconds: number;
+  /** How long a node may take to answer. */
+  timeout_seconds: number;
+  /** Up to this many addresses the node filters by address; above it, we do. */
+  filtered_addresses_max: number;
+};
+
+export type EvmSettings = {
+  /** The account's extended public key, m/44'/60'/0'; addresses are its children 0/index. */
+  xpub: string;
+  chains: readonly EvmChain[];
+};
+
+/** What a process remembers of a chain between two runs. */
+export type Watcher = {
+  chain: EvmChain;
+  rpcs: readonly Rpc[];
+  /** How many blocks the nodes answer at once. */
+  range_blocks: number;
+  /** After a refusal: how many ranges are read before a larger one is tried. */
+  ranges_before_growth: number;
+  /** Chain id and decimals were compared with the configuration. */
+  is_verified: boolean;
+  /** Real time. */
+  next_at_ms: number;
+  failures: number;
+};

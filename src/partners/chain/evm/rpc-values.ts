@@ -1,0 +1,89 @@
+/*
+ * What a node answers, read into our own types. A value of another form throws the end of a
+ * sentence: a node's answer decides about money, so nothing is guessed.
+ */
+
+export type Block = { number: number; hash: string; mined_at: Date };
+
+export type Log = {
+  contract: string;
+  topics: readonly string[];
+  data: string;
+  block_number: number;
+  block_hash: string;
+  tx_id: string;
+  log_index: number;
+};
+
+export type Receipt = {
+  succeeded: boolean;
+  block_number: number;
+  block_hash: string;
+  logs: readonly Log[];
+};
+
+const QUANTITY = /^0x[0-9a-f]{1,16}$/;
+const HASH = /^0x[0-9a-f]{64}$/;
+const ADDRESS = /^0x[0-9a-f]{40}$/;
+const BYTES = /^0x([0-9a-f]{2})*$/;
+
+export function readNumber(value: unknown): number {
+  const number = Number(readText(value, QUANTITY, "a number"));
+  if (Number.isSafeInteger(number)) return number;
+  throw new Error("a number that is too large");
+}
+
+/** What a function of a contract returns, if it is one number. */
+export function readWord(value: unknown): bigint {
+  return BigInt(readText(value, HASH, "a number of 32 bytes"));
+}
+
+export function readBlock(value: unknown): Block {
+  const { number, hash, timestamp } = asObject(value);
+  return {
+    number: readNumber(number),
+    hash: readText(hash, HASH, "the hash of a block"),
+    mined_at: new Date(readNumber(timestamp) * 1000),
+  };
+}
+
+export function readLogs(value: unknown): Log[] {
+  if (!Array.isArray(value)) throw new Error("no list of logs");
+  return value.map(readLog);
+}
+
+export function readReceipt(value: unknown): Receipt {
+  const { status, blockNumber, blockHash, logs } = asObject(value);
+  return {
+    succeeded: readNumber(status) === 1,
+    block_number: readNumber(blockNumber),
+    block_hash: readText(blockHash, HASH, "the hash of a block"),
+    logs: readLogs(logs),
+  };
+}
+
+function readLog(value: unknown): Log {
+  const given = asObject(value);
+  if (given.removed === true) throw new Error("a log that was removed");
+  const topics = Array.isArray(given.topics) ? given.topics : [];
+  return {
+    contract: readText(given.address, ADDRESS, "the address of a contract"),
+    topics: topics.map((topic) => readText(topic, HASH, "a topic")),
+    data: readText(given.data, BYTES, "the data of a log"),
+    block_number: readNumber(given.blockNumber),
+    block_hash: readText(given.blockHash, HASH, "the hash of a block"),
+    tx_id: readText(given.transactionHash, HASH, "the hash of a transaction"),
+    log_index: readNumber(given.logIndex),
+  };
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  throw new Error("no object");
+}
+
+function readText(value: unknown, form: RegExp, what: string): string {
+  const text = typeof value === "string" ? value.toLowerCase() : "";
+  if (form.test(text)) return text;
+  throw new Error(`something that is not ${what}`);
+}

@@ -1,0 +1,117 @@
+import { TOKEN_DIGITS } from "../../../catalogue/chains.ts";
+import { powerOfTen } from "../../../platform/money.ts";
+import { RpcRefused, RpcTimeout } from "./json-rpc.ts";
+import type { EvmChain, TokenContract } from "./model.ts";
+import type { Rpc } from "./rpc.ts";
+import type { Log } from "./rpc-values.ts";
+
+/** keccak256("Transfer(address,address,uint256)") */
+const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** Nodes limit a list of topics to 1000 and less. */
+const TOPICS_PER_REQUEST = 500;
+
+/** A transfer of one of the configured contracts, as its log states it. */
+export type LoggedTransfer = {
+  log: Log;
+  token: TokenContract;
+  from: string;
+  to: string;
+  /** In the token's own smallest unit. */
+  value: bigint;
+};
+
+export type BlockRange = { from_block: number; to_block: number };
+
+export function contractsOf(chain: EvmChain): readonly TokenContract[] {
+  return [...chain.tokens, ...chain.other_tokens];
+}
+
+/** Transfers of the configured contracts, to these addresses; null: to any. */
+export async function readTransfers(
+  rpc: Rpc,
+  chain: EvmChain,
+  range: BlockRange,
+  addresses: readonly string[] | null,
+): Promise<LoggedTransfer[]> {
+  const contracts = contractsOf(chain).map(({ address }) => address);
+  const ask = (topics: readonly (null | string | readonly string[])[]) =>
+    rpc.logs({ ...range, contracts, topics });
+  if (addresses === null) return toTransfers(chain, range, await ask([TRANSFER_TOPIC]));
+  const found: Log[] = [];
+  for (let at = 0; at < addresses.length; at += TOPICS_PER_REQUEST) {
+    const topics = addresses.slice(at, at + TOPICS_PER_REQUEST).map(toTopic);
+    found.push(...(await ask([TRANSFER_TOPIC, null, topics])));
+  }
+  return toTransfers(chain, range, found);
+}
+
+/** What left an address in one block. */
+export async function readOutgoing(
+  rpc: Rpc,
+  chain: EvmChain,
+  block: number,
+  contract: string,
+  address: string,
+): Promise<bigint> {
+  const range = { from_block: block, to_block: block };
+  const topics = [TRANSFER_TOPIC, toTopic(address)];
+  const logs = await rpc.logs({ ...range, contracts: [contract], topics });
+  const sent = toTransfers(chain, range, logs).filter(({ from }) => from === address);
+  return sent.reduce((sum, { value }) => sum + value, 0n);
+}
+
+/** Only what is a transfer of a configured contract within the range; a node may send more. */
+export function toTransfers(
+  chain: EvmChain,
+  { from_block, to_block }: BlockRange,
+  logs: readonly Log[],
+): LoggedTransfer[] {
+  const tokens = new Map(contractsOf(chain).map((token) => [token.address, token]));
+  return logs.flatMap((log) => {
+    const token = tokens.get(log.contract);
+    const [event, from, to, ...more] = log.topics;
+    const is_inside = log.block_number >= from_block && log.block_number <= to_block;
+    if (!token || !is_inside || event !== TRANSFER_TOPIC) return [];
+    // The same event with the amount as a topic is that of an NFT.
+    if (!from || !to || more.length > 0 || log.data.length !== 66) return [];
+    return [{ log, token, from: toAddress(from), to: toAddress(to), value: BigInt(log.data) }];
+  });
+}
+
+/** In millionths; what is smaller than one is lost to the depositor and stays in the wallet. */
+export function toMillionths(value: bigint, decimals: number): bigint {
+  return decimals >= TOKEN_DIGITS
+    ? value / powerOfTen(decimals - TOKEN_DIGITS)
+    : value * powerOfTen(TOKEN_DIGITS - decimals);
+}
+
+/** Identifies a log with everything that it says: two nodes must agree on all of it. */
+export function logKey({ block_hash, tx_id, log_index, contract, topics, data }: Log): string {
+  return [block_hash, tx_id, log_index, contract, ...topics, data].join(" ");
+}
+
+/**
+ * How many blocks to ask for after a refusal: what the message names, else half. Null where there
+ * is nothing smaller to ask for, or the refusal is not about the size.
+ */
+export function smallerRange(error: unknown, blocks: number): number | null {
+  const may_be_size = error instanceof RpcRefused || error instanceof RpcTimeout;
+  if (!may_be_size || blocks <= 1) return null;
+  const half = Math.floor(blocks / 2);
+  const named = /\[\s*(0x[0-9a-f]+)\s*,\s*(0x[0-9a-f]+)\s*\]/i.exec(error.message);
+  if (named) {
+    const size = Number(named[2]) - Number(named[1]) + 1;
+    if (size >= 1 && size < blocks) return size;
+  }
+  const counted = /(\d[\d,]*) blocks?\b/i.exec(error.message);
+  const size = Number(counted?.[1]?.replaceAll(",", ""));
+  return size >= 1 && size < blocks ? size : half;
+}
+
+function toTopic(address: string): string {
+  return `0x${address.slice(2).padStart(64, "0")}`;
+}
+
+function toAddress(topic: string): string {
+  return `0x${topic.slice(-40)}`;
+}

@@ -1,0 +1,109 @@
+import { openEvm } from "../../../src/partners/chain/evm/open.ts";
+import { watchChain } from "../../../src/partners/chain/evm/watch-chain.ts";
+import { findWatchedChain, listFindings } from "../../../src/partners/chain/evm/watch-store.ts";
+import type { ChainPort } from "../../../src/partners/chain/port.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import type { Database } from "../../../src/platform/db/database.ts";
+import { createTestDatabase } from "../database.ts";
+import { type ChainEntry, settingsOf } from "./chains-file.ts";
+import { type EvmNode, startEvmNode, type TestToken } from "./node.ts";
+import { type RpcServer, startRpcServer } from "./rpc-server.ts";
+
+/** A node with two tokens, RPC servers in front of it, and the adapter that reads them. */
+export type TestEvm = {
+  node: EvmNode;
+  rpcs: readonly RpcServer[];
+  tokens: { usdc: TestToken; usdt: TestToken; other: TestToken; fake: TestToken };
+  database: Database;
+  port: ChainPort;
+  entry: ChainEntry;
+  issue(): Promise<string>;
+  /** Reads the chain as far as it goes and returns the state. */
+  watch(): Promise<string>;
+  /** The adapter as after a restart. */
+  restart(change?: Partial<ChainEntry>): Promise<void>;
+  state(): Promise<{ state: string; problem: string | null; scanned_block: bigint }>;
+  /** Transfers to an address that would be credited. */
+  credited(address: string): Promise<{ tx_id: string; amount: bigint; token: string }[]>;
+  findings(address: string): Promise<string[]>;
+  /** Time passes for the watcher. */
+  wait(ms: number): void;
+  close(): Promise<void>;
+};
+
+export async function openTestEvm(
+  options: { rpcs?: number; entry?: Partial<ChainEntry> } = {},
+): Promise<TestEvm> {
+  const db = await createTestDatabase();
+  const { database } = db;
+  let ahead_ms = 0;
+  const clock: Clock = {
+    now: () => new Date(Date.now() + ahead_ms),
+    difference_ms: () => ahead_ms,
+    refresh: async () => {},
+  };
+  const node = await startEvmNode();
+  const tokens = {
+    usdc: await node.deploy(),
+    usdt: await node.deploy({ symbol: "USDT" }),
+    other: await node.deploy({ symbol: "USDC.e" }),
+    // The same symbol as the real one, at an address that nobody configured.
+    fake: await node.deploy(),
+  };
+  const rpcs: RpcServer[] = [];
+  for (let at = 0; at < (options.rpcs ?? 1); at += 1) rpcs.push(await startRpcServer(node));
+  const at = ({ address }: TestToken) => ({ address, decimals: 6 });
+  const entry: ChainEntry = {
+    rpc_urls: rpcs.map(({ url }) => url),
+    tokens: { usdc: at(tokens.usdc), usdt: at(tokens.usdt) },
+    other_tokens: { "usdc.e": at(tokens.other) },
+    ...options.entry,
+  };
+  const open = (change: Partial<ChainEntry> = {}) =>
+    openEvm({ database, clock }, settingsOf({ polygon: { ...entry, ...change } }));
+  const close = async () => {
+    for (const rpc of rpcs) await rpc.close();
+    await node.close();
+    await db.drop();
+  };
+  let evm = await open().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const evmNow = () => evm;
+  const self: TestEvm = {
+    ...{ node, rpcs, tokens, database, entry },
+    get port() {
+      return evmNow().chain;
+    },
+    issue: async () => (await evm.chain.issueAddresses(database, ["polygon"], new Date()))[0]!,
+    watch: async () => {
+      const watcher = evm.watchers[0]!;
+      for (;;) {
+        // Without the pause after a failure: a test waits for nothing.
+        watcher.next_at_ms = 0;
+        const state = (await watchChain({ database, clock }, watcher))!;
+        if (state !== "reading") return state;
+      }
+    },
+    restart: async (change) => {
+      evm = await open(change);
+    },
+    state: async () => (await findWatchedChain(database, "polygon"))!,
+    credited: async (address) => {
+      const { transfers } = await evm.chain.listTransfers("polygon", null, 100_000);
+      return transfers
+        .filter((one) => one.address === address)
+        .map(({ tx_id, amount, token }) => ({ tx_id, amount, token }));
+    },
+    findings: async (address) =>
+      (await listFindings(database, 1_000))
+        .filter((one) => one.address === address)
+        .map(({ finding }) => finding),
+    wait: (ms) => {
+      ahead_ms += ms;
+    },
+    close,
+  };
+  return self;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.20;
+
+/// An ERC-20 token for tests. Anybody can mint, and it can be made to lie in its log.
+contract TestToken {
+    string public name;
+    string public symbol;
+    uint8 public immutable decimals;
+    uint256 public totalSupply;
+    mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
+
+    error InsufficientBalance();
+    error InsufficientAllowance();
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_) {
+        name = name_;
+        symbol = symbol_;
+        decimals = decimals_;
+    }
+
+    function mint(address to, uint256 value) external {
+        totalSupply += value;
+        balanceOf[to] += value;
+        emit Transfer(address(0), to, value);
+    }
+
+    function transfer(address to, uint256 value) external returns (bool) {
+        move(msg.sender, to, value);
+        return true;
+    }
+
+    function approve(address spender, uint256 value) external returns (bool) {
+        allowance[msg.sender][spender] = value;
+        emit Approval(msg.sender, spender, value);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 value) external returns (bool) {
+        uint256 allowed = allowance[from][msg.sender];
+        if (allowed < value) revert InsufficientAllowance();
+        allowance[from][msg.sender] = allowed - value;
+        move(from, to, value);
+        return true;
+    }
+
+    /// As an exchange pays: many recipients in one transaction.
+    function transferMany(address[] calldata to, uint256 value) external {
+        for (uint256 i = 0; i < to.length; i++) move(msg.sender, to[i], value);
+    }
+
+    /// The log of a transfer that moves nothing.
+    function pretend(address from, address to, uint256 value) external {
+        emit Transfer(from, to, value);
+    }
+
+    function move(address from, address to, uint256 value) private {
+        if (balanceOf[from] < value) revert InsufficientBalance();
+        balanceOf[from] -= value;
+        balanceOf[to] += value;
+        emit Transfer(from, to, value);
+    }
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Chain, Token } from "../../src/catalogue/chains.ts";
+import { checkAddress } from "../../src/partners/chain/check-address.ts";
+import type { ChainPort, Transfer } from "../../src/partners/chain/port.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+
+/** A chain that a test can pay on. */
+export type PayableChain = {
+  port: ChainPort;
+  database: Database;
+  chain: Chain;
+  now(): Date;
+  /** Pays an address from outside; millionths. Returns the transaction's id. */
+  pay(address: string, token: Token, amount: bigint): Promise<string>;
+  /** After it, everything that was paid before is final and read. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** What every adapter of the chain port guarantees about deposits. */
+export function chainSuite(open: () => Promise<PayableChain>): void {
+  let on: PayableChain;
+  beforeAll(async () => {
+    on = await open();
+  });
+  afterAll(() => on.close());
+
+  const issue = async (count = 1) => {
+    const chains = Array.from({ length: count }, () => on.chain);
+    return on.port.issueAddresses(on.database, chains, on.now());
+  };
+  const issueOne = async () => (await issue())[0]!;
+  const listAll = async (cursor: string | null = null, limit = 1_000) => {
+    const found: Transfer[] = [];
+    for (let at = cursor; ; ) {
+      const page = await on.port.listTransfers(on.chain, at, limit);
+      found.push(...page.transfers);
+      if (page.cursor === at) return { found, cursor: at };
+      at = page.cursor;
+    }
+  };
+
+  it("no address is issued twice, also after a rollback and to callers at once", async () => {
+    const kept = await Promise.all(Array.from({ length: 4 }, () => issue(5)));
+    const rolled_back: string[] = [];
+    await on.database
+      .transaction(async (tx) => {
+        const chains = [on.chain, on.chain];
+        rolled_back.push(...(await on.port.issueAddresses(tx, chains, on.now())));
+        throw new Error("rolled back");
+      })
+      .catch(() => {});
+    const all = [...kept.flat(), ...rolled_back, ...(await issue(5))];
+    expect(new Set(all).size).toBe(27);
+    expect(all.every((address) => "value" in checkAddress(on.chain, address))).toBe(true);
+  });
+
+  it("a transfer is listed once it is final, with who paid what, and once per cursor", async () => {
+    const address = await issueOne();
+    const { cursor } = await listAll();
+    const tx_id = await on.pay(address, "usdc", 1_234_567n);
+    await on.settle();
+    const { found, cursor: after } = await listAll(cursor);
+    expect(found).toEqual([
+      expect.objectContaining({
+        ...{ chain: on.chain, tx_id, address, token: "usdc", amount: 1_234_567n },
+        mined_at: expect.any(Date),
+        sender: expect.any(String),
+      }),
+    ]);
+    expect((await listAll(after)).found).toEqual([]);
+    expect(await on.port.finalUntil(on.chain, on.now())).toBeInstanceOf(Date);
+  });
+
+  it("pages are in one order, whatever their size, and miss nothing", async () => {
+    const { cursor } = await listAll();
+    const addresses = await issue(3);
+    for (const address of addresses) await on.pay(address, "usdt", 1_000_000n);
+    await on.settle();
+    const whole = (await listAll(cursor)).found;
+    expect(whole.map((one) => one.address)).toEqual(addresses);
+    expect((await listAll(cursor, 1)).found).toEqual(whole);
+  });
+
+  it("a named transaction is final if it pays the address in the token, else failed", async () => {
+    const [address, other] = (await issue(2)) as [string, string];
+    const tx_id = await on.pay(address, "usdc", 7_000_000n);
+    await on.settle();
+    const status = (named: { tx_id: string; address: string; token: Token }) =>
+      on.port.findStatus(on.chain, named);
+    expect(await status({ tx_id, address, token: "usdc" })).toBe("final");
+    expect(await status({ tx_id, address: other, token: "usdc" })).toBe("failed");
+    expect(await status({ tx_id, address, token: "usdt" })).toBe("failed");
+    const unknown = `0x${"12".repeat(32)}`;
+    expect(await status({ tx_id: unknown, address, token: "usdc" })).toBe("unknown");
+    expect(await on.port.readTransaction(on.chain, unknown)).toEqual({ status: "unknown" });
+  });
+}

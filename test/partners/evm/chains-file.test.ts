@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadChains } from "../../../src/partners/chain/evm/load-chains.ts";
+import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
+
+const TOKEN = { address: "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", decimals: 6 };
+const ENTRY = { rpc_urls: ["https://rpc.example"], tokens: { usdc: TOKEN } };
+
+describe("the chains file", () => {
+  it("names chain id, nodes, finality and tokens; the rest has defaults", () => {
+    const [chain] = loadChains(chainsFile({ polygon: ENTRY })).chains;
+    expect(chain).toMatchObject({
+      name: "polygon",
+      final_tag: "finalized",
+      confirmations: 0,
+      first_block: null,
+      tokens: [{ name: "usdc", address: TOKEN.address.toLowerCase(), decimals: 6 }],
+      other_tokens: [],
+      lag_max_minutes: 60,
+    });
+  });
+
+  it.each([
+    ["tron", ENTRY, /has tron; it can have polygon, ethereum, arbitrum, base/],
+    ["base", { ...ENTRY, chain_id: 0 }, /chains\.base\.chain_id must be a whole number/],
+    ["base", { ...ENTRY, rpc_urls: [] }, /rpc_urls must list one or two different/],
+    ["base", { ...ENTRY, rpc_urls: ["ftp://secret"] }, /rpc_urls must list one or two different/],
+    ["base", { ...ENTRY, final_tag: null }, /must have a final_tag, a number of confirmations/],
+    ["base", { ...ENTRY, final_tag: "latest" }, /final_tag must be finalized or safe/],
+    ["base", { ...ENTRY, tokens: {} }, /tokens must name at least one token/],
+    ["base", { ...ENTRY, tokens: { dai: TOKEN } }, /tokens has dai; it can have usdc, usdt/],
+    ["base", { ...ENTRY, tokens: { usdc: TOKEN, usdt: TOKEN } }, /has the contract 0x3c49.* twice/],
+    ["base", { ...ENTRY, other_tokens: { x: TOKEN } }, /has the contract 0x3c49.* twice/],
+    [
+      "base",
+      { ...ENTRY, tokens: { usdc: { ...TOKEN, address: `${TOKEN.address.slice(0, -1)}8` } } },
+      /tokens\.usdc\.address is not an address\. The EIP-55 checksum/,
+    ],
+    ["base", { ...ENTRY, confirmation: 3 }, /has the unknown key confirmation/],
+  ])("is refused with one sentence: %s %#", (name, entry, message) => {
+    expect(() => loadChains(chainsFile({ [name]: entry as typeof ENTRY }))).toThrow(message);
+  });
+
+  it("two chains cannot have one id, and the key must be right", () => {
+    const both = chainsFile({ polygon: ENTRY, base: ENTRY });
+    expect(() => loadChains(both)).toThrow("has two chains with chain_id 31337");
+    const typo = chainsFile({ polygon: ENTRY }, TEST_XPUB.slice(0, -1));
+    expect(() => loadChains(typo)).toThrow("xpub is not an extended public key");
+  });
+});
+
+describe("opening the chains", () => {
+  let evm: TestEvm;
+  beforeAll(async () => {
+    evm = await openTestEvm();
+  });
+  afterAll(() => evm.close());
+  const usdc = (change: object) => ({
+    tokens: { usdc: { address: evm.tokens.usdc.address, decimals: 6, ...change } },
+  });
+
+  it("compares the decimals with the contract's", async () => {
+    await expect(evm.restart(usdc({ decimals: 18 }))).rejects.toThrow(
+      /the contract of usdc on polygon, 0x.*, has 6 decimals; the chains file says 18 decimals/,
+    );
+    const nobody = `0x${"77".repeat(20)}`;
+    await expect(evm.restart(usdc({ address: nobody }))).rejects.toThrow("is no token contract");
+  });
+
+  it("compares the chain id with the node's, and with that of the database", async () => {
+    await expect(evm.restart({ chain_id: 137 })).rejects.toThrow(
+      "polygon has the chain_id 137, but this database was used with 31337",
+    );
+    const other = await openTestEvm({ entry: { chain_id: 80_002 } }).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    expect(other).toMatch(/is a node of chain 31337, but chains\.polygon\.chain_id is 80002/);
+  });
+
+  it("needs its nodes the first time; later it starts without them and waits", async () => {
+    evm.rpcs[0]!.status = 503;
+    await evm.restart();
+    expect(await evm.watch()).toBe("unreachable");
+    const first = await openTestEvm({ entry: { rpc_urls: [evm.rpcs[0]!.url] } }).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    expect(first).toMatch(/^SLIPROAD_CHAINS_FILE: 127\.0\.0\.1.*HTTP 503/);
+    evm.rpcs[0]!.status = 200;
+    expect(await evm.watch()).toBe("current");
+  });
+
+  it("amounts of a token with 18 decimals are in millionths, rounded down", async () => {
+    const token = await evm.node.deploy({ decimals: 18 });
+    await evm.restart({ tokens: { usdc: { address: token.address, decimals: 18 } } });
+    const address = await evm.issue();
+    await token.transfer(address, 1_500_000_999_999_999_999n);
+    await token.transfer(address, 999_999_999_999n);
+    await evm.watch();
+    expect((await evm.credited(address)).map(({ amount }) => amount)).toEqual([1_500_000n]);
+  });
+});

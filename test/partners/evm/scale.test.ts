@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { insertAddresses } from "../../../src/partners/chain/evm/address-store.ts";
+import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
+
+const ADDRESSES = 10_000;
+
+let evm: TestEvm;
+beforeAll(async () => {
+  evm = await openTestEvm();
+});
+afterAll(() => evm.close());
+
+/** Not derived, which would take 13 seconds; the watcher does not see a difference. */
+async function issueMany(count: number): Promise<string[]> {
+  const addresses = Array.from(
+    { length: count },
+    (_, at) => `0x${at.toString(16).padStart(8, "0").padStart(40, "e")}`,
+  );
+  await insertAddresses(
+    evm.database,
+    addresses.map((address, at) => ({
+      ...{ address, wallet: "many", address_index: at, chain: "polygon", created_at: new Date() },
+    })),
+  );
+  return addresses;
+}
+
+it("10 000 addresses are watched with as few requests as one", async () => {
+  const addresses = await issueMany(ADDRESSES);
+  const paid = addresses.filter((_, at) => at % 100 === 0);
+  await evm.tokens.usdc.transferMany(paid, 1_000_000n);
+  const before = evm.rpcs[0]!.count("eth_getLogs");
+  expect(await evm.watch()).toBe("current");
+  expect(evm.rpcs[0]!.count("eth_getLogs") - before).toBe(1);
+  const { transfers } = await evm.port.listTransfers("polygon", null, ADDRESSES);
+  expect(transfers.map(({ address }) => address).sort()).toEqual(paid.toSorted());
+});
+
+it("the node can filter as well: 500 addresses in a request", async () => {
+  await evm.restart({ filtered_addresses_max: ADDRESSES });
+  const address = await evm.issue();
+  await evm.restart({ filtered_addresses_max: ADDRESSES + 1 });
+  await evm.tokens.usdc.transfer(address, 5_000_000n);
+  const before = evm.rpcs[0]!.count("eth_getLogs");
+  expect(await evm.watch()).toBe("current");
+  expect(evm.rpcs[0]!.count("eth_getLogs") - before).toBe(21);
+  expect(await evm.credited(address)).toHaveLength(1);
+});

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readinessOf } from "../../../src/partners/chain/evm/health.ts";
+import { HOUR_MS } from "../../../src/platform/durations.ts";
+import { settingsOf } from "../../harness/evm/chains-file.ts";
+import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
+
+const TEN = 10_000_000n;
+
+let evm: TestEvm;
+beforeAll(async () => {
+  evm = await openTestEvm({ rpcs: 2 });
+});
+afterAll(() => evm.close());
+beforeEach(async () => {
+  for (const rpc of evm.rpcs) {
+    Object.assign(rpc, {
+      finalized_depth: 0,
+      status: 200,
+      is_hanging: false,
+      blocks_max: 1_000_000,
+      change: null,
+    });
+  }
+  expect(await evm.watch()).toBe("current");
+});
+
+function finalAfter(blocks: number): void {
+  for (const rpc of evm.rpcs) rpc.finalized_depth = blocks;
+}
+
+describe("a deposit", () => {
+  it("is credited when its block is final, not before", async () => {
+    finalAfter(5);
+    const address = await evm.issue();
+    const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+    await evm.node.mine(4);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([]);
+    const named = { tx_id, address, token: "usdc" as const };
+    expect(await evm.port.findStatus("polygon", named)).toBe("pending");
+    await evm.node.mine();
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+    expect(await evm.port.findStatus("polygon", named)).toBe("final");
+  });
+
+  it("that a reorganisation removes before it is final is never credited", async () => {
+    finalAfter(5);
+    const address = await evm.issue();
+    await evm.node.undo(async () => {
+      await evm.tokens.usdc.transfer(address, TEN);
+      await evm.node.mine(2);
+      expect(await evm.watch()).toBe("current");
+    });
+    await evm.node.mine(20);
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(address)).toEqual([]);
+  });
+
+  it("that a reorganisation moves to another block is credited once", async () => {
+    finalAfter(5);
+    const address = await evm.issue();
+    await evm.node.undo(async () => {
+      await evm.tokens.usdc.transfer(address, TEN);
+      await evm.watch();
+    });
+    await evm.node.mine();
+    const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+    await evm.node.mine(5);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+  });
+
+  it("of several in one transaction is credited to each address", async () => {
+    const addresses = [await evm.issue(), await evm.issue()] as const;
+    await evm.tokens.usdt.transferMany([...addresses, addresses[0]], 3_000_000n);
+    await evm.watch();
+    expect(await evm.credited(addresses[0])).toHaveLength(2);
+    expect(await evm.credited(addresses[1])).toHaveLength(1);
+    expect(await evm.findings(addresses[0])).toEqual([]);
+  });
+
+  it("is found after weeks without reading, in ranges as small as the node allows", async () => {
+    const first = await evm.issue();
+    await evm.tokens.usdc.transfer(first, TEN);
+    await evm.node.mine(3_000);
+    const last = await evm.issue();
+    await evm.tokens.usdc.transfer(last, TEN);
+    for (const rpc of evm.rpcs) rpc.blocks_max = 100;
+    await evm.restart();
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(first)).toHaveLength(1);
+    expect(await evm.credited(last)).toHaveLength(1);
+  });
+});
+
+describe("what is no deposit", () => {
+  it("is never credited: a fake token of the same symbol, a transfer of zero", async () => {
+    const address = await evm.issue();
+    await evm.tokens.fake.transfer(address, TEN);
+    await evm.tokens.usdc.transfer(address, 0n);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([]);
+    expect(await evm.findings(address)).toEqual([]);
+  });
+
+  it("a failed transaction is not credited, and its status is failed", async () => {
+    const address = await evm.issue();
+    const too_much = 10n ** 40n;
+    await evm.tokens.usdc.transfer(address, too_much).catch(() => {});
+    const latest = (await evm.node.ask("eth_getBlockByNumber", "latest", false)) as {
+      transactions: string[];
+    };
+    const tx_id = latest.transactions[0]!;
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([]);
+    const named = { tx_id, address, token: "usdc" as const };
+    expect(await evm.port.findStatus("polygon", named)).toBe("failed");
+  });
+
+  it("a log without a movement of tokens is shown to the operator, not credited", async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.pretend(address, TEN);
+    const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+    expect(await evm.findings(address)).toEqual(["balance_mismatch"]);
+  });
+
+  it("also if the node has forgotten the state of that block", async () => {
+    const forget = (call: { method: string; params: unknown[] }) => {
+      if (call.method !== "eth_call" || call.params[1] === "latest") return undefined;
+      throw Object.assign(new Error("missing trie node"), { code: -32_000 });
+    };
+    for (const rpc of evm.rpcs) rpc.change = forget;
+    const address = await evm.issue();
+    const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    await evm.tokens.usdc.pretend(address, TEN);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+    expect(await evm.findings(address)).toEqual(["balance_mismatch"]);
+  });
+
+  it("a known token that is not accepted is shown to the operator, not credited", async () => {
+    const address = await evm.issue();
+    await evm.tokens.other.transfer(address, TEN);
+    await evm.watch();
+    expect(await evm.credited(address)).toEqual([]);
+    expect(await evm.findings(address)).toEqual(["other_token"]);
+  });
+});
+
+describe("a node", () => {
+  it("that leaves out a transfer is found out by the other, and nothing is credited", async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, TEN);
+    evm.rpcs[1]!.change = ({ method }) => (method === "eth_getLogs" ? [] : undefined);
+    const before = await evm.state();
+    expect(await evm.watch()).toBe("disagreeing");
+    expect(await evm.state()).toMatchObject({
+      scanned_block: before.scanned_block,
+      problem: expect.stringContaining("have different transfers or blocks"),
+    });
+    expect(await evm.credited(address)).toEqual([]);
+    evm.rpcs[1]!.change = null;
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.state()).toMatchObject({ problem: null });
+    expect(await evm.credited(address)).toHaveLength(1);
+  });
+
+  it("that invents a transfer, on its own receipt, is found out too", async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, TEN);
+    const raise = (log: { data: string }) => ({ ...log, data: `0x${"0".repeat(62)}ff` });
+    for (const rpc of evm.rpcs) {
+      rpc.change = ({ method }, answer) =>
+        method === "eth_getLogs" ? (answer as { data: string }[]).map(raise) : undefined;
+    }
+    expect(await evm.watch()).toBe("disagreeing");
+    expect(await evm.credited(address)).toEqual([]);
+    for (const rpc of evm.rpcs) rpc.change = null;
+    expect(await evm.watch()).toBe("current");
+    expect((await evm.credited(address)).map(({ amount }) => amount)).toEqual([TEN]);
+  });
+
+  it.each([
+    ["is down", { status: 503 }],
+    ["limits the rate", { status: 429 }],
+    ["hangs", { is_hanging: true }],
+  ])("that %s stops the reading; it goes on where it was", async (_name, fault) => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, TEN);
+    Object.assign(evm.rpcs[0]!, fault);
+    expect(await evm.watch()).toBe("unreachable");
+    const { problem } = await evm.state();
+    expect(problem).toContain(new URL(evm.rpcs[0]!.url).host);
+    expect(await evm.credited(address)).toEqual([]);
+    Object.assign(evm.rpcs[0]!, { status: 200, is_hanging: false });
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(address)).toHaveLength(1);
+  });
+
+  it("that is behind the other delays the reading and loses nothing", async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, TEN);
+    evm.rpcs[1]!.finalized_depth = 3;
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(address)).toEqual([]);
+    await evm.node.mine(3);
+    await evm.watch();
+    expect(await evm.credited(address)).toHaveLength(1);
+  });
+
+  it("that answers nonsense is not believed", async () => {
+    await evm.node.mine();
+    evm.rpcs[0]!.change = ({ method }) => (method === "eth_getLogs" ? [{ a: 1 }] : undefined);
+    expect(await evm.watch()).toBe("unreachable");
+    expect((await evm.state()).problem).toContain("answered eth_getLogs with");
+  });
+});
+
+it("blocks are read again after an hour, in case that the nodes left something out", async () => {
+  const address = await evm.issue();
+  evm.wait(2 * HOUR_MS);
+  await evm.watch();
+  const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+  for (const rpc of evm.rpcs) {
+    rpc.change = ({ method }) => (method === "eth_getLogs" ? [] : undefined);
+  }
+  await evm.watch();
+  for (const rpc of evm.rpcs) rpc.change = null;
+  // Until all is read twice: what was read before, then these blocks.
+  for (let hour = 0; hour < 3; hour += 1) {
+    evm.wait(HOUR_MS);
+    for (let range = 0; range < 10; range += 1) await evm.watch();
+  }
+  expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+});
+
+it("/readyz says how old the last final block is, once it is too old", async () => {
+  const { chains } = settingsOf({ polygon: evm.entry });
+  const ask = (minutes: number) =>
+    readinessOf(chains)(evm.database, { real_now: new Date(Date.now() + minutes * 60_000) });
+  await evm.node.mine();
+  await evm.watch();
+  expect(await ask(59)).toEqual([]);
+  expect(await ask(90)).toEqual([
+    expect.stringMatching(/^polygon has had no new final block for (89|90) minutes\.$/),
+  ]);
+});
+
+it("a final block that changes stops the reading until somebody looks", async () => {
+  const address = await evm.issue();
+  await evm.node.undo(async () => {
+    await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    expect(await evm.credited(address)).toHaveLength(1);
+  });
+  await evm.node.mine(3);
+  expect(await evm.watch()).toBe("reorganised");
+  expect((await evm.state()).problem).toContain("deposits up to it may not exist any more");
+});
