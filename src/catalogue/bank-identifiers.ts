@@ -188,14 +188,18 @@ function withoutBank(country: string, value: string): string {
     return value.slice(...national.account);
   }
   const form = Object.hasOwn(countrySpecs, country) ? countrySpecs[country] : undefined;
-  if (!form?.bban_regexp || !new RegExp(form.bban_regexp).test(value)) return value;
+  // Britain and others write the number without the letters of the bank, such as NWBK.
+  const bban = [value, `AAAA${value}`].find(
+    (text) => form?.bban_regexp && new RegExp(form.bban_regexp).test(text),
+  );
+  if (!form || bban === undefined) return value;
   const place = Object.hasOwn(ACCOUNTS_IN_IBANS, country) ? ACCOUNTS_IN_IBANS[country] : undefined;
-  if (place) return value.slice(...place);
+  if (place) return bban.slice(...place);
   // The positions of bank and branch in the IBAN registry, such as "4-9".
   const ends = [form.bank_identifier, form.branch_indentifier].flatMap((positions) =>
     positions ? [Number(positions.split("-")[1]) + 1] : [],
   );
-  return value.slice(Math.max(0, ...ends));
+  return bban.slice(Math.max(0, ...ends));
 }
 
 /**

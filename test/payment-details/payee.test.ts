@@ -135,6 +135,16 @@ describe("a payee is the same bank account", () => {
       { currency: "mxn", account_number: CLABE },
       { ...US_SWIFT, account_number: CLABE, swift_bic: "BCMRMXMM" },
     ],
+    [
+      "a British number, and the same after its sort code",
+      { ...GB },
+      { ...US_SWIFT, account_number: "60-16-13 31926819", swift_bic: "NWBKGB2L" },
+    ],
+    [
+      "an Irish IBAN, and its number after the sort code",
+      { currency: "eur", iban: "IE29AIBK93115212345678" },
+      { ...US_SWIFT, account_number: "93115212345678", swift_bic: "AIBKIE2D" },
+    ],
   ])("%s", (_name, first, second) => {
     expect(indexOf(second)).toBe(indexOf(first));
   });
