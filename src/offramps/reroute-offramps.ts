@@ -38,7 +38,7 @@ import { findQuotes } from "./quotes/store.ts";
 import type { RateRules } from "./rate-promise.ts";
 import { isRateKept, keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
-import { findOfframps } from "./store.ts";
+import { findOfframps, type OfframpRow } from "./store.ts";
 
 export type NewRoute = { payment_detail_id: string | null };
 
@@ -97,22 +97,8 @@ export function rerouteOfframps({
   return {
     name: "reroute-offramps",
     load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
-    loadMore: async (tx, extra, offramps) => {
-      const of_quotes = offramps.map(({ account_id, quote_id: id }) => ({ account_id, id }));
-      const [invoices, named, rows, stopped, toUsd, quotes, current] = await Promise.all([
-        loadPayables(tx, invoiceKeys(offramps)),
-        listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
-        listPayouts(tx, offramps),
-        loadStoppedTimes(tx, offramps),
-        approvals.usdValue(tx),
-        findQuotes(tx, of_quotes),
-        prices.currentPrices(approvals.now(), tx),
-      ]);
-      const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
-      const rates = "stale" in current ? null : current.rates;
-      const more = { quotes: AccountMap.of(quotes, (quote) => quote), rates };
-      return { ...extra, invoices, named, payouts, stopped, toUsd, ...more };
-    },
+    loadMore: (tx, extra, offramps) =>
+      loadFacts(tx, { keyring, approvals, prices }, extra, offramps),
     decide: (entry, { account_id, input }, extra, now) => {
       const { details, kycs, invoices, named } = extra;
       const { offramp } = entry;
@@ -168,6 +154,28 @@ export function rerouteOfframps({
       reserveInvoices(tx, offramps);
     },
   };
+}
+
+async function loadFacts(
+  tx: Transaction,
+  { keyring, approvals, prices }: Pick<RerouteDeps, "keyring" | "approvals" | "prices">,
+  extra: RerouteExtra,
+  offramps: readonly OfframpRow[],
+): Promise<RerouteExtra> {
+  const of_quotes = offramps.map(({ account_id, quote_id: id }) => ({ account_id, id }));
+  const [invoices, named, rows, stopped, toUsd, quotes, current] = await Promise.all([
+    loadPayables(tx, invoiceKeys(offramps)),
+    listNamedAccounts(tx, keyring, invoiceKeys(offramps)),
+    listPayouts(tx, offramps),
+    loadStoppedTimes(tx, offramps),
+    approvals.usdValue(tx),
+    findQuotes(tx, of_quotes),
+    prices.currentPrices(approvals.now(), tx),
+  ]);
+  const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
+  const rates = "stale" in current ? null : current.rates;
+  const more = { quotes: AccountMap.of(quotes, (quote) => quote), rates };
+  return { ...extra, invoices, named, payouts, stopped, toUsd, ...more };
 }
 
 /**
