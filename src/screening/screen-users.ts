@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { ScreenedPerson, ScreeningPort } from "../partners/screening/port.ts";
+import type { ScreenedPerson, ScreeningHit, ScreeningPort } from "../partners/screening/port.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { personOfDetail } from "../payment-details/screened-payee.ts";
 import {
@@ -74,11 +74,10 @@ async function screenLocked(
 ): Promise<void> {
   const { keyring } = deps;
   const rows = await lockUsers(tx, keys);
-  const [kycs, detail_rows, subject_keys, facts, waiting] = await Promise.all([
+  const [kycs, detail_rows, subject_keys, waiting] = await Promise.all([
     findKycs(tx, keys),
     lockUnscreenedDetails(tx, keys, version),
     keyring.openUserKeys(tx, keys),
-    listMatchFacts(tx, keys),
     listWaitingUsers(tx, keys),
   ]);
   const [wallets, depositors] = await Promise.all([
@@ -94,12 +93,14 @@ async function screenLocked(
     ),
     ...details.map(recordOfDetail),
   ].map((record) => ({ ...record, key: subject_keys.get(record.account_id, record.user_id)! }));
+  const compared: { record: ScreenedRecord; found: Found[] }[] = [];
+  for (const record of records) compared.push({ record, found: await compare(deps, record) });
+  const digests = compared.flatMap(({ found }) => found.map(({ person_digest }) => person_digest));
+  const facts = await listMatchFacts(tx, keys, digests);
   const known = Map.groupBy(facts, ({ record_id }) => record_id);
   const judged = new Map<string, MatchFacts[]>();
-  for (const record of records) {
-    // Other requests go on in between: a hundred people with frequent names take a while.
-    await setImmediate();
-    judged.set(record.id, judgeRecord(tx, deps, record, known.get(record.id) ?? [], now));
+  for (const { record, found } of compared) {
+    judged.set(record.id, judgeRecord(tx, deps, record, found, known.get(record.id) ?? [], now));
   }
   const settled = { users: rows, kycs, waiting, details, keys: subject_keys, judged };
   const held = settleRecords(tx, settled, now);
@@ -130,26 +131,42 @@ function recordOfDetail(detail: PaymentDetail): Omit<ScreenedRecord, "key"> {
   return { kind: "payment_detail", account_id, id, user_id, people: [personOfDetail(fields)] };
 }
 
+type Found = { person: ScreenedPerson; hit: ScreeningHit; person_digest: Buffer };
+
+/** The entries of the lists that the people of a record are like. */
+async function compare(
+  { screening, index_key }: ScreenDeps,
+  { account_id, people }: ScreenedRecord,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const person of people) {
+    // Other requests go on in between: a hundred people with frequent names take a while.
+    await setImmediate();
+    for (const hit of screening.screen(person)) {
+      const person_digest = digestPerson(index_key, account_id, person, hit);
+      found.push({ person, hit, person_digest });
+    }
+  }
+  return found;
+}
+
 /**
- * Compares one record with the lists, and writes what is new. A decision about the same person and
- * the same entry still holds; what is no longer alike is closed, unless it was confirmed.
+ * Writes what is new about one record. A decision about the same person and the same entry still
+ * holds; what is no longer alike is closed, unless it was confirmed.
  */
 function judgeRecord(
   tx: Transaction,
-  { screening, index_key, log }: ScreenDeps,
+  { log }: ScreenDeps,
   record: ScreenedRecord,
+  found: readonly Found[],
   known: readonly MatchFacts[],
   now: Date,
 ): MatchFacts[] {
-  const { account_id, id: record_id, user_id, kind: record_kind, people, key } = record;
+  const { account_id, id: record_id, user_id, kind: record_kind, key } = record;
   const added: ScreeningMatch[] = [];
   const alike = new Set<string>();
-  const found = people.flatMap((person) =>
-    screening.screen(person).map((hit) => ({ person, hit })),
-  );
-  for (const { person, hit } of found) {
+  for (const { person, hit, person_digest } of found) {
     const { list, id: entry_id, digest: entry_digest } = hit.entry;
-    const person_digest = digestPerson(index_key, account_id, person, hit);
     const pair = { list, entry_id, entry_digest };
     const same = known.find((match) => isSamePair(match, pair, person_digest));
     if (same) {

@@ -155,12 +155,21 @@ export function listWaitingUsers(session: Session, users: readonly UserKey[]): P
 }
 
 /** Every match of the users' records, whatever its state. The users are locked. */
-export function listMatchFacts(session: Session, users: readonly UserKey[]): Promise<MatchFacts[]> {
+/**
+ * Closed ones only of these digests: whoever changes a name often leaves many of them behind, and
+ * only those of the same person are opened again.
+ */
+export function listMatchFacts(
+  session: Session,
+  users: readonly UserKey[],
+  person_digests: readonly Buffer[] = [],
+): Promise<MatchFacts[]> {
   return session.query<MatchFacts>(
     `select ${FACTS} from screening_matches
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
-       using (account_id, user_id)`,
-    columnsOf(users, "account_id", "user_id"),
+       using (account_id, user_id)
+     where status <> 'closed' or person_digest = any ($3::bytea[])`,
+    [...columnsOf(users, "account_id", "user_id"), [...person_digests]],
   );
 }
 

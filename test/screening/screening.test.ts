@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { SECOND_MS } from "../../src/platform/durations.ts";
+import { listMatchFacts } from "../../src/screening/store.ts";
 import { addMember, addOwedUser, proposalIn } from "../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
@@ -107,6 +108,23 @@ it("a cleared match stays cleared until the entry changes", async () => {
   await publish([]);
   expect(await openMatches(story.user_id)).toEqual([]);
   expect((await story.execute()).status).toBe(200);
+});
+
+it("a name that is changed back is the same match; while closed it is not read again", async () => {
+  await publish([{ id: "tesrik", name: "Tesrik Varlomov" }]);
+  const user = { beneficiary_type: "individual", email: "t@example.com", first_name: "Tesrik" };
+  const body = { user: { ...user, last_name: "Varlomov" } };
+  const { id: user_id } = good(await server.call("POST", "/users", body)).user;
+  const rename = async (first_name: string, last_name: string) =>
+    good(await server.call("PATCH", `/users/${user_id}`, { user: { first_name, last_name } }));
+  const [match] = await openMatches(user_id);
+  const facts = () =>
+    listMatchFacts(server.core.database, [{ account_id: server.account_id, user_id }]);
+  expect((await facts()).map(({ id }) => id)).toEqual([match.id]);
+  await rename("Quentin", "Abernathy");
+  expect(await facts()).toEqual([]);
+  await rename("Tesrik", "Varlomov");
+  expect((await openMatches(user_id)).map(({ id }: { id: string }) => id)).toEqual([match.id]);
 });
 
 it("a paid onramp of a user on a list is delivered only once cleared", async () => {
