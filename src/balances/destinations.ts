@@ -25,7 +25,7 @@ export function mayGoElsewhere(kyc_status: KycStatus, enforcement: KycEnforcemen
 }
 
 /** Whose identity was refused, or put in doubt after approval. A denied retry is a refusal too. */
-const BARRED: readonly KycStatus[] = ["suspended", "failed", "retry_denied"];
+export const BARRED: readonly KycStatus[] = ["suspended", "failed", "retry_denied"];
 
 /** Nothing leaves for these users without two members, one of them the operator's. */
 export function isBarred(kyc_status: KycStatus): boolean {

@@ -173,6 +173,21 @@ export async function existsOpenRefund(session: Session, key: UserKey): Promise<
   return rows.length > 0;
 }
 
+/** Whether the user's identification came into one of these states since then. */
+export async function existsKycChange(
+  session: Session,
+  { account_id, user_id }: UserKey,
+  statuses: readonly string[],
+  since: Date,
+): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from events where account_id = $1 and record_id = $2 and name = 'kyc_update'
+       and to_status = any($3::text[]) and created_at >= $4 limit 1`,
+    [account_id, user_id, statuses, since],
+  );
+  return rows.length > 0;
+}
+
 export async function findRefundOwner(
   session: Session,
   account_id: string,

@@ -13,8 +13,10 @@ import { recordTravel, type TravelDeps } from "../travel/record-travel.ts";
 import { holdProblems, isScreeningOpen, type ScreenUsers } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
+import { BARRED, isBarred } from "./destinations.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
 import {
+  existsKycChange,
   findRefundOwner,
   lockRefund,
   openAddress,
@@ -52,7 +54,10 @@ export function sendRefundTask(deps: {
           const { user_id } = row;
           const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
           // A refund that may have left already is sent again under its key, to learn its outcome.
-          if (kyc && row.status === "pending" && isHeld(kyc, row)) return "held";
+          if (kyc && row.status === "pending") {
+            if (isHeld(kyc, row)) return "held";
+            if (await isBarredSince(tx, kyc, row)) return "barred";
+          }
           const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
           if (row.status === "pending") {
@@ -63,6 +68,10 @@ export function sendRefundTask(deps: {
         });
         if (refund === "held") {
           await postpone(database, set, task);
+          continue;
+        }
+        if (refund === "barred") {
+          await fail(database, set, task);
           continue;
         }
         const key = `refund:${account_id}:${record_id}`;
@@ -86,6 +95,31 @@ function isHeld(kyc: Kyc, { created_at }: Pick<Refund, "created_at">): boolean {
   return holdProblems(is_approved ? rest : kyc, "").length > 0;
 }
 
+/**
+ * Whether the user was suspended or refused after this refund was requested. What is requested
+ * later has the approval that such a user needs.
+ */
+async function isBarredSince(
+  tx: Transaction,
+  { general }: Kyc,
+  refund: Pick<Refund, "account_id" | "user_id" | "created_at">,
+): Promise<boolean> {
+  return isBarred(general.status) && existsKycChange(tx, refund, BARRED, refund.created_at);
+}
+
+const NOW_BARRED = "The user was suspended or has failed identification since it was requested.";
+
+/** The amount is owed again: two members, one of them the operator's, may let it go. */
+async function fail(database: Database, set: TaskSet, task: Task): Promise<void> {
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    const row = await lockRefund(tx, task.account_id, task.record_id);
+    if (tasks.length === 0 || row?.status !== "pending") return;
+    recordOutcome(tx, row, { refused: NOW_BARRED }, set.now);
+    set.finish(tx, tasks);
+  });
+}
+
 function transferOf(refund: Refund): Transfer {
   const { account_id, user_id, id, token, chain, address } = refund;
   const transfer = { account_id, user_id, kind: "refund", record_id: id, token, chain } as const;
@@ -106,7 +140,7 @@ async function postpone(database: Database, set: TaskSet, task: Task): Promise<v
 
 function recordOutcome(
   tx: Transaction,
-  refund: Refund,
+  refund: Omit<Refund, "address">,
   outcome: { tx_id: string } | { refused: string },
   now: Date,
 ): void {

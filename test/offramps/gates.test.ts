@@ -288,7 +288,8 @@ it("a payout whose payee was deactivated before it left keeps no rate for 72 hou
   await setRate("0.86");
 });
 
-it("a pending refund of a frozen user waits, and is sent once the user is unfrozen", async () => {
+/** A refund of 40 to the sender that was requested, and not sent yet. */
+async function openRefund() {
   const { user_id, quote_id } = await addPayout();
   const path = `/users/${user_id}`;
   const crypto_deposit = { quote_id, amount: 40 };
@@ -302,6 +303,25 @@ it("a pending refund of a frozen user waits, and is sent once the user is unfroz
   const countSent = async () =>
     (await server.db.database.query("select from sandbox_sends where key like $1", [`%${id}`]))
       .length;
+  return { user_id, id, look, countSent };
+}
+
+it("a refund requested before the user was suspended is owed again, not sent", async () => {
+  const { user_id, look, countSent } = await openRefund();
+  await setFrozen({ user_id }, "freeze");
+  await steps.runAll();
+  await setKyc(server, user_id, { status: "suspended" });
+  await setFrozen({ user_id }, "unfreeze");
+  await server.core.clock.advance(HOUR_MS);
+  await steps.runAll();
+  expect(await look()).toMatchObject({ status: "failed", tx_id: null });
+  expect(await countSent()).toBe(0);
+  const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+  expect(balances).toMatchObject([{ amount: 40 }]);
+});
+
+it("a pending refund of a frozen user waits, and is sent once the user is unfrozen", async () => {
+  const { user_id, id, look, countSent } = await openRefund();
   await setFrozen({ user_id }, "freeze");
   await steps.runAll();
   await server.core.clock.advance(3 * HOUR_MS);
