@@ -82,7 +82,9 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers, travel }),
     invoices,
     offramps,
-    openOnrampsModule(core, { chain, bank, prices, approvals, limits, travel, screenUsers }),
+    openOnrampsModule(core, {
+      ...{ chain, bank, prices, approvals, limits, travel, screening, screenUsers },
+    }),
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),

@@ -2,6 +2,7 @@ import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
@@ -22,6 +23,7 @@ export function openOnrampsModule(
     approvals: ApprovalRules;
     limits: LimitDeps;
     travel: TravelDeps;
+    screening: ScreeningPort;
     screenUsers: ScreenUsers;
   },
 ): Module {

@@ -8,7 +8,7 @@ import { addMember, addOwedUser, proposalIn } from "../approvals/proposal-fixtur
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, deposit, good, openStory, settle } from "../offramps/story.ts";
-import { openOnramp, REQUEST, receive } from "../onramps/story.ts";
+import { openOnramp, REQUEST, receive, showDeposit } from "../onramps/story.ts";
 import { type Listed, listOf } from "../partners/screening/sample-lists.ts";
 
 const SENDER = `0x${"5".repeat(40)}`;
@@ -144,6 +144,17 @@ it("a paid onramp of a user on a list is delivered only once cleared", async () 
   good(await server.call("POST", `/users/${onramp.user_id}/unfreeze`, freeze));
   await decide(onramp.user_id, "clear");
   expect((await onramp.show()).status).toBe("crypto_sent");
+});
+
+it("money of a payer on a list who is nobody's user goes back only if two members confirm it", async () => {
+  await publish([{ id: "depositor", name: "Sandbox Payer" }]);
+  const unknown = await receive(server, { amount: 20, deposit_message: "no code" });
+  expect(unknown.status).toBe("unmatched");
+  const giveBack = () => server.call("POST", `/deposits/${unknown.id}/return`);
+  expect(proposalIn(await giveBack()).why).toContain("similar to an entry of a sanctions list");
+  expect((await showDeposit(server, unknown.id)).status).toBe("unmatched");
+  await publish([]);
+  expect(good(await giveBack()).deposit.status).toBe("returning");
 });
 
 it("an onramp that somebody on a list has paid for is delivered only once cleared", async () => {

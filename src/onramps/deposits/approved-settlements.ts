@@ -1,11 +1,13 @@
 import { proposalTask } from "../../approvals/tasks.ts";
 import { type ApprovalRules, withApproval } from "../../approvals/with-approval.ts";
+import { isToken } from "../../catalogue/chains.ts";
+import type { ScreeningPort } from "../../partners/screening/port.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { greatest } from "../../platform/money.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
-import { openAmount } from "../model.ts";
+import { type FiatDeposit, openAmount } from "../model.ts";
 import { describeMoney, describeSettlement } from "./describe-settlement.ts";
 import {
   type DepositAction,
@@ -17,7 +19,11 @@ import {
   settleDeposits,
 } from "./settle-deposits.ts";
 
-export type ApprovedSettlementDeps = { keyring: Keyring; approvals: ApprovalRules };
+export type ApprovedSettlementDeps = {
+  keyring: Keyring;
+  approvals: ApprovalRules;
+  screening: Pick<ScreeningPort, "screen">;
+};
 
 /** What members are asked to approve; dismissing a line as no money is about money too. */
 const SUMMARIES = {
@@ -29,7 +35,7 @@ const SUMMARIES = {
 
 /** Operator decisions as callers may request them: above the limit, two members must approve. */
 export function settlementsWithApproval(
-  { keyring, approvals }: ApprovedSettlementDeps,
+  { keyring, approvals, screening }: ApprovedSettlementDeps,
   action: DepositAction,
 ) {
   const is_match = action === "match" || action === "accept_difference";
@@ -45,10 +51,13 @@ export function settlementsWithApproval(
   return withApproval(settleDeposits(keyring, action), {
     ...approvals,
     amountOf,
-    needsOperator: (loaded, command) =>
-      action === "return" && isUserInChecks(loaded, command)
-        ? "The user whose onramp it pays is being checked."
-        : null,
+    needsOperator: (loaded, command) => {
+      if (action !== "return") return null;
+      if (isUserInChecks(loaded, command)) return "The user whose onramp it pays is being checked.";
+      const deposit = findLoaded(loaded, command);
+      const is_listed = deposit && isPayerListed(screening, deposit);
+      return is_listed ? "Its payer is similar to an entry of a sanctions list." : null;
+    },
     recordIdOf: ({ input }) => input.deposit_id,
     // An onramp delivers once; a deposit that it did not take can be matched to another one.
     countsAs: (loaded, command) => {
@@ -70,6 +79,19 @@ export function settlementsWithApproval(
       };
     },
   });
+}
+
+/** A payer who is nobody's user has no review: whether money goes back to them is decided here. */
+function isPayerListed(
+  { screen }: Pick<ScreeningPort, "screen">,
+  { currency, details }: FiatDeposit,
+): boolean {
+  const payer = details.payer_name;
+  if (payer === "") return false;
+  const named = isToken(currency)
+    ? { names: [], wallets: [payer] }
+    : { names: [payer], wallets: [] };
+  return screen({ kind: "individual", birth_date: null, countries: [], ...named }).length > 0;
 }
 
 /** Runs after two members have approved. */
