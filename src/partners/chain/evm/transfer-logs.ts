@@ -103,7 +103,7 @@ export function smallerRange(error: unknown, blocks: number): number | null {
     const size = Number(named[2]) - Number(named[1]) + 1;
     if (size >= 1 && size < blocks) return size;
   }
-  const counted = /(\d[\d,]*) blocks?\b/i.exec(error.message);
+  const counted = /(\d[\d,]{0,12}) blocks?\b/i.exec(error.message);
   const size = Number(counted?.[1]?.replaceAll(",", ""));
   return size >= 1 && size < blocks ? size : half;
 }
