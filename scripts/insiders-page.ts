@@ -44,6 +44,9 @@ export function insidersPage(table: Table): string[] {
     ),
     `Roles that can confirm: ${voters.join(", ")}. A key cannot vote, and a member cannot send ` +
       "any of these requests from the dashboard.",
+    "These tables are about money that leaves, not about what stops it: a key of the operator with " +
+      "`admin`, or one of the operator's reviewers, clears a match of the screening alone, and such a " +
+      "key ends a freeze alone. Both are in the audit log.",
     "## Alone",
     table(
       ["who", "can alone"],
