@@ -6,7 +6,8 @@ const conditions = ["sliproad-source", "module", "node", "development|production
 /**
  * Files that take more than about 20 seconds: `npm run soak` runs them, and so does `npm test` where
  * they are named. They play crashes at every commit, every write with eight callers at once, the
- * operators' guides, and hours of a person who fills in the identity form.
+ * operators' guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
+ * every state, and hours of a person who fills in the identity form.
  */
 const LONG_TESTS = [
   "test/guides-operators.test.ts",
@@ -15,6 +16,11 @@ const LONG_TESTS = [
   "test/webhooks/hanging.test.ts",
   "test/invoices/pdf/renderer.test.ts",
   "test/cli/odd-answers.test.ts",
+  "test/approvals/proposals.browser.test.ts",
+  "test/docs/docs.browser.test.ts",
+  "test/platform/db/embedded.test.ts",
+  "test/{sdk,cli}/packed.test.ts",
+  "test/e2e/kyc-business.browser.test.ts",
   "test/e2e/kyc-links.browser.test.ts",
   "test/e2e/kyc-files.browser.test.ts",
   "test/e2e/kyc-trouble.browser.test.ts",
