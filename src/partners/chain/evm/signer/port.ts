@@ -1,0 +1,83 @@
+/** Which key signs: the treasury's, or the key of a deposit address. */
+export type SigningKey =
+  | { kind: "treasury" }
+  /** The signer refuses where its key of this index has another address. */
+  | { kind: "deposit"; address_index: number; address: string };
+
+/**
+ * What may be signed. The signer builds the bytes itself. Amounts are in the token's smallest unit
+ * or in wei; addresses and contracts are in lower case.
+ */
+export type SignedAction =
+  /** By the treasury: a payout or a refund. By a deposit key: to the treasury only. */
+  | { kind: "token_transfer"; contract: string; to: string; amount: bigint }
+  /** Native coin from the treasury to the deposit address of this index. */
+  | { kind: "gas_top_up"; address_index: number; address: string; amount: bigint }
+  /** Nothing to itself. It may replace another action of the same nonce; none may replace it. */
+  | { kind: "cancel" }
+  /**
+   * By the treasury: takes tokens of a deposit address by that key's signature (EIP-3009), so the
+   * address needs no native coin.
+   */
+  | {
+      kind: "sweep_with_authorization";
+      contract: string;
+      address_index: number;
+      address: string;
+      amount: bigint;
+      /** What the contract's DOMAIN_SEPARATOR() returns. */
+      domain_separator: string;
+      /** 32 bytes; the contract accepts each once per address. */
+      authorization_nonce: string;
+      /** Seconds since 1970. */
+      valid_before: number;
+    };
+
+export type SignRequest = {
+  chain_id: number;
+  key: SigningKey;
+  nonce: number;
+  action: SignedAction;
+  gas: bigint;
+  /** Wei per unit of gas, as in EIP-1559. */
+  max_fee: bigint;
+  priority_fee: bigint;
+};
+
+/** `raw` is what a node accepts; `tx_id` its hash; `from` the address that pays the gas. */
+export type SignedTransaction = { raw: string; tx_id: string; from: string };
+
+/**
+ * Signs transactions. Per chain, address and nonce it signs one action, whatever it is asked and
+ * however often it is restarted: only the fees may differ, and a `cancel` may follow. The same
+ * request has the same bytes every time.
+ */
+export type Signer = {
+  /** The address from which tokens are sent, in lower case. */
+  treasury: string;
+  /** The fingerprint of the wallet whose deposit addresses it can sign for. */
+  wallet: string;
+  /** Throws SigningRefused or SignerUnavailable. */
+  sign(request: SignRequest): Promise<SignedTransaction>;
+  close(): Promise<void>;
+};
+
+/**
+ * Nothing was signed for this request. The same request may succeed later only where `until_later`
+ * is true (the limit of a day); else never with these settings of the signer.
+ */
+export class SigningRefused extends Error {
+  override name = "SigningRefused";
+  readonly until_later: boolean;
+
+  /** The message is a sentence for the operator. */
+  constructor(message: string, until_later = false) {
+    super(message);
+    this.until_later = until_later;
+  }
+}
+
+/** The signer did not answer: it may have signed. Ask again with the same request. */
+export class SignerUnavailable extends Error {
+  override name = "SignerUnavailable";
+}
