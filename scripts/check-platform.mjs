@@ -1,12 +1,12 @@
 // Checks which native packages would be missing on another platform: installs the lockfile for it
-// into an empty folder. Needs the registry and about a minute.
+// into an empty folder. Needs the registry, an installation (npm run bootstrap) and about a minute.
 //   node scripts/check-platform.mjs linux-arm64
 // Plain JavaScript for Node >= 20 without packages.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { listMissing } from "./check-native.mjs";
+import { delimiter, dirname, join } from "node:path";
+import { bundledNode, listMissing } from "./check-native.mjs";
 import { root } from "./stale-build.mjs";
 
 const KNOWN = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
@@ -15,6 +15,12 @@ if (!KNOWN.includes(name)) {
   console.error(`Name the platform to check, one of: ${KNOWN.join(", ")}.`);
   process.exit(2);
 }
+// npm silently skips packages that need a newer Node than the one that runs it.
+if (!existsSync(bundledNode())) {
+  console.error("The packages of this machine are missing; run npm run bootstrap first.");
+  process.exit(2);
+}
+const PATH = `${dirname(bundledNode())}${delimiter}${process.env.PATH}`;
 const [os, cpu] = name.split("-");
 const libc = os === "linux" ? "glibc" : undefined;
 
@@ -32,7 +38,11 @@ try {
     "--loglevel=error",
     ...platform,
   ];
-  const { status } = spawnSync("npm", args, { cwd: scratch, stdio: ["ignore", 2, 2] });
+  const { status } = spawnSync("npm", args, {
+    cwd: scratch,
+    stdio: ["ignore", 2, 2],
+    env: { ...process.env, PATH },
+  });
   if (status !== 0) throw new Error(`npm ci failed for ${name}`);
   const missing = listMissing("dev", { os, cpu, libc }, scratch);
   console.log(
