@@ -25,6 +25,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["screening", async () => (await import("./screening.ts")).addScreeningCommands],
   ["rates", async () => (await import("./rates.ts")).addRateCommands],
   ["wallet", async () => (await import("./wallet.ts")).addWalletCommands],
+  ["signer", async () => (await import("./signer.ts")).addSignerCommand],
   ["chains", async () => (await import("./chains.ts")).addChainCommands],
   ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
   ["users", async () => (await import("./users.ts")).addUserCommands],

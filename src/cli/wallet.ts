@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import {
@@ -6,7 +7,16 @@ import {
   findAddresses,
 } from "../partners/chain/evm/address-store.ts";
 import { readChains } from "../partners/chain/evm/read-chains.ts";
-import { ACCOUNT_PATH, openWallet, pathOf, xpubOf } from "../partners/chain/evm/wallet.ts";
+import { createJournal } from "../partners/chain/evm/signer/journal.ts";
+import { createKeystore } from "../partners/chain/evm/signer/keystore.ts";
+import {
+  ACCOUNT_PATH,
+  openWallet,
+  pathOf,
+  TREASURY_PATH,
+  treasuryOf,
+  xpubOf,
+} from "../partners/chain/evm/wallet.ts";
 import { createWords, seedOf } from "../partners/chain/evm/words.ts";
 import { readConfig } from "../platform/config/config.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -14,6 +24,14 @@ import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 
 type ShowOptions = JsonOption & { words?: boolean };
+
+type KeystoreOptions = JsonOption & { keystore?: string };
+
+const KEYSTORE_OPTION = [
+  "--keystore <file>",
+  "also create the signer's files: the key, encrypted with SLIPROAD_SIGNER_PASSPHRASE, and beside " +
+    "it an empty journal",
+] as const;
 
 export function addWalletCommands(program: Command): void {
   const wallet = program
@@ -23,22 +41,32 @@ export function addWalletCommands(program: Command): void {
   wallet
     .command("new")
     .description("create a key; its words are printed once and stored nowhere")
-    .action((options: JsonOption) => {
+    .option(...KEYSTORE_OPTION)
+    .action(async (options: KeystoreOptions) => {
       const { words, seed } = createWords();
-      const xpub = xpubOf(seed);
-      const first_address = openWallet(xpub).addressAt(0);
-      print(options, { words, path: ACCOUNT_PATH, xpub, first_address }, [
+      const files = await createFiles(options, seed);
+      const facts = factsOf(seed);
+      print(options, { words, ...facts, ...files }, [
         "Keep these words on paper, never on a server. Whoever has them can move all deposits;",
         "without them nobody can.",
         "",
         ...numbered(words),
         "",
-        `xpub of ${ACCOUNT_PATH}, for the chains file (SLIPROAD_CHAINS_FILE):`,
-        xpub,
-        "",
-        `First address (${pathOf(0)}): ${first_address}`,
+        ...describeFacts(facts),
         "Compare it with what a wallet shows for these words before you use the key.",
+        ...describeFiles(files),
       ]);
+    });
+
+  wallet
+    .command("restore")
+    .description("create the signer's keystore from the words of a key; reads them from stdin")
+    .requiredOption(...KEYSTORE_OPTION)
+    .action(async (options: KeystoreOptions) => {
+      const seed = await readWords();
+      const files = await createFiles(options, seed);
+      const facts = factsOf(seed);
+      print(options, { ...facts, ...files }, [...describeFacts(facts), ...describeFiles(files)]);
     });
 
   wallet
@@ -96,6 +124,56 @@ export function addWalletCommands(program: Command): void {
     });
 }
 
+type KeyFacts = { path: string; xpub: string; first_address: string; treasury: string };
+type KeyFiles = { keystore: string; journal: string } | null;
+
+function factsOf(seed: Uint8Array): KeyFacts {
+  const xpub = xpubOf(seed);
+  const first_address = openWallet(xpub).addressAt(0);
+  return { path: ACCOUNT_PATH, xpub, first_address, treasury: treasuryOf(seed) };
+}
+
+function describeFacts({ xpub, first_address, treasury }: KeyFacts): string[] {
+  return [
+    `xpub of ${ACCOUNT_PATH}, for the chains file (SLIPROAD_CHAINS_FILE):`,
+    xpub,
+    "",
+    `Treasury, from which tokens are sent (${TREASURY_PATH}): ${treasury}`,
+    `First deposit address (${pathOf(0)}): ${first_address}`,
+  ];
+}
+
+function describeFiles(files: KeyFiles): string[] {
+  return files ? ["", `Created ${files.keystore} and ${files.journal}, for the signer only.`] : [];
+}
+
+/** Both or none: a keystore without its journal cannot be used. */
+async function createFiles({ keystore }: KeystoreOptions, seed: Uint8Array): Promise<KeyFiles> {
+  if (keystore === undefined) return null;
+  const passphrase = readConfig(process.env).signer_passphrase;
+  if (passphrase === undefined) {
+    throw new StartupError("SLIPROAD_SIGNER_PASSPHRASE must be set: it encrypts the keystore.");
+  }
+  const journal = `${keystore}.journal`;
+  try {
+    createJournal(journal);
+  } catch (error) {
+    throw new StartupError(`${journal} cannot be created (${codeOf(error)}).`);
+  }
+  try {
+    await createKeystore(keystore, seed, passphrase);
+  } catch (error) {
+    rmSync(journal);
+    throw new StartupError(`${keystore} cannot be created (${codeOf(error)}).`);
+  }
+  return { keystore, journal };
+}
+
+function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}
+
 function configuredKey(): { xpub: string } {
   const { chains_file } = readConfig(process.env);
   if (chains_file !== undefined) return readChains(chains_file);
@@ -111,9 +189,14 @@ function derive(addressAt: (index: number) => string, index: number): string {
 }
 
 /** From stdin, so that they are in no shell history and no list of processes. */
-async function checkWords(xpub: string): Promise<void> {
+async function readWords(): Promise<Uint8Array> {
   const seed = seedOf(await text(process.stdin));
-  if (!seed) throw new StartupError("These are not the words of a key; check them for a typo.");
+  if (seed) return seed;
+  throw new StartupError("These are not the words of a key; check them for a typo.");
+}
+
+async function checkWords(xpub: string): Promise<void> {
+  const seed = await readWords();
   if (xpubOf(seed) === xpub) return;
   throw new StartupError("These words belong to another key than the one in the chains file.");
 }

@@ -16,6 +16,7 @@ import {
   words,
 } from "./setting-kinds.ts";
 import { SIGN_IN_SETTINGS } from "./sign-in-settings.ts";
+import { SIGNER_SETTINGS } from "./signer-settings.ts";
 import { TRAVEL_SETTINGS } from "./travel-settings.ts";
 
 /** Every setting of the program, in one table. docs/reference/settings.md is generated from it. */
@@ -239,6 +240,7 @@ export const SETTINGS = {
     "Maximum number of open quotes of a user, as each one locks rates; 0 = no limit.",
   ),
   ...CHAIN_SETTINGS,
+  ...SIGNER_SETTINGS,
   rate_hold_hours: integer(
     "SLIPROAD_RATE_HOLD_HOURS",
     1,

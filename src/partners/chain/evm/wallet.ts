@@ -4,6 +4,11 @@ import { HDKey } from "@scure/bip32";
 
 /** The account of which deposit addresses are children: BIP-44, coin 60. */
 export const ACCOUNT_PATH = "m/44'/60'/0'";
+/**
+ * Tokens are sent from this address. It is in another account: with the xpub of one account and
+ * the private key of one of its children, all its private keys can be computed.
+ */
+export const TREASURY_PATH = "m/44'/60'/1'/0/0";
 const ACCOUNT_DEPTH = 3;
 /** Non-hardened children have 31 bits. */
 const INDEX_MAX = 2 ** 31 - 1;
@@ -52,11 +57,17 @@ export function xpubOf(seed: Uint8Array): string {
   return HDKey.fromMasterSeed(seed).derive(ACCOUNT_PATH).publicExtendedKey;
 }
 
+/** The treasury's address of a seed. */
+export function treasuryOf(seed: Uint8Array): string {
+  return addressOf(HDKey.fromMasterSeed(seed).derive(TREASURY_PATH).publicKey!);
+}
+
 export function pathOf(index: number): string {
   return `${ACCOUNT_PATH}/0/${index}`;
 }
 
-function addressOf(public_key: Uint8Array): string {
+/** Of a compressed public key; in lower case. */
+export function addressOf(public_key: Uint8Array): string {
   const point = secp256k1.Point.fromBytes(public_key).toBytes(false).subarray(1);
   return `0x${Buffer.from(keccak_256(point)).subarray(-20).toString("hex")}`;
 }
