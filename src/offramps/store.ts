@@ -13,7 +13,7 @@ import {
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import { PAGE_BYTES_MAX, type Page } from "../platform/http/list.ts";
-import { isId } from "../platform/ids.ts";
+import { FIRST_ID, isId } from "../platform/ids.ts";
 import { SET_BYTES_MAX } from "../platform/tasks/split-by-bytes.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
@@ -46,19 +46,20 @@ export function listOfframps(
   return listRows(session, "offramps", { account_id, ...filter }, page);
 }
 
-/** The offramps of a quote that an answer shows, in the order in which they were added. */
+/** Offramps of a quote in the order in which they were added, up to the bytes of a page. */
 export function listQuoteOfframps(
   session: Session,
   account_id: string,
   quote_id: string,
   limit: number,
+  after_id = FIRST_ID,
 ): Promise<OfframpRow[]> {
   return session.query<OfframpRow>(
     `select offramps.* from offramps join (
        select account_id, id, sum(octet_length(details)) over (order by id) as bytes
-       from offramps where account_id = $1 and quote_id = $2 order by id limit $3
+       from offramps where account_id = $1 and quote_id = $2 and id > $5 order by id limit $3
      ) as listed using (account_id, id) where bytes <= $4 order by id`,
-    [account_id, quote_id, limit, PAGE_BYTES_MAX],
+    [account_id, quote_id, limit, PAGE_BYTES_MAX, after_id],
   );
 }
 

@@ -192,7 +192,10 @@ describe("a quote above the limit", () => {
   });
 
   it("shows every payout and marks new payees, also the smallest of many", async () => {
-    const items = Array.from({ length: 120 }, (_, at) => ({ amount: 100 + at }));
+    // Together more than one page of an answer may have.
+    const keys = Array.from({ length: 50 }, (_, at) => [`key ${at}`, "é".repeat(500)] as const);
+    const metadata = Object.fromEntries(keys);
+    const items = Array.from({ length: 120 }, (_, at) => ({ amount: 100 + at, metadata }));
     const story = await openStory(server, items);
     const hidden = await addPaymentDetail(server, story.user_id, "eur", {
       account_name: "Hidden Invented",
@@ -229,6 +232,7 @@ describe("a quote above the limit", () => {
       label: "Payees never paid before",
       value: "1 of 2, 20 eur",
     });
+    expect(shown.summary).toBe("Pay 121 payouts of a quote, 19160 eur.");
     expect(JSON.stringify(shown.details).length).toBeLessThan(10_000);
 
     const page = await ada.visitor.get(`/dashboard/proposals/${id}/payouts`);

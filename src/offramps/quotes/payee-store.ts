@@ -10,24 +10,24 @@ type PayeeFacts = {
   was_paid: boolean;
 };
 
-/** The destinations of a quote's offramps. */
+/** Destinations of a quote's offramps. */
 export function listPayees(
   session: Session,
   account_id: string,
   quote_id: string,
+  payment_detail_ids: readonly string[],
 ): Promise<PayeeFacts[]> {
   return session.query<PayeeFacts>(
     `with named as (
        select d.id, d.created_at, coalesce(d.payee_index, uuid_send(d.id)) as payee
-       from payment_details d where d.account_id = $1 and d.id in (
-         select payment_detail_id from offramps where account_id = $1 and quote_id = $2))
+       from payment_details d where d.account_id = $1 and d.id = any($3::uuid[]))
      select named.id as payment_detail_id, encode(named.payee, 'hex') as payee, named.created_at,
        exists (select from payment_details d
          join offramps o on o.account_id = d.account_id and o.payment_detail_id = d.id
          where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = named.payee
            and o.quote_id <> $2 and o.status = 'fiat_sent') as was_paid
      from named`,
-    [account_id, quote_id],
+    [account_id, quote_id, payment_detail_ids],
   );
 }
 

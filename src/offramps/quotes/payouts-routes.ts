@@ -14,15 +14,22 @@ import { minorDigits } from "../../catalogue/currencies.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
-import { cutPage, listAnswer, listQuery, requirePage } from "../../platform/http/list.ts";
+import {
+  cutPage,
+  listAnswer,
+  listQuery,
+  type Page,
+  requirePage,
+} from "../../platform/http/list.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import { minorToText } from "../../platform/money.ts";
-import { OFFRAMP_STATUSES } from "../model.ts";
+import { OFFRAMP_STATUSES, type OfframpStatus } from "../model.ts";
+import { listOfframps, type OfframpRow } from "../store.ts";
 import { PAY_QUOTE } from "./late-payees.ts";
 import { payoutsPage, payoutsPath, ROWS_PER_PAGE } from "./payouts-page.ts";
-import { loadTerms, type PayoutTerms } from "./quote-terms.ts";
+import { loadTerms, type PayoutTerms, toTerms } from "./quote-terms.ts";
 import { findQuotes } from "./store.ts";
 
 type PayoutsDeps = { database: Session; keyring: Keyring; catalogue: Catalogue };
@@ -74,13 +81,10 @@ export function addPayoutsRoute(addRoute: AddRoute, deps: PayoutsDeps): void {
       const page = requirePage(query, problems);
       const proposal = await findProposal(deps.database, caller.account_id, params.proposal_id);
       if (!proposal) throw Refusal.of([notFound("proposal_id")]);
-      const terms = await loadPayouts(deps, proposal);
-      const wanted = terms
-        .filter(({ offramp: { id } }) => id < page.below_id && id >= page.from_id)
-        .filter(({ offramp }) => !query.status || offramp.status === query.status)
-        .reverse();
-      const { rows, has_more } = cutPage(wanted.slice(0, page.limit + 1), page);
-      return `{"payouts":[${rows.map(write).join(",")}],"has_more":${has_more}}`;
+      const { rows, has_more } = cutPage(await listPayouts(deps, proposal, query, page), page);
+      const names = { ...deps, keys: await deps.keyring.openUserKeys(deps.database, rows) };
+      const terms = await toTerms(deps.database, names, rows, proposal.created_at);
+      return `{"payouts":[${terms.map(write).join(",")}],"has_more":${has_more}}`;
     },
   });
 }
@@ -96,6 +100,17 @@ function write({ offramp, payee, is_new_payee, is_recent_payee }: PayoutTerms): 
     created_at: offramp.created_at.toISOString(),
     updated_at: offramp.updated_at.toISOString(),
   });
+}
+
+function listPayouts(
+  { database }: PayoutsDeps,
+  { account_id, kind, record_id }: SealedProposal,
+  { status }: { status?: OfframpStatus },
+  page: Page,
+): Promise<OfframpRow[]> {
+  if (kind !== PAY_QUOTE) return Promise.resolve([]);
+  const filter = { quote_id: record_id, ...(status ? { status } : {}) };
+  return listOfframps(database, account_id, filter, page);
 }
 
 async function loadPayouts(

@@ -1,20 +1,24 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
+import type { Metadata } from "../../catalogue/metadata.ts";
 import { payeeOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { DAY_MS } from "../../platform/durations.ts";
 import type { SubjectKeys } from "../../platform/encryption/keyring.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
 import { minorToText } from "../../platform/money.ts";
 import { digestOf } from "../../platform/sealing/seal.ts";
 import type { Offramp } from "../model.ts";
-import { listQuoteOfframps, toOfframps } from "../store.ts";
-import { OFFRAMPS_PER_QUOTE_MAX, type Quote } from "./model.ts";
+import { listQuoteOfframps, type OfframpRow, toOfframps } from "../store.ts";
+import type { Quote } from "./model.ts";
 import { listPayees } from "./payee-store.ts";
 
 /** A payout of a quote, with what members need to know of its payee. */
 export type PayoutTerms = {
+  /** Without its metadata, which may be large. */
   offramp: Offramp;
+  metadata_digest: string;
   /** Name and masked account. */
   payee: string;
   /** The same for all payment details of one bank account. */
@@ -28,29 +32,48 @@ export type PayoutTerms = {
 /** What the names of payees are read with. */
 export type NameSource = { catalogue: Catalogue; keys: SubjectKeys };
 
+const ROWS_AT_ONCE = 500;
+
 /** All payouts of a quote, in the order in which they were added. */
 export async function loadTerms(
   session: Session,
-  { catalogue, keys }: NameSource,
+  names: NameSource,
   { account_id, id }: Pick<Quote, "account_id" | "id">,
   at: Date,
 ): Promise<PayoutTerms[]> {
-  const [rows, payees] = await Promise.all([
-    listQuoteOfframps(session, account_id, id, OFFRAMPS_PER_QUOTE_MAX),
-    listPayees(session, account_id, id),
-  ]);
+  const terms: PayoutTerms[] = [];
+  for (let after_id = FIRST_ID; ; ) {
+    const rows = await listQuoteOfframps(session, account_id, id, ROWS_AT_ONCE, after_id);
+    if (rows.length === 0) return terms;
+    terms.push(...(await toTerms(session, names, rows, at)));
+    after_id = rows.at(-1)!.id;
+  }
+}
+
+/** Payouts of one quote, in the order given. */
+export async function toTerms(
+  session: Session,
+  { catalogue, keys }: NameSource,
+  rows: readonly OfframpRow[],
+  at: Date,
+): Promise<PayoutTerms[]> {
+  const [first] = rows;
+  if (!first) return [];
+  const { account_id, quote_id } = first;
+  const detail_ids = [...new Set(rows.map((row) => row.payment_detail_id))];
+  const payees = await listPayees(session, account_id, quote_id, detail_ids);
   const facts_of = new Map(payees.map((facts) => [facts.payment_detail_id, facts]));
-  const detail_rows = await findPaymentDetails(
-    session,
-    payees.map((facts) => ({ account_id, id: facts.payment_detail_id })),
-  );
-  const fields_of = new Map(toPaymentDetails(detail_rows, keys).map((row) => [row.id, row.fields]));
+  const detail_keys = detail_ids.map((detail_id) => ({ account_id, id: detail_id }));
+  const details = toPaymentDetails(await findPaymentDetails(session, detail_keys), keys);
+  const fields_of = new Map(details.map((row) => [row.id, row.fields]));
   return toOfframps(rows, keys).map(({ offramp }) => {
     const { payment_detail_id, rails: rail } = offramp;
+    const { metadata, ...rest } = offramp.details;
     const facts = facts_of.get(payment_detail_id)!;
     const fields = fields_of.get(payment_detail_id);
     return {
-      offramp,
+      offramp: { ...offramp, details: { ...rest, metadata: {} } },
+      metadata_digest: digestMetadata(metadata),
       payee: fields ? payeeOf(catalogue, { fields, rail }) : "Unknown payee",
       payee_key: facts.payee,
       is_new_payee: !facts.was_paid,
@@ -59,16 +82,21 @@ export async function loadTerms(
   });
 }
 
+function digestMetadata(metadata: Metadata): string {
+  const entries = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+  return digestOf(JSON.stringify(entries)).toString("hex");
+}
+
 /**
  * Covers everything that members judge a quote by: all payouts, also those given up since, each
  * with payee, amount, rail, reference, invoice, metadata and document. The fields of a payment
  * detail never change, so its id stands for account and name.
  */
 export function digestTerms(terms: readonly PayoutTerms[]): string {
-  const facts = terms.flatMap(({ offramp: one }) => [
+  const facts = terms.flatMap(({ offramp: one, metadata_digest }) => [
     ...[one.id, one.payment_detail_id, one.destination_amount, one.destination_currency],
     ...[one.rails, one.token_amount, one.invoice_id, one.details.reference],
-    JSON.stringify(Object.entries(one.details.metadata).sort(([a], [b]) => (a < b ? -1 : 1))),
+    metadata_digest,
     one.document_hash?.toString("hex") ?? null,
   ]);
   return digestOf(...facts).toString("hex");
