@@ -1,6 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { columnsOf } from "../platform/db/rows.ts";
 import { PAGE_BYTES_MAX } from "../platform/http/list.ts";
+import { FIRST_ID, LAST_ID } from "../platform/ids.ts";
 import type { EventRow } from "./store.ts";
 
 type EventCursor = { block_number: bigint; position: bigint };
@@ -75,8 +76,10 @@ export function insertEventPositions(
 /** An event as its account reads it; the body is sealed, and null after its retention ended. */
 export type StoredEvent = EventRow & { body: Buffer | null };
 
+const POSITION_MAX = 2n ** 63n - 1n;
+
 /** Oldest first, by position: an event committed late gets a later position. */
-export function listEvents(
+export async function listEvents(
   session: Session,
   account_id: string,
   page: {
@@ -88,17 +91,23 @@ export function listEvents(
   },
 ): Promise<StoredEvent[]> {
   const { after_position, limit, from_id, below_id } = page;
-  const values = [account_id, after_position, limit, from_id, below_id, PAGE_BYTES_MAX];
+  // Without these ends, a page would read all events before its first or after its last one.
+  const [before_first, last] = await Promise.all([
+    from_id === FIRST_ID ? 0n : findPositionBefore(session, account_id, from_id),
+    below_id === LAST_ID ? POSITION_MAX : findLastPosition(session, account_id, below_id),
+  ]);
+  const after = before_first > after_position ? before_first : after_position;
+  const values = [account_id, after, last, limit, from_id, below_id, PAGE_BYTES_MAX];
   return session.query<StoredEvent>(
     `select ${EVENT_COLUMNS}, e.body from (
        select e.*, p.position, coalesce(sum(octet_length(e.body)) over (order by p.position
          rows between unbounded preceding and 1 preceding), 0) as bytes_before
        from event_positions p
        join events e on e.account_id = p.account_id and e.id = p.event_id
-       where p.account_id = $1 and p.position > $2 and e.id >= $4 and e.id < $5
-         ${page.name ? "and p.name = $7" : ""}
-       order by p.position limit $3
-     ) as e where e.bytes_before <= $6 order by e.position`,
+       where p.account_id = $1 and p.position > $2 and p.position <= $3
+         and e.id >= $5 and e.id < $6 ${page.name ? "and p.name = $8" : ""}
+       order by p.position limit $4
+     ) as e where e.bytes_before <= $7 order by e.position`,
     page.name ? [...values, page.name] : values,
   );
 }
@@ -120,7 +129,7 @@ export async function findEventPosition(
  * A position before all events with this id or a later one. Ids follow the time and positions
  * follow the commits, so the first by id is not always the first by position.
  */
-export async function findPositionBefore(
+async function findPositionBefore(
   session: Session,
   account_id: string,
   from_id: string,
@@ -134,6 +143,23 @@ export async function findPositionBefore(
        where e.account_id = $1 and e.id >= $2 order by e.id limit 1000
      ) as first`,
     [account_id, from_id],
+  );
+  return row!.position ?? 0n;
+}
+
+/** The last position of the events before this id. */
+async function findLastPosition(
+  session: Session,
+  account_id: string,
+  below_id: string,
+): Promise<bigint> {
+  const [row] = await session.query<{ position: bigint | null }>(
+    `select max(last.position) as position from (
+       select p.position from events e
+       join event_positions p on p.account_id = e.account_id and p.event_id = e.id
+       where e.account_id = $1 and e.id < $2 order by e.id desc limit 1000
+     ) as last`,
+    [account_id, below_id],
   );
   return row!.position ?? 0n;
 }

@@ -2,7 +2,6 @@ import { listConsents, listEndpointsFor } from "../apps/store.ts";
 import {
   findEvent,
   findEventPosition,
-  findPositionBefore,
   listEvents,
   type StoredEvent,
 } from "../events/order-store.ts";
@@ -72,13 +71,9 @@ function addList(addRoute: AddRoute, deps: ModuleCore): void {
       const { from_id, below_id } = times;
       const cursor = await readCursor(deps, account_id, query.starting_after, found);
       if (found.length > 0) throw Refusal.of(found);
-      const is_timed = cursor === 0n && query.created_after !== undefined;
-      const after_position = is_timed
-        ? await findPositionBefore(database, account_id, from_id)
-        : cursor;
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const page = { after_position, limit: limit + 1, from_id, below_id, name: query.event };
-      const events = await listEvents(database, account_id, page);
+      const range = { after_position: cursor, limit: limit + 1, from_id, below_id };
+      const events = await listEvents(database, account_id, { ...range, name: query.event });
       const { rows, has_more } = cutPage(events, { limit });
       return renderEvents(await openEvents(deps, rows), has_more);
     },

@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DELIVER_TASK } from "../../src/apps/model.ts";
 import { updateAccountEnabled } from "../../src/apps/store.ts";
+import { listEvents } from "../../src/events/order-store.ts";
 import { EVENT_LOG, recordEvents } from "../../src/events/record-events.ts";
+import type { Transaction } from "../../src/platform/db/database.ts";
+import { FIRST_ID, firstIdAt, LAST_ID } from "../../src/platform/ids.ts";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { verifyChain } from "../../src/platform/sealing/verify-chain.ts";
@@ -98,12 +101,50 @@ describe("GET /webhook_events", () => {
     expect(await names(`created_after=${now}`)).toEqual(["paid"]);
     expect(await names(`created_before=${now}`)).toEqual(["create", "accept"]);
     expect(await names("event=accept")).toEqual(["accept"]);
+    expect(await names(`created_before=${now}&starting_after=${first.id}`)).toEqual(["accept"]);
+    expect(await names(`created_after=${now}&starting_after=${first.id}`)).toEqual(["paid"]);
+    expect(await names(`created_before=${now}&event=paid`)).toEqual([]);
     const missing = await server.call("GET", `/webhook_events?starting_after=${randomUUID()}`);
     expect(missing.body).toMatchObject({ status: 404, error_code: "record_not_found" });
     const foreign = await server.call("GET", `/webhook_events?starting_after=${first.id}`);
     expect(foreign.body).toMatchObject({ status: 404, error_code: "record_not_found" });
   });
+
+  it("reads no events outside the times that were asked for", async () => {
+    const { account_id } = await server.addAccount("Busy reader");
+    const { clock } = server.core;
+    await emit(server, { account_id, name: "accept" });
+    await advance(server, 60_000);
+    const after_first = firstIdAt(clock.now());
+    await emit(server, ...Array.from({ length: 500 }, () => ({ account_id })));
+    await advance(server, 60_000);
+    const before_last = firstIdAt(clock.now());
+    await emit(server, { account_id, name: "paid" });
+    await idle(server);
+    const all = { after_position: 0n, limit: 100, from_id: FIRST_ID, below_id: LAST_ID };
+    const pages = [
+      [{ ...all, below_id: after_first }, "accept"],
+      [{ ...all, after_position: 1n, from_id: before_last }, "paid"],
+    ] as const;
+    for (const [page, name] of pages) {
+      await server.core.database.transaction(async (tx) => {
+        const before = await readSoFar(tx);
+        const events = await listEvents(tx, account_id, page);
+        expect(events.map((event) => event.name)).toEqual([name]);
+        expect((await readSoFar(tx)) - before).toBeLessThan(20);
+      });
+    }
+  });
 });
+
+/** The rows that this transaction has read of the events. */
+async function readSoFar(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(
+    `select sum(seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relname in ('events', 'event_positions')`,
+  );
+  return row!.read;
+}
 
 it("the deliveries of an event are listed newest first, paged, and filtered by status", async () => {
   const { account_id, key } = await server.addAccount("Many applications");
