@@ -1,5 +1,4 @@
 import type { AuditRow } from "../accounts/audit-store.ts";
-import { isOfRecord } from "../ledger/model.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { LineSum } from "./day-sum-store.ts";
@@ -82,11 +81,7 @@ export async function listEntryIds(
   return rows.map(({ id }) => id);
 }
 
-/**
- * The newest entries of a page; with a ledger account, those that have a line on it. An account of
- * one record has few lines; most entries of a kind have a line on each of the other accounts that
- * the kind uses.
- */
+/** The newest entries of a page; with a ledger account, those that have a line on it. */
 export async function listEntryPage(
   session: Session,
   { account_id, kind, ledger_account }: EntryFilter,
@@ -97,38 +92,48 @@ export async function listEntryPage(
     const rows = await session.query<{ id: string }>(text, [...values, ...more]);
     return rows.map(({ id }) => id);
   };
-  const range = "e.account_id = $1 and e.id < $2 and e.id >= $3";
   if (ledger_account === undefined) {
     const of_kind = kind === undefined ? "" : "and e.kind = $5";
     return read(
-      `select e.id from ledger_entries e where ${range} ${of_kind} order by e.id desc limit $4`,
+      `select e.id from ledger_entries e
+       where e.account_id = $1 and e.id < $2 and e.id >= $3 ${of_kind}
+       order by e.id desc limit $4`,
       ...(kind === undefined ? [] : [kind]),
     );
   }
-  const of_account = "l.account_id = $1 and l.ledger_account = $5";
   if (kind === undefined) {
     return read(
       `select distinct l.entry_id as id from ledger_lines l
-       where ${of_account} and l.entry_id < $2 and l.entry_id >= $3 order by id desc limit $4`,
+       where l.account_id = $1 and l.ledger_account = $5
+         and l.entry_id < $2 and l.entry_id >= $3 order by id desc limit $4`,
       ledger_account,
     );
   }
-  return isOfRecord(ledger_account)
-    ? read(
-        `select e.id from ledger_entries e
-         where ${range} and e.kind = $6
-           and e.id in (select l.entry_id from ledger_lines l where ${of_account})
-         order by e.id desc limit $4`,
-        ...[ledger_account, kind],
-      )
-    : read(
-        `select e.id from ledger_entries e
-         cross join lateral (select from ledger_lines l
-           where ${of_account} and l.entry_id = e.id limit 1) as line
-         where ${range} and e.kind = $6 order by e.id desc limit $4`,
-        ...[ledger_account, kind],
-      );
+  return read(ENTRIES_OF_BOTH, ledger_account, kind);
 }
+
+/**
+ * Each step goes from the next entry of the kind to the next line of the account: it skips all
+ * entries of the kind between two lines, and all lines between two entries of the kind.
+ */
+const ENTRIES_OF_BOTH = `
+  with recursive steps as (
+    select $2::uuid as id, true as is_match
+    union all
+    select l.entry_id, l.entry_id = e.id from steps s
+    cross join lateral (
+      select e.id from ledger_entries e
+      where e.account_id = $1 and e.kind = $6 and e.id >= $3
+        and e.id <= s.id and (e.id < s.id or not s.is_match)
+      order by e.id desc limit 1
+    ) as e
+    cross join lateral (
+      select l.entry_id from ledger_lines l
+      where l.account_id = $1 and l.ledger_account = $5 and l.entry_id >= $3 and l.entry_id <= e.id
+      order by l.entry_id desc limit 1
+    ) as l
+  )
+  select id from steps where is_match offset 1 limit $4`;
 
 type EntryFilter = {
   account_id: string;

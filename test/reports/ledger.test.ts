@@ -159,6 +159,17 @@ test("a page of one kind and the balances read no entries of other kinds", async
     );
     expect(read).toBeLessThan(20);
   }
+  const rare = [
+    // One line among many entries, and one entry among many lines.
+    { kind: "deposit_final", ledger_account: "wallet:polygon" },
+    { kind: "payout_instructed", ledger_account: "bank" },
+  ];
+  for (const [at, filter] of rare.entries()) {
+    const read = await countRead(async (tx) =>
+      expect(await listEntryPage(tx, { account_id, ...filter }, page)).toHaveLength(1 - at),
+    );
+    expect(read).toBeLessThan(20);
+  }
   const read = await countRead((tx) => listDaySums(tx, account_id, { before: null, name: "bank" }));
   expect(read).toBeLessThan(50);
 });
