@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { inspectFile } from "../../src/partners/files/inspect-file.ts";
 import type { FileType } from "../../src/partners/files/judge-file.ts";
-import { jpeg, pdf, png } from "../kyc/kyc-fixture.ts";
+import { jpeg, pdf, png, pngOf } from "../kyc/kyc-fixture.ts";
 
 const inspect = (type: FileType, bytes: Buffer, part = bytes.length) => {
   const parts: Buffer[] = [];
@@ -61,6 +61,20 @@ it("refuses data that only begins like a picture", async () => {
   expect(await inspect("jpg", Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(500)]))).toBe(
     "malformed",
   );
+});
+
+it("refuses a PNG of too many pixels before any of them is decompressed", async () => {
+  const parts: number[] = [];
+  const content = async function* () {
+    for (const part of [33, 100_000, 100_000]) {
+      parts.push(part);
+      yield part === 33
+        ? pngOf(Buffer.alloc(0), "", 12_000, 11_500).subarray(0, 33)
+        : Buffer.alloc(part);
+    }
+  };
+  expect(await inspectFile("png", content())).toBe("malformed");
+  expect(parts).toEqual([33]);
 });
 
 /** The minimum of three measurements, since other load only adds to them. */

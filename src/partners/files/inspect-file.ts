@@ -7,8 +7,8 @@ export type FileFault = "truncated" | "malformed" | "too_small" | "locked";
 const SIDE_MIN_PIXELS = 100;
 const SIDE_MAX_PIXELS = 30_000;
 const PDF_TAIL_BYTES = 2048;
-/** Enough for the decompressed pixels of any photo. */
-const UNPACKED_MAX_BYTES = 400 * 1024 * 1024;
+/** Enough for a page scanned in colour at 600 dpi; 10 MB of a photo contain much less. */
+const UNPACKED_MAX_BYTES = 128 * 1024 * 1024;
 /** Each chunk costs the thread that answers requests about as much, whatever its size. */
 const UNPACKED_CHUNK_BYTES = 1024 * 1024;
 /** The shortest code of a block of 8 × 8 pixels is one bit. */
