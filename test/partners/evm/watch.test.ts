@@ -218,6 +218,23 @@ describe("a node", () => {
     expect(await evm.watch()).toBe("unreachable");
     expect((await evm.state()).problem).toContain("answered eth_getLogs with");
   });
+
+  it("that answers what cannot be stored is reported like one that does not answer", async () => {
+    await evm.node.mine();
+    evm.rpcs[0]!.change = ({ method }) => {
+      if (method !== "eth_getLogs") return undefined;
+      throw Object.assign(new Error("no\u0000 \u001b[2J"), { code: -32_000 });
+    };
+    expect(await evm.watch()).toBe("unreachable");
+    expect((await evm.state()).problem).not.toMatch(/\p{Cc}/u);
+    const timestamp = `0x${Number.MAX_SAFE_INTEGER.toString(16)}`;
+    evm.rpcs[0]!.change = ({ method }) =>
+      method === "eth_getBlockByNumber"
+        ? { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp }
+        : undefined;
+    expect(await evm.watch()).toBe("unreachable");
+    expect((await evm.state()).problem).toContain("a number that is too large");
+  });
 });
 
 it("blocks are read again after an hour, in case that the nodes left something out", async () => {

@@ -26,7 +26,8 @@ type Pending = {
 type AskNode = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 const CALLS_PER_BATCH = 20;
-const BYTES_MAX = 64 * 1024 * 1024;
+/** More than the logs of one full block; parsing it stops all other work meanwhile. */
+const BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGE_MAX = 300;
 const TOO_LARGE = 413;
 
@@ -61,8 +62,8 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
 
   const send = async (calls: readonly Pending[]) => {
     const about = ({ method }: Pending, reason: string) =>
-      // The URL may contain a key.
-      `${host}: ${method} failed (${reason.replaceAll(url, host).slice(0, MESSAGE_MAX)})`;
+      // The URL may contain a key, and the node's own words may contain anything.
+      `${host}: ${method} failed (${plain(reason.replaceAll(url, host)).slice(0, MESSAGE_MAX)})`;
     try {
       const answers = await post(calls);
       calls.forEach((call, id) => {
@@ -115,6 +116,11 @@ function isTimeout(error: unknown): boolean {
 function describe(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return `${code}: ${message}`;
+}
+
+/** PostgreSQL cannot store NUL, and a terminal would run the rest. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}/gu, " ");
 }
 
 function reasonOf(error: unknown, timeout_ms: number): string {

@@ -27,9 +27,13 @@ const HASH = /^0x[0-9a-f]{64}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 const BYTES = /^0x([0-9a-f]{2})*$/;
 
-export function readNumber(value: unknown): number {
+/** The largest of PostgreSQL's integer. */
+const LOG_INDEX_MAX = 2 ** 31 - 1;
+const SECONDS_MAX = Date.UTC(9999, 11, 31) / 1000;
+
+export function readNumber(value: unknown, max = Number.MAX_SAFE_INTEGER): number {
   const number = Number(readText(value, QUANTITY, "a number"));
-  if (Number.isSafeInteger(number)) return number;
+  if (number <= max) return number;
   throw new Error("a number that is too large");
 }
 
@@ -43,7 +47,7 @@ export function readBlock(value: unknown): Block {
   return {
     number: readNumber(number),
     hash: readText(hash, HASH, "the hash of a block"),
-    mined_at: new Date(readNumber(timestamp) * 1000),
+    mined_at: new Date(readNumber(timestamp, SECONDS_MAX) * 1000),
   };
 }
 
@@ -73,7 +77,7 @@ function readLog(value: unknown): Log {
     block_number: readNumber(given.blockNumber),
     block_hash: readText(given.blockHash, HASH, "the hash of a block"),
     tx_id: readText(given.transactionHash, HASH, "the hash of a transaction"),
-    log_index: readNumber(given.logIndex),
+    log_index: readNumber(given.logIndex, LOG_INDEX_MAX),
   };
 }
 

@@ -40,7 +40,7 @@ export function openRpc(url: string, timeout_ms: number) {
 
   return {
     host,
-    chainId: () => read("eth_chainId", [], readNumber),
+    chainId: () => read("eth_chainId", [], (value) => readNumber(value)),
     /** Null where the node does not have that block. */
     block: (at: number | BlockTag) =>
       read("eth_getBlockByNumber", [blockAt(at), false], orNull(readBlock)),
