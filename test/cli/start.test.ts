@@ -131,7 +131,11 @@ test(
 test(
   "the second start prints where the key is, not the key, and has kept all data",
   async () => {
-    const { stdout } = await start();
+    const noted = join(data_dir, "loaded");
+    const { stdout } = await start({ NODE_OPTIONS: `--import=${noteLoading(noted)}` });
+    // Loading it takes so long that no request should have to do it.
+    expect(await readFile(noted, "utf8")).toContain("oidc-provider");
+    await rm(noted);
     expect(stdout).toMatch(/ {2}API key {4}in \S+sandbox-api-key; /);
     expect(stdout).toMatch(/Bearer \$\(cat \S+sandbox-api-key\)" /);
     expect(stdout).not.toContain(key);
@@ -201,8 +205,19 @@ function address(): string {
   return `http://127.0.0.1:${environment.PORT}`;
 }
 
-async function start(): Promise<{ stdout: string; stderr: string }> {
-  const started = startCommand(["start"], environment);
+/** A module that appends the URLs of those loaded after it to a file. */
+function noteLoading(file: string): string {
+  const source = `import { appendFileSync } from "node:fs";
+    import { registerHooks } from "node:module";
+    registerHooks({ load(url, context, next) {
+      if (url.includes("oidc")) appendFileSync(${JSON.stringify(file)}, url + "\\n");
+      return next(url, context);
+    } });`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+async function start(more: Record<string, string> = {}) {
+  const started = startCommand(["start"], { ...environment, ...more });
   running = started;
   let over = false;
   void started.ended.then(() => {

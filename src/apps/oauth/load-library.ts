@@ -3,8 +3,8 @@ type Library = typeof import("oidc-provider");
 const NOTICE = /oidc-provider WARNING: Unsupported runtime/;
 
 /**
- * Loads the OAuth library when the first request needs it. On loading, it prints a warning for
- * every Node release without long term support; our Node is pinned and tested, so that line is
+ * Loads the OAuth library, which takes long enough to be noticed. It prints a warning for every
+ * Node release without long term support; our Node is pinned and tested, so that line is
  * suppressed.
  */
 export async function loadLibrary(): Promise<Library> {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { RunningApp } from "../../app/open-app.ts";
 import type { Core } from "../../app/open-core.ts";
 import { checkMode } from "../../app/open-partners.ts";
+import { loadLibrary } from "../../apps/oauth/load-library.ts";
 import { type Config, readConfig } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../../platform/instance.ts";
@@ -122,8 +123,12 @@ async function serve(
   let public_url = config.public_url ?? "";
   // With --json stdout is reserved for one document, so the log goes to stderr.
   const log = options.json ? process.stderr : undefined;
-  // Imported here: other commands start in half the time without it.
-  const { openApp } = await import("../../app/open-app.ts");
+  // Imported here: other commands start in half the time without it. The OAuth library is loaded
+  // before the first request, which would otherwise stop all others for as long as loading takes.
+  const [{ openApp }] = await Promise.all([
+    import("../../app/open-app.ts"),
+    parts.api ? loadLibrary() : undefined,
+  ]);
   const app = await openApp(core, () => public_url, undefined, log);
   const health = parts.api ? undefined : app.createHealthServer();
   try {
