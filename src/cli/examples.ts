@@ -141,7 +141,15 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
       "sliproad wallet address 0x9858effd232b4033e47d90003d41ec34ecaeda94",
     ],
   },
+  "wallet skip": {
+    examples: ["sliproad wallet skip 500 --reason 'restored the backup of Monday'"],
+    more: "When this is needed: docs/guides/chains.md.",
+  },
   "chains list": { examples: ["sliproad chains list", "sliproad chains list --json"] },
+  "chains resume": {
+    examples: ["sliproad chains resume polygon --reason 'compared with two explorers'"],
+    more: "What to compare before: docs/guides/chains.md.",
+  },
   "chains findings": {
     examples: ["sliproad chains findings"],
     more: "What each finding means: docs/guides/chains.md.",

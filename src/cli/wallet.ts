@@ -5,6 +5,7 @@ import {
   countAddresses,
   findAddressAt,
   findAddresses,
+  SKIPPED,
 } from "../partners/chain/evm/address-store.ts";
 import { readChains } from "../partners/chain/evm/read-chains.ts";
 import { createJournal } from "../partners/chain/evm/signer/journal.ts";
@@ -22,6 +23,8 @@ import { readConfig } from "../platform/config/config.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
+
+const SKIPPED_MAX = 20_000;
 
 type ShowOptions = JsonOption & { words?: boolean };
 
@@ -119,7 +122,38 @@ export function addWalletCommands(program: Command): void {
       const of = issued?.wallet ?? fingerprint;
       print(options, { address: { address, path, wallet: of, chain, created_at } }, [
         `${address}  ${path} of ${of}`,
-        chain ? `Issued for ${chain} at ${created_at!.toISOString()}.` : "Not issued yet.",
+        describeIssue(chain, created_at),
+      ]);
+    });
+
+  addSkipCommand(wallet);
+}
+
+function describeIssue(chain: string | null, at: Date | null): string {
+  if (chain === null) return "Not issued yet.";
+  if (chain === SKIPPED) return `Skipped at ${at!.toISOString()}: it is never issued.`;
+  return `Issued for ${chain} at ${at!.toISOString()}.`;
+}
+
+type SkipOptions = JsonOption & { reason: string };
+
+function addSkipCommand(wallet: Command): void {
+  wallet
+    .command("skip")
+    .description("never issue the next addresses: they were issued before, by a newer database")
+    .argument("<count>", `how many, 1 to ${SKIPPED_MAX}`)
+    .requiredOption("--reason <reason>", "the reason, for the audit log")
+    .action(async (given: string, options: SkipOptions) => {
+      const count = /^\d{1,5}$/.test(given) ? Number(given) : 0;
+      if (count < 1 || count > SKIPPED_MAX) {
+        throw new StartupError(`The number of addresses must be from 1 to ${SKIPPED_MAX}.`);
+      }
+      const wallet = openWallet(configuredKey().xpub);
+      const { skipIndexes } = await import("./skip-indexes.ts");
+      const next_index = await withCore((core) => skipIndexes(core, wallet, count, options.reason));
+      print(options, { skipped: count, next_index }, [
+        `Skipped ${count} addresses; the next index is ${next_index}. Transfers to those that were`,
+        "skipped are listed by sliproad chains findings.",
       ]);
     });
 }

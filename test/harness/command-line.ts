@@ -17,12 +17,17 @@ export type Running = {
 };
 
 /** Starts the real program. It gets the settings given here, none of the test run's. */
-export function startCommand(args: string[], environment: Record<string, string>): Running {
+export function startCommand(
+  args: string[],
+  environment: Record<string, string>,
+  stdin?: string,
+): Running {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.end(stdin);
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]!.setEncoding("utf8").on("data", (text: string) => {
@@ -36,6 +41,6 @@ export function startCommand(args: string[], environment: Record<string, string>
   return { child, printed: () => ({ ...printed }), ended };
 }
 
-export function runCommand(args: string[], environment: Record<string, string>): Promise<Ended> {
-  return startCommand(args, environment).ended;
+export function runCommand(...command: Parameters<typeof startCommand>): Promise<Ended> {
+  return startCommand(...command).ended;
 }

@@ -12,6 +12,8 @@ export type PayableChain = {
   now(): Date;
   /** Pays an address from outside; millionths. Returns the transaction's id. */
   pay(address: string, token: Token, amount: bigint): Promise<string>;
+  /** A cursor of another adapter, which knew this chain before. */
+  foreign_cursor: string;
   /** After it, everything that was paid before is final and read. */
   settle(): Promise<void>;
   close(): Promise<void>;
@@ -80,6 +82,11 @@ export function chainSuite(open: () => Promise<PayableChain>): void {
     const whole = (await listAll(cursor)).found;
     expect(whole.map((one) => one.address)).toEqual(addresses);
     expect((await listAll(cursor, 1)).found).toEqual(whole);
+  });
+
+  it("a cursor of another adapter is the start: nothing is left out", async () => {
+    const { found } = await listAll();
+    expect((await listAll(on.foreign_cursor)).found).toEqual(found);
   });
 
   it("a named transaction is final if it pays the address in the token, else failed", async () => {

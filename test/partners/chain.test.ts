@@ -13,7 +13,7 @@ describe("the sandbox's chain", () => {
     const chain = "polygon";
     return {
       port: createSandboxChain({ database, index_key: Buffer.alloc(32, 1) }),
-      ...{ database, chain, now: () => new Date() },
+      ...{ database, chain, now: () => new Date(), foreign_cursor: "evm 1000000" },
       pay: async (address, token, amount) => {
         const tx_id = sandboxTxId(chain, crypto.randomUUID());
         const sender = `0x${"ab".repeat(20)}`;
@@ -33,6 +33,7 @@ describe("an EVM chain", () => {
     const evm = await openTestEvm();
     return {
       ...{ port: evm.port, database: evm.database, chain: "polygon", now: () => new Date() },
+      foreign_cursor: "1000000",
       pay: (address, token, amount) => evm.tokens[token].transfer(address, amount),
       settle: async () => {
         await evm.watch();

@@ -34,13 +34,13 @@ export async function insertSandboxTransfer(
 export function listSandboxTransfers(
   session: Session,
   chain: string,
-  cursor: string | null,
+  after: bigint,
   limit: number,
 ): Promise<(Transfer & { number: bigint })[]> {
   return session.query(
     `select number, chain, tx_id, log_index, address, sender, token, amount, mined_at
      from sandbox_transfers where chain = $1 and number > $2 order by number limit $3`,
-    [chain, cursor ?? "0", limit],
+    [chain, after, limit],
   );
 }
 

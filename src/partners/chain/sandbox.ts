@@ -36,7 +36,9 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
         });
     },
     listTransfers: async (chain, cursor, limit) => {
-      const transfers = await listSandboxTransfers(session, chain, cursor, limit);
+      // A cursor of another form is that of a real chain, which was simulated before and is now.
+      const after = /^\d+$/.test(cursor ?? "") ? BigInt(cursor!) : 0n;
+      const transfers = await listSandboxTransfers(session, chain, after, limit);
       const last = transfers.at(-1);
       return { transfers, cursor: last ? String(last.number) : cursor };
     },

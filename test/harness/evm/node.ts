@@ -13,6 +13,8 @@ export type EvmNode = {
   /** Deploys a token and mints a billion of it to the account. */
   deploy(token?: { symbol?: string; decimals?: number }): Promise<TestToken>;
   mine(blocks?: number): Promise<void>;
+  /** Mines the transactions of `work` in one block. */
+  inOneBlock(work: () => Promise<void>): Promise<void>;
   /** Undoes what `work` did: the chain goes on from before it. */
   undo(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -73,6 +75,11 @@ export async function startEvmNode(chain_id = 31_337): Promise<EvmNode> {
     },
     mine: async (blocks = 1) => {
       await ask("hardhat_mine", `0x${blocks.toString(16)}`, "0x0");
+    },
+    inOneBlock: async (work) => {
+      await ask("evm_setAutomine", false);
+      await work().finally(() => ask("evm_setAutomine", true));
+      await ask("evm_mine");
     },
     undo: async (work) => {
       const snapshot = await ask("evm_snapshot");

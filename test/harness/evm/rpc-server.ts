@@ -17,8 +17,9 @@ export type RpcServer = {
   status: number;
   /** Never answers. */
   is_hanging: boolean;
-  /** Refuses more blocks than this at once. */
+  /** Refuses more blocks than this at once, with this HTTP status. */
   blocks_max: number;
+  refusal_status: number;
   /** Changes an answer of the node. */
   change: ((call: Call, answer: Answer) => Answer) | null;
   /** How many requests of a method came. */
@@ -51,7 +52,9 @@ export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
     if (rpc.status !== 200) return { status: rpc.status, body: '"refused"' };
     const answers = [];
     for (const call of calls) answers.push(await answer(call));
-    return { status: 200, body: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
+    const is_refused = answers.some((one) => "error" in one);
+    const status = is_refused ? rpc.refusal_status : 200;
+    return { status, body: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
   };
 
   const answer = async (call: Call) => {
@@ -88,6 +91,7 @@ export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
     status: 200,
     is_hanging: false,
     blocks_max: 1_000_000,
+    refusal_status: 200,
     change: null,
     count: (method) => counts.get(method) ?? 0,
     close: async () => {

@@ -1,6 +1,8 @@
+import { listFindings } from "../../../src/partners/chain/evm/finding-store.ts";
 import { openEvm } from "../../../src/partners/chain/evm/open.ts";
+import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resume-chain.ts";
 import { watchChain } from "../../../src/partners/chain/evm/watch-chain.ts";
-import { findWatchedChain, listFindings } from "../../../src/partners/chain/evm/watch-store.ts";
+import { findWatchedChain } from "../../../src/partners/chain/evm/watch-store.ts";
 import type { ChainPort } from "../../../src/partners/chain/port.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
@@ -22,6 +24,7 @@ export type TestEvm = {
   watch(): Promise<string>;
   /** The adapter as after a restart. */
   restart(change?: Partial<ChainEntry>): Promise<void>;
+  resume(from_block?: number): Promise<Resumed>;
   state(): Promise<{ state: string; problem: string | null; scanned_block: bigint }>;
   /** Transfers to an address that would be credited. */
   credited(address: string): Promise<{ tx_id: string; amount: bigint; token: string }[]>;
@@ -89,6 +92,8 @@ export async function openTestEvm(
     restart: async (change) => {
       evm = await open(change);
     },
+    resume: (from_block) =>
+      resumeChain({ database, clock }, evm.watchers[0]!, from_block ?? null, () => {}),
     state: async () => (await findWatchedChain(database, "polygon"))!,
     credited: async (address) => {
       const { transfers } = await evm.chain.listTransfers("polygon", null, 100_000);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadChains } from "../../../src/partners/chain/evm/load-chains.ts";
+import { openWallet } from "../../../src/partners/chain/evm/wallet.ts";
 import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
 
@@ -95,9 +96,91 @@ describe("opening the chains", () => {
     const token = await evm.node.deploy({ decimals: 18 });
     await evm.restart({ tokens: { usdc: { address: token.address, decimals: 18 } } });
     const address = await evm.issue();
-    await token.transfer(address, 1_500_000_999_999_999_999n);
-    await token.transfer(address, 999_999_999_999n);
+    // What is too little to be credited does not make the rest suspect.
+    await evm.node.inOneBlock(async () => {
+      await token.transfer(address, 1_500_000_999_999_999_999n);
+      await token.transfer(address, 999_999_999_999n);
+    });
     await evm.watch();
     expect((await evm.credited(address)).map(({ amount }) => amount)).toEqual([1_500_000n]);
+    expect(await evm.findings(address)).toEqual([]);
+    await evm.restart();
+  });
+
+  it("a token without decimals is multiplied, and an amount of any size is stored", async () => {
+    const token = await evm.node.deploy({ decimals: 0 });
+    await evm.restart({ tokens: { usdc: { address: token.address, decimals: 0 } } });
+    const address = await evm.issue();
+    await token.transfer(address, 7n);
+    await token.transfer(address, 10n ** 29n);
+    expect(await evm.watch()).toBe("current");
+    const amounts = (await evm.credited(address)).map(({ amount }) => amount);
+    expect(amounts).toEqual([7_000_000n, 10n ** 35n]);
+    await evm.restart();
+  });
+
+  it("reads from first_block on, itself included; it must not be ahead of the chain", async () => {
+    const latest = async () => Number(await evm.node.ask("eth_blockNumber"));
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, 1_000_000n);
+    const tx_id = await evm.tokens.usdc.transfer(address, 2_000_000n);
+    const first_block = await latest();
+    await evm.database.query("delete from evm_chains");
+    await expect(evm.restart({ first_block: first_block + 2 })).rejects.toThrow(
+      `chains.polygon.first_block is ${first_block + 2}, but block ${first_block} is the last`,
+    );
+    await evm.restart({ first_block });
+    await evm.watch();
+    expect((await evm.credited(address)).map((one) => one.tx_id)).toEqual([tx_id]);
+  });
+
+  it("credits after as many confirmations as the file says, with and without a tag", async () => {
+    for (const final_tag of ["finalized", null]) {
+      await evm.restart({ final_tag, confirmations: 3 });
+      const address = await evm.issue();
+      await evm.tokens.usdc.transfer(address, 1_000_000n);
+      await evm.node.mine(2);
+      expect(await evm.watch()).toBe("current");
+      expect(await evm.credited(address)).toEqual([]);
+      await evm.node.mine();
+      await evm.watch();
+      expect(await evm.credited(address)).toHaveLength(1);
+    }
+    await evm.restart();
+  });
+
+  it("a node that limits the rate is no wrong configuration", async () => {
+    evm.rpcs[0]!.change = ({ method }) => {
+      if (method !== "eth_call") return undefined;
+      throw Object.assign(new Error("too many requests"), { code: -32_005 });
+    };
+    await evm.restart();
+    expect(await evm.watch()).toBe("unreachable");
+    evm.rpcs[0]!.change = null;
+    expect(await evm.watch()).toBe("current");
+  });
+
+  it("notices that it is older than its wallet: the next addresses were used already", async () => {
+    const { addressAt } = openWallet(TEST_XPUB);
+    const issued = await evm.issue();
+    const last = Array.from({ length: 30 }, (_, at) => addressAt(at)).indexOf(issued);
+    await evm.tokens.usdt.transfer(addressAt(last + 5), 1n);
+    await expect(evm.restart()).rejects.toThrow(
+      `the address of index ${last + 5} was used on polygon, but this database has issued only ` +
+        `those below ${last + 1}. Is it a restored backup?`,
+    );
+    for (let skipped = 0; skipped < 5; skipped += 1) await evm.issue();
+    await evm.restart();
+  });
+
+  it("what a node says of the URL's key is not stored", async () => {
+    const key = "0123456789abcdef";
+    await evm.restart({ rpc_urls: [`${evm.rpcs[0]!.url}/v2/${key}`] });
+    evm.rpcs[0]!.change = () => {
+      throw Object.assign(new Error(`project ${key} is unknown`), { code: -32_600 });
+    };
+    expect(await evm.watch()).toBe("unreachable");
+    expect((await evm.state()).problem).toContain("project … is unknown");
+    evm.rpcs[0]!.change = null;
   });
 });

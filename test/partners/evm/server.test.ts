@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../harness/command-line.ts";
-import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import { chainsFile, TEST_WORDS, TEST_XPUB } from "../../harness/evm/chains-file.ts";
 import { type EvmNode, startEvmNode, type TestToken } from "../../harness/evm/node.ts";
 import { type RpcServer, startRpcServer } from "../../harness/evm/rpc-server.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
@@ -172,6 +172,18 @@ describe("a sandbox on a real chain", () => {
       return answer.status === 503 && ((await answer.json()) as { problems: string[] }).problems;
     });
     expect(problems).toEqual(["polygon is not read (reorganised); see sliproad chains list."]);
+    const reason = "compared with two explorers";
+    const arguments_ = ["chains", "resume", "polygon", "--reason", reason, "--json"];
+    const resumed = await runCommand(arguments_, environment());
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ chain: "polygon", vanished: [{}] });
+    await waitFor(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    const [entry] = await database.query(
+      "select actor, record, reason from audit_entries where action = 'chain.resume'",
+    );
+    expect(entry).toEqual({ actor: "command line", record: "chain:polygon", reason });
+    const again = await runCommand(arguments_, environment());
+    expect(again.stderr).toContain("only a reorganised chain is resumed");
+    expect(again.code).not.toBe(0);
   });
 });
 
@@ -191,6 +203,35 @@ describe("sliproad wallet", () => {
     expect(words).toHaveLength(24);
     expect(xpub).toMatch(/^xpub6/);
     expect(first_address).toMatch(/^0x[0-9a-f]{40}$/);
+  });
+
+  it("show --words says whether words on stdin belong to the key", async () => {
+    const show = (words: string) => runCommand(["wallet", "show", "--words"], environment(), words);
+    const right = await show(TEST_WORDS);
+    expect(right.stdout).toContain("The words belong to this key.");
+    const other = await show(`${"test ".repeat(11)}junk`);
+    expect(other.stderr).toContain("These words belong to another key");
+    expect(other.code).not.toBe(0);
+    const wrong = await show(TEST_WORDS.replace("about", "abandon"));
+    expect(wrong.stderr).toContain("These are not the words of a key");
+    expect(`${right.stdout}${other.stderr}${wrong.stderr}`).not.toContain("abandon");
+  });
+
+  it("skip never issues addresses that a newer database had issued, and watches them", async () => {
+    const { database } = server.core;
+    const [{ next }] = (await database.query(
+      "select last_value::int + 1 as next from evm_address_indexes",
+    )) as [{ next: number }];
+    const reason = "restored a backup";
+    const skipped = await runCommand(
+      ["wallet", "skip", "5", "--reason", reason, "--json"],
+      environment(),
+    );
+    expect(JSON.parse(skipped.stdout)).toEqual({ skipped: 5, next_index: next + 5 });
+    const [index] = await database.query("select nextval('evm_address_indexes')::int as next");
+    expect(index).toEqual({ next: next + 5 });
+    const shown = await runCommand(["wallet", "address", String(next)], environment());
+    expect(shown.stdout).toContain("it is never issued");
   });
 
   it("show and address tell the key, how many addresses were issued, and whose one is", async () => {

@@ -18,11 +18,26 @@ beforeEach(async () => {
       status: 200,
       is_hanging: false,
       blocks_max: 1_000_000,
+      refusal_status: 200,
       change: null,
     });
   }
   expect(await evm.watch()).toBe("current");
 });
+
+/** The node keeps no state of old blocks. */
+const forget = (call: { method: string; params: unknown[] }) => {
+  if (call.method !== "eth_call" || call.params[1] === "latest") return undefined;
+  throw Object.assign(new Error("missing trie node"), { code: -32_000 });
+};
+
+/** Until all is read twice: what was read before, then the last blocks. */
+async function readAllAgain(): Promise<void> {
+  for (let hour = 0; hour < 3; hour += 1) {
+    evm.wait(HOUR_MS);
+    for (let range = 0; range < 10; range += 1) await evm.watch();
+  }
+}
 
 function finalAfter(blocks: number): void {
   for (const rpc of evm.rpcs) rpc.finalized_depth = blocks;
@@ -127,15 +142,14 @@ describe("what is no deposit", () => {
     expect(await evm.findings(address)).toEqual(["balance_mismatch"]);
   });
 
-  it("also if the node has forgotten the state of that block", async () => {
-    const forget = (call: { method: string; params: unknown[] }) => {
-      if (call.method !== "eth_call" || call.params[1] === "latest") return undefined;
-      throw Object.assign(new Error("missing trie node"), { code: -32_000 });
-    };
+  it.each([
+    ["in a later range", true],
+    ["in the same range", false],
+  ])("also if the node has forgotten the state of that block, %s", async (_name, is_later) => {
     for (const rpc of evm.rpcs) rpc.change = forget;
     const address = await evm.issue();
     const tx_id = await evm.tokens.usdc.transfer(address, TEN);
-    await evm.watch();
+    if (is_later) await evm.watch();
     await evm.tokens.usdc.pretend(address, TEN);
     await evm.watch();
     expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
@@ -149,6 +163,14 @@ describe("what is no deposit", () => {
     expect(await evm.credited(address)).toEqual([]);
     expect(await evm.findings(address)).toEqual(["other_token"]);
   });
+});
+
+it("a transfer to an address of another chain is shown to the operator, not credited", async () => {
+  const [address] = await evm.port.issueAddresses(evm.database, ["base"], new Date());
+  await evm.tokens.usdc.transfer(address!, TEN);
+  expect(await evm.watch()).toBe("current");
+  expect(await evm.credited(address!)).toEqual([]);
+  expect(await evm.findings(address!)).toEqual(["other_chain"]);
 });
 
 describe("a node", () => {
@@ -212,9 +234,48 @@ describe("a node", () => {
     expect(await evm.credited(address)).toHaveLength(1);
   });
 
-  it("that answers nonsense is not believed", async () => {
-    await evm.node.mine();
-    evm.rpcs[0]!.change = ({ method }) => (method === "eth_getLogs" ? [{ a: 1 }] : undefined);
+  it("that has forgotten the state of a block agrees with one that has not", async () => {
+    const address = await evm.issue();
+    evm.rpcs[1]!.change = forget;
+    await evm.tokens.usdc.pretend(address, TEN);
+    const tx_id = await evm.tokens.usdc.transfer(address, TEN);
+    expect(await evm.watch()).toBe("current");
+    await readAllAgain();
+    expect(await evm.state()).toMatchObject({ state: "current", problem: null });
+    expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+    expect(await evm.findings(address)).toEqual(["balance_mismatch"]);
+  });
+
+  it("that refuses a range with HTTP 400 is asked for fewer blocks", async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdc.transfer(address, TEN);
+    await evm.node.mine(300);
+    for (const rpc of evm.rpcs) Object.assign(rpc, { blocks_max: 50, refusal_status: 400 });
+    await evm.restart();
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(address)).toHaveLength(1);
+  });
+
+  it("that limits the rate in its answer is not asked for fewer blocks", async () => {
+    await evm.node.mine(300);
+    evm.rpcs[0]!.change = ({ method }) => {
+      if (method === "eth_getLogs") throw Object.assign(new Error("rate limit"), { code: -32_005 });
+    };
+    const before = evm.rpcs[0]!.count("eth_getLogs");
+    await evm.restart();
+    expect(await evm.watch()).toBe("unreachable");
+    expect(evm.rpcs[0]!.count("eth_getLogs") - before).toBe(1);
+  });
+
+  it.each([
+    ["a list", [{ a: 1 }]],
+    ["an index beyond 31 bits", (log: object) => ({ ...log, logIndex: "0x80000000" })],
+  ])("that answers nonsense is not believed: %s", async (_name, wrong) => {
+    await evm.tokens.usdc.transfer(await evm.issue(), TEN);
+    evm.rpcs[0]!.change = ({ method }, answer) => {
+      if (method !== "eth_getLogs") return undefined;
+      return typeof wrong === "function" ? (answer as object[]).map(wrong) : wrong;
+    };
     expect(await evm.watch()).toBe("unreachable");
     expect((await evm.state()).problem).toContain("answered eth_getLogs with");
   });
@@ -247,11 +308,7 @@ it("blocks are read again after an hour, in case that the nodes left something o
   }
   await evm.watch();
   for (const rpc of evm.rpcs) rpc.change = null;
-  // Until all is read twice: what was read before, then these blocks.
-  for (let hour = 0; hour < 3; hour += 1) {
-    evm.wait(HOUR_MS);
-    for (let range = 0; range < 10; range += 1) await evm.watch();
-  }
+  await readAllAgain();
   expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
 });
 
@@ -267,14 +324,53 @@ it("/readyz says how old the last final block is, once it is too old", async () 
   ]);
 });
 
-it("a final block that changes stops the reading until somebody looks", async () => {
-  const address = await evm.issue();
-  await evm.node.undo(async () => {
-    await evm.tokens.usdc.transfer(address, TEN);
-    await evm.watch();
-    expect(await evm.credited(address)).toHaveLength(1);
+describe("a final block that is replaced", () => {
+  it("stops the reading until somebody looks; then nothing is credited twice", async () => {
+    const [kept, gone, later] = [await evm.issue(), await evm.issue(), await evm.issue()];
+    const pay = () => evm.tokens.usdc.transfer(kept, TEN);
+    let tx_id = "";
+    await evm.node.undo(async () => {
+      tx_id = await pay();
+      await evm.tokens.usdc.transfer(gone, TEN);
+      await evm.watch();
+      expect(await evm.credited(gone)).toHaveLength(1);
+    });
+    await expect(evm.resume()).rejects.toThrow("polygon is current: only a reorganised chain");
+    // The same transaction in another block, and one that was not there before.
+    await evm.node.ask("evm_increaseTime", 5);
+    expect(await pay()).toBe(tx_id);
+    await evm.tokens.usdc.transfer(later, TEN);
+    await evm.node.mine(2);
+    expect(await evm.watch()).toBe("reorganised");
+    expect((await evm.state()).problem).toContain("deposits up to it may not exist any more");
+    const named = { tx_id, address: kept, token: "usdc" as const };
+    await expect(evm.port.findStatus("polygon", named)).rejects.toThrow("polygon is reorganised");
+
+    const { vanished } = await evm.resume();
+    expect(vanished.map(({ address }) => address)).toEqual([gone]);
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.credited(kept)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
+    expect(await evm.findings(kept)).toEqual(["reorganised"]);
+    expect(await evm.credited(gone)).toEqual([]);
+    expect(await evm.findings(gone)).toEqual(["vanished"]);
+    expect(await evm.credited(later)).toHaveLength(1);
+    expect(await evm.port.findStatus("polygon", named)).toBe("final");
   });
-  await evm.node.mine(3);
-  expect(await evm.watch()).toBe("reorganised");
-  expect((await evm.state()).problem).toContain("deposits up to it may not exist any more");
+
+  it("is resumed from a block that was not replaced, whatever the operator says", async () => {
+    const address = await evm.issue();
+    await evm.node.undo(async () => {
+      await evm.tokens.usdc.transfer(address, TEN);
+      await evm.node.mine(3);
+      await evm.watch();
+    });
+    const before = Number(await evm.node.ask("eth_blockNumber"));
+    await evm.node.mine(6);
+    expect(await evm.watch()).toBe("reorganised");
+    await expect(evm.resume(before + 100)).rejects.toThrow("can be at most");
+    const { after_block } = await evm.resume(before + 3);
+    expect(after_block).toBe(before);
+    expect(await evm.watch()).toBe("current");
+    expect(await evm.findings(address)).toEqual(["vanished"]);
+  });
 });

@@ -6,10 +6,13 @@ type EvmAddress = {
   /** The wallet's fingerprint. */
   wallet: string;
   address_index: number;
-  /** For which it was issued. The same key exists on every EVM chain. */
+  /** For which it was issued; SKIPPED: for none. The same key exists on every EVM chain. */
   chain: string;
   created_at: Date;
 };
+
+/** Of an address that is watched and will not be issued. */
+export const SKIPPED = "skipped";
 
 /** New indexes; a number is never returned twice, not even after a rollback. */
 export async function claimIndexes(session: Session, count: number): Promise<number[]> {
@@ -18,6 +21,15 @@ export async function claimIndexes(session: Session, count: number): Promise<num
     [count],
   );
   return rows.map(({ index }) => Number(index));
+}
+
+/** The index of the next address; another process may claim it meanwhile. */
+export async function findNextIndex(session: Session): Promise<number> {
+  const [row] = await session.query<{ next: number }>(
+    `select (last_value + case when is_called then 1 else 0 end)::int as next
+     from evm_address_indexes`,
+  );
+  return row!.next;
 }
 
 export async function insertAddresses(

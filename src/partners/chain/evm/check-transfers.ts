@@ -3,7 +3,13 @@ import { RpcRefused } from "./json-rpc.ts";
 import type { EvmChain } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import type { Receipt } from "./rpc-values.ts";
-import { type LoggedTransfer, logKey, readOutgoing, toMillionths } from "./transfer-logs.ts";
+import {
+  type BlockRange,
+  type LoggedTransfer,
+  logKey,
+  readOutgoing,
+  toMillionths,
+} from "./transfer-logs.ts";
 import { findReceived } from "./watch-store.ts";
 
 /** The nodes, or one node's own answers, contradict each other: nothing is credited until then. */
@@ -11,15 +17,26 @@ export class Disagreement extends Error {
   override name = "Disagreement";
 }
 
+type CheckDeps = { session: Session; rpc: Rpc; chain: EvmChain };
+
 /**
- * Checks transfers against what else the node knows. A log that its own receipt does not have is a
- * contradiction and throws. Returned are the keys of those whose amount did not reach the address:
- * a contract can state a transfer in its log and move less, or nothing.
+ * Whether an amount reached its address. A contract can state a transfer in its log and move less,
+ * or nothing. `is_exact`: the node still had the state of that block; else its balance now decides.
+ */
+type Movement = { has_moved: boolean; is_exact: boolean };
+
+/** By the key of the log. */
+export type Movements = ReadonlyMap<string, Movement>;
+
+/**
+ * Checks the transfers of a range of blocks against what else the node knows. A log that its own
+ * receipt does not have is a contradiction and throws.
  */
 export async function checkTransfers(
-  deps: { session: Session; rpc: Rpc; chain: EvmChain },
+  deps: CheckDeps,
+  range: BlockRange,
   transfers: readonly LoggedTransfer[],
-): Promise<Set<string>> {
+): Promise<Movements> {
   const { rpc } = deps;
   for (const [tx_id, logged] of Map.groupBy(transfers, ({ log }) => log.tx_id)) {
     const receipt = await rpc.receipt(tx_id);
@@ -27,16 +44,33 @@ export async function checkTransfers(
       throw new Disagreement(`${rpc.host} has logs of ${tx_id} that its receipt does not have`);
     }
   }
-  const unmoved = new Set<string>();
-  const groups = Map.groupBy(
-    transfers,
-    ({ log, to }) => `${log.block_number} ${log.contract} ${to}`,
-  );
-  for (const group of groups.values()) {
-    if (await hasMoved(deps, group)) continue;
-    for (const { log } of group) unmoved.add(logKey(log));
+  const movements = new Map<string, Movement>();
+  const in_order = transfers.toSorted((a, b) => a.log.block_number - b.log.block_number);
+  const of_address = Map.groupBy(in_order, ({ log, to }) => `${log.contract} ${to}`);
+  for (const all of of_address.values()) {
+    let moved_before = 0n;
+    for (const group of Map.groupBy(all, ({ log }) => log.block_number).values()) {
+      const movement = await readMovement(deps, range, group, moved_before);
+      for (const { log } of group) movements.set(logKey(log), movement);
+      if (movement.has_moved) moved_before += sumOf(group);
+    }
   }
-  return unmoved;
+  return movements;
+}
+
+/** What the nodes say together: those that still have the state of the block know better. */
+export function judgeMovement(said: readonly Movement[]): boolean {
+  const exact = said.filter(({ is_exact }) => is_exact);
+  const judges = exact.length > 0 ? exact : said;
+  const has_moved = judges.every((one) => one.has_moved);
+  if (exact.length > 0 && exact.some((one) => one.has_moved !== has_moved)) {
+    throw new Disagreement("nodes have different balances after a transfer");
+  }
+  return has_moved;
+}
+
+function sumOf(group: readonly LoggedTransfer[]): bigint {
+  return group.reduce((sum, { value }) => sum + value, 0n);
 }
 
 function isInReceipt(receipt: Receipt, logged: readonly LoggedTransfer[]): boolean {
@@ -47,22 +81,28 @@ function isInReceipt(receipt: Receipt, logged: readonly LoggedTransfer[]): boole
 }
 
 /** Whether the balance of an address grew, in one block, by what the logs say. */
-async function hasMoved(
-  { session, rpc, chain }: { session: Session; rpc: Rpc; chain: EvmChain },
+async function readMovement(
+  { session, rpc, chain }: CheckDeps,
+  range: BlockRange,
   group: readonly LoggedTransfer[],
-): Promise<boolean> {
+  moved_before: bigint,
+): Promise<Movement> {
   const [{ log, to, token }] = group as [LoggedTransfer];
   const { contract, block_number } = log;
-  const stated = group.reduce((sum, { value }) => sum + value, 0n);
+  const stated = sumOf(group);
   const grown = await readGrowth(rpc, contract, to, block_number);
   if (grown !== null) {
-    if (grown === stated) return true;
-    return grown + (await readOutgoing(rpc, chain, block_number, contract, to)) === stated;
+    const missing = stated - grown;
+    const has_moved =
+      missing === 0n || missing === (await readOutgoing(rpc, chain, block_number, contract, to));
+    return { has_moved, is_exact: true };
   }
   // The node has forgotten the state of that block: what came in, less what left, must be there.
-  const received = await findReceived(session, chain.name, token.name, to);
+  const before = { token: token.name, address: to, before: range.from_block };
+  const received = await findReceived(session, chain.name, before);
   const balance = toMillionths(await rpc.balanceOf(contract, to, "latest"), token.decimals);
-  return balance >= received + toMillionths(stated, token.decimals);
+  const has_moved = balance >= received + toMillionths(moved_before + stated, token.decimals);
+  return { has_moved, is_exact: false };
 }
 
 /** Null where the node keeps no state that old. */

@@ -4,6 +4,7 @@ import type { Database } from "../../../platform/db/database.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
 import type { ChainPort } from "../port.ts";
 import { claimIndexes, insertAddresses } from "./address-store.ts";
+import { businessTime } from "./business-time.ts";
 import type { Watcher } from "./model.ts";
 import { readFinalTransaction } from "./read-transaction.ts";
 import type { Wallet } from "./wallet.ts";
@@ -12,6 +13,8 @@ import { findWatchedChain, listCreditable } from "./watch-store.ts";
 type EvmDeps = { database: Database; clock: Clock; wallet: Wallet; watchers: readonly Watcher[] };
 
 const NO_SIGNER = "This installation has no signing key for the chain, so it cannot send tokens.";
+
+const CURSOR = "evm ";
 
 /** Real EVM chains. What the watcher stored is read here; only transactions are asked for. */
 export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): ChainPort {
@@ -35,9 +38,9 @@ export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): 
     // Every transfer to every address is read anyway.
     announce: async () => {},
     listTransfers: async (chain, cursor, limit) => {
-      const transfers = await listCreditable(database, chain, cursor, limit);
+      const transfers = await listCreditable(database, chain, numberOf(cursor), limit);
       const last = transfers.at(-1);
-      return { transfers, cursor: last ? String(last.number) : cursor };
+      return { transfers, cursor: last ? `${CURSOR}${last.number}` : cursor };
     },
     finalUntil: async (chain, now) => {
       const row = (await findWatchedChain(database, chain))!;
@@ -54,10 +57,14 @@ export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): 
     readTransaction: async (chain, tx_id) => {
       const read = await readFinalTransaction(database, watcherOf(chain), tx_id);
       if (read.status !== "final") return read;
-      const offset_ms = clock.now().getTime() - realTime(clock).getTime();
-      return { ...read, mined_at: new Date(read.mined_at.getTime() + offset_ms) };
+      return { ...read, mined_at: businessTime(clock)(read.mined_at) };
     },
     findSend: async () => null,
     send: async () => ({ refused: NO_SIGNER }),
   };
+}
+
+/** The chain may have been simulated before, with a cursor of the sandbox: then from the start. */
+function numberOf(cursor: string | null): bigint {
+  return cursor?.startsWith(CURSOR) ? BigInt(cursor.slice(CURSOR.length)) : 0n;
 }

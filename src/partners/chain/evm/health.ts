@@ -7,8 +7,9 @@ import {
   COUNTED,
   type MetricSource,
 } from "../../../platform/metrics/model.ts";
+import { countFindings } from "./finding-store.ts";
 import type { EvmChain } from "./model.ts";
-import { countFindings, listWatchedChains, type WatchedChain } from "./watch-store.ts";
+import { listWatchedChains, type WatchedChain } from "./watch-store.ts";
 
 /** A node that is away for less than this is not worth an alarm. */
 const PROBLEM_REPORTED_AFTER_MS = MINUTE_MS;

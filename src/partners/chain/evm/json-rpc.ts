@@ -11,6 +11,11 @@ export class RpcRefused extends RpcFailure {
   override name = "RpcRefused";
 }
 
+/** The node ran a contract's function, and the contract has none such or ended with an error. */
+export class RpcReverted extends RpcRefused {
+  override name = "RpcReverted";
+}
+
 /** No answer in time: the question may have been too large, or the node is away. */
 export class RpcTimeout extends RpcFailure {
   override name = "RpcTimeout";
@@ -25,11 +30,20 @@ type Pending = {
 
 type AskNode = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
+type Answer = Readonly<Record<string, unknown>>;
+
 const CALLS_PER_BATCH = 20;
 /** More than the logs of one full block; parsing it stops all other work meanwhile. */
 const BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGE_MAX = 300;
-const TOO_LARGE = 413;
+/** Nodes refuse a size with one of these, and say more in the body. */
+const REFUSED_SIZE = [400, 413];
+const RATE_LIMIT = /rate.?limit|too many requests|throughput|compute units|daily request/i;
+const REVERTED = /revert|invalid opcode/i;
+/** The error code of a contract's own error. */
+const REVERTED_CODE = 3;
+/** A part of a URL's path of this length may be a key. */
+const KEY_MIN = 8;
 
 /**
  * Asks one node. Calls made at the same time are one batch: behind a balancer one node answers all
@@ -40,41 +54,43 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const authorization = username && { authorization: `Basic ${btoa(pair)}` };
   const dispatcher = new Agent({ connect: { timeout: timeout_ms } });
+  const hideKeys = keyHider(url);
   let waiting: Pending[] = [];
 
-  const post = async (calls: readonly Pending[]): Promise<Map<number, unknown>> => {
+  const post = async (calls: readonly Pending[]): Promise<Map<unknown, Answer>> => {
     const bodies = calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }));
-    const answer = await request(url, {
+    const { statusCode, body } = await request(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...(authorization || {}) },
       body: JSON.stringify(bodies.length === 1 ? bodies[0] : bodies),
       signal: AbortSignal.timeout(timeout_ms),
       dispatcher,
     });
-    const text = await readText(answer.body);
-    if (answer.statusCode !== 200) {
-      const Kind = answer.statusCode === TOO_LARGE ? RpcRefused : RpcFailure;
-      throw new Kind(`HTTP ${answer.statusCode}`);
-    }
-    const list: unknown[] = [JSON.parse(text)].flat();
-    return new Map(list.map((one) => [(one as { id: number }).id, one]));
+    const answers = readAnswers(statusCode, await readText(body));
+    const [first] = answers;
+    // One error for all calls, such as a batch that is too large.
+    const is_for_all = answers.length === 1 && (calls.length > 1 || first?.id === null);
+    if (is_for_all && first?.error) throw toError(first.error);
+    return new Map(answers.map((answer) => [answer.id, answer]));
   };
 
   const send = async (calls: readonly Pending[]) => {
-    const about = ({ method }: Pending, reason: string) =>
-      // The URL may contain a key, and the node's own words may contain anything.
-      `${host}: ${method} failed (${plain(reason.replaceAll(url, host)).slice(0, MESSAGE_MAX)})`;
+    const fail = (call: Pending, error: unknown) => {
+      const Kind = kindOf(error);
+      // The node's own words may contain anything.
+      const reason = plain(hideKeys(reasonOf(error, timeout_ms))).slice(0, MESSAGE_MAX);
+      call.reject(new Kind(`${host}: ${call.method} failed (${reason})`));
+    };
     try {
       const answers = await post(calls);
       calls.forEach((call, id) => {
-        const { result, error } = (answers.get(id) ?? {}) as Record<string, unknown>;
-        if (error) call.reject(new RpcRefused(about(call, describe(error))));
-        else if (result === undefined) call.reject(new RpcFailure(about(call, "no answer")));
+        const { result, error } = answers.get(id) ?? {};
+        if (error) fail(call, toError(error));
+        else if (result === undefined) fail(call, new RpcFailure("no answer"));
         else call.resolve(result);
       });
     } catch (error) {
-      const Kind = kindOf(error);
-      for (const call of calls) call.reject(new Kind(about(call, reasonOf(error, timeout_ms))));
+      for (const call of calls) fail(call, error);
     }
   };
 
@@ -93,6 +109,15 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
     });
 }
 
+/** Errors must not contain what the operator pays the provider for. */
+function keyHider(url: string): (text: string) => string {
+  const { host, pathname, search } = new URL(url);
+  const keys = [pathname, search].flatMap((part) => part.split(/[/?&=]/));
+  const secrets = keys.filter(({ length }) => length >= KEY_MIN);
+  return (text) =>
+    secrets.reduce((hidden, key) => hidden.replaceAll(key, "…"), text.replaceAll(url, host));
+}
+
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -104,18 +129,39 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-function kindOf(error: unknown) {
-  if (error instanceof RpcRefused) return RpcRefused;
+/** With another status than 200 only a refusal is read: it may name what the node allows. */
+function readAnswers(status: number, text: string): Answer[] {
+  if (status === 200) return toAnswers(JSON.parse(text));
+  if (!REFUSED_SIZE.includes(status)) throw new RpcFailure(`HTTP ${status}`);
+  try {
+    const answers = toAnswers(JSON.parse(text));
+    if (answers.some(({ error }) => error)) return answers;
+  } catch {
+    // Not JSON: the status says enough.
+  }
+  throw new RpcRefused(`HTTP ${status}`);
+}
+
+function toAnswers(body: unknown): Answer[] {
+  return [body].flat().map((one) => Object(one) as Answer);
+}
+
+/** A limit of the rate says nothing about what was asked: it is as if the node had not answered. */
+function toError(error: unknown): RpcFailure {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  const text = `${code}: ${message}`;
+  if (RATE_LIMIT.test(text)) return new RpcFailure(text);
+  const is_reverted = code === REVERTED_CODE || REVERTED.test(text);
+  return is_reverted ? new RpcReverted(text) : new RpcRefused(text);
+}
+
+function kindOf(error: unknown): new (message: string) => RpcFailure {
+  if (error instanceof RpcFailure) return error.constructor as new (message: string) => RpcFailure;
   return isTimeout(error) ? RpcTimeout : RpcFailure;
 }
 
 function isTimeout(error: unknown): boolean {
   return (error as Error).name === "TimeoutError";
-}
-
-function describe(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return `${code}: ${message}`;
 }
 
 /** PostgreSQL cannot store NUL, and a terminal would run the rest. */

@@ -6,13 +6,17 @@ import { realTime } from "../../../platform/tasks/real-time.ts";
 import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
 import type { TaskLog } from "../../../platform/tasks/task-log.ts";
 import { type ChainPort, ChainUnavailable } from "../port.ts";
+import { Disagreement } from "./check-transfers.ts";
+import { checkUnused } from "./check-unused.ts";
 import { createEvmChain } from "./evm-chain.ts";
 import { evmMetrics, readinessOf } from "./health.ts";
-import type { EvmSettings, Watcher } from "./model.ts";
+import type { EvmChain, EvmSettings, Watcher } from "./model.ts";
+import { readSameBlock } from "./read-blocks.ts";
 import { openRpc } from "./rpc.ts";
+import type { Block } from "./rpc-values.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
-import { openWallet } from "./wallet.ts";
-import { createWatcher, readFinal, watchChain } from "./watch-chain.ts";
+import { openWallet, type Wallet } from "./wallet.ts";
+import { createWatcher, readFinalOf, watchChain } from "./watch-chain.ts";
 import { findWatchedChain, insertWatchedChain } from "./watch-store.ts";
 
 type OpenDeps = { database: Database; clock: Clock };
@@ -24,13 +28,8 @@ type Evm = { chain: ChainPort; watchers: readonly Watcher[]; openModule(log: Tas
 /** Opens the chains of the operator's file: the port, and the module that watches them. */
 export async function openEvm(deps: OpenDeps, settings: EvmSettings): Promise<Evm> {
   const wallet = openWallet(settings.xpub);
-  const watchers = settings.chains.map((chain) =>
-    createWatcher(
-      chain,
-      chain.rpc_urls.map((url) => openRpc(url, chain.timeout_seconds * 1000)),
-    ),
-  );
-  for (const watcher of watchers) await ensureCursor(deps, watcher);
+  const watchers = settings.chains.map(openWatcher);
+  for (const watcher of watchers) await ensureCursor(deps, watcher, wallet);
   const names = watchers.map(({ chain }) => chain.name);
   return {
     chain: createEvmChain({ ...deps, wallet, watchers }),
@@ -49,6 +48,14 @@ export async function openEvm(deps: OpenDeps, settings: EvmSettings): Promise<Ev
   };
 }
 
+export function openWatcher(chain: EvmChain): Watcher {
+  const timeout_ms = chain.timeout_seconds * 1000;
+  return createWatcher(
+    chain,
+    chain.rpc_urls.map((url) => openRpc(url, timeout_ms)),
+  );
+}
+
 function taskOf({ chain }: Watcher): string {
   return `watch-${chain.name}`;
 }
@@ -57,7 +64,11 @@ function taskOf({ chain }: Watcher): string {
  * The first time, reading starts where the file says, or at the block that is final now: no address
  * was issued before it. So there must be a cursor before the first address.
  */
-async function ensureCursor({ database, clock }: OpenDeps, watcher: Watcher): Promise<void> {
+async function ensureCursor(
+  { database, clock }: OpenDeps,
+  watcher: Watcher,
+  wallet: Wallet,
+): Promise<void> {
   const { chain, rpcs } = watcher;
   const known = await findWatchedChain(database, chain.name);
   if (known && Number(known.chain_id) !== chain.chain_id) {
@@ -69,22 +80,35 @@ async function ensureCursor({ database, clock }: OpenDeps, watcher: Watcher): Pr
   try {
     await verifyNodes(chain, rpcs);
     watcher.is_verified = true;
+    await checkUnused(database, watcher, wallet);
     if (known) return;
-    const number = chain.first_block ?? (await readFinal(rpcs[0]!, chain));
-    const block = await rpcs[0]!.block(number);
-    if (!block)
-      throw new Misconfigured(`${chain.name} does not have the first_block ${number} yet`);
+    const block = await readFirstCursor(watcher);
     const { hash: scanned_hash, mined_at: scanned_at } = block;
     const row = { chain: chain.name, chain_id: BigInt(chain.chain_id), scanned_hash, scanned_at };
-    await insertWatchedChain(database, { ...row, scanned_block: BigInt(number) }, realTime(clock));
+    const scanned_block = BigInt(block.number);
+    await insertWatchedChain(database, { ...row, scanned_block }, realTime(clock));
   } catch (error) {
     // A chain that was read before waits for its node, and /readyz says so.
     if (known && error instanceof ChainUnavailable) return;
-    if (error instanceof Misconfigured || error instanceof ChainUnavailable) {
+    const kinds = [Misconfigured, ChainUnavailable, Disagreement];
+    if (error instanceof Error && kinds.some((kind) => error instanceof kind)) {
       throw new StartupError(`SLIPROAD_CHAINS_FILE: ${error.message}.`);
     }
     throw error;
   }
+}
+
+/** The block before the first one that is read; it must be final, or its hash could change. */
+async function readFirstCursor({ chain, rpcs }: Watcher): Promise<Block> {
+  const { name, first_block } = chain;
+  const final = await readFinalOf(rpcs, chain);
+  if (first_block !== null && first_block > final + 1) {
+    throw new Misconfigured(
+      `chains.${name}.first_block is ${first_block}, but block ${final} is the last final one`,
+    );
+  }
+  const number = first_block === null ? final : Math.max(0, first_block - 1);
+  return readSameBlock(rpcs, number);
 }
 
 /** Logs each change of the state once, not each run. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
-import { realTime } from "../../../platform/tasks/real-time.ts";
 import { findAddresses, listAddresses } from "./address-store.ts";
-import { checkTransfers, Disagreement } from "./check-transfers.ts";
+import { businessTime } from "./business-time.ts";
+import { checkTransfers, Disagreement, judgeMovement, type Movements } from "./check-transfers.ts";
 import { RpcFailure } from "./json-rpc.ts";
 import type { EvmChain, Watcher } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
@@ -51,9 +51,14 @@ export async function readBlocks(
   if (to_block - after === range_blocks && watcher.ranges_before_growth === 0) {
     watcher.range_blocks = Math.min(range_blocks * 2, RANGE_MAX);
   }
-  const { to, ours, unmoved } = read[0]!;
-  const offset_ms = clock.now().getTime() - realTime(clock).getTime();
-  return { to, transfers: ours.map((one) => toStored(chain, one, unmoved, offset_ms)) };
+  const { to, ours } = read[0]!;
+  const credited = ours.filter(({ value, token }) => toMillionths(value, token.decimals) > 0n);
+  const toBusiness = businessTime(clock);
+  const transfers = credited.map((one) => {
+    const said = read.map(({ movements }) => movements.get(logKey(one.log))!);
+    return toStored(chain, one, judgeMovement(said), toBusiness);
+  });
+  return { to, transfers };
 }
 
 export async function readKnownBlock(rpc: Rpc, number: number): Promise<Block> {
@@ -62,8 +67,16 @@ export async function readKnownBlock(rpc: Rpc, number: number): Promise<Block> {
   throw new RpcFailure(`${rpc.host} does not have block ${number}`);
 }
 
+/** A block about which all nodes say the same. */
+export async function readSameBlock(rpcs: readonly Rpc[], number: number): Promise<Block> {
+  const blocks = await Promise.all(rpcs.map((rpc) => readKnownBlock(rpc, number)));
+  if (new Set(blocks.map(({ hash }) => hash)).size === 1) return blocks[0]!;
+  const names = rpcs.map(({ host }) => host).join(" and ");
+  throw new Disagreement(`${names} have different blocks ${number}`);
+}
+
 type Owned = LoggedTransfer & { owned_on: string; mined_at: Date };
-type NodeRange = { to: Block; ours: readonly Owned[]; unmoved: ReadonlySet<string> };
+type NodeRange = { to: Block; ours: readonly Owned[]; movements: Movements };
 
 async function readFromNode(
   database: Database,
@@ -77,7 +90,8 @@ async function readFromNode(
     readKnownBlock(rpc, range.to_block),
     readTransfers(rpc, chain, range, filter),
   ]);
-  const paid = logged.filter(({ value, token }) => toMillionths(value, token.decimals) > 0n);
+  // With what is too little to be credited: the balance grows by it as well.
+  const paid = logged.filter(({ value }) => value > 0n);
   const addresses = [...new Set(paid.map(({ to }) => to))];
   const owners = await findAddresses(database, addresses);
   const chain_of = new Map(owners.map((owner) => [owner.address, owner.chain]));
@@ -89,13 +103,13 @@ async function readFromNode(
     if (block.hash === log.block_hash) continue;
     throw new Disagreement(`${rpc.host} has a log of a block that it does not have`);
   }
-  const unmoved = await checkTransfers({ session: database, rpc, chain }, ours);
+  const movements = await checkTransfers({ session: database, rpc, chain }, range, ours);
   const owned = ours.map((one) => ({
     ...one,
     owned_on: chain_of.get(one.to)!,
     mined_at: blocks.get(one.log.block_number)!.mined_at,
   }));
-  return { to, ours: owned.toSorted(byPlace), unmoved };
+  return { to, ours: owned.toSorted(byPlace), movements };
 }
 
 function byPlace({ log: a }: LoggedTransfer, { log: b }: LoggedTransfer): number {
@@ -108,8 +122,8 @@ function compareNodes(
   { from_block, to_block }: BlockRange,
   read: readonly NodeRange[],
 ): void {
-  const said = read.map(({ to, ours, unmoved }) =>
-    [to.hash, ...ours.map(({ log }) => `${logKey(log)} ${unmoved.has(logKey(log))}`)].join("\n"),
+  const said = read.map(({ to, ours }) =>
+    [to.hash, ...ours.map(({ log }) => logKey(log))].join("\n"),
   );
   if (said.every((one) => one === said[0])) return;
   const names = rpcs.map(({ host }) => host).join(" and ");
@@ -121,11 +135,11 @@ function compareNodes(
 function toStored(
   chain: EvmChain,
   { log, token, from, to, value, owned_on, mined_at }: Owned,
-  unmoved: ReadonlySet<string>,
-  offset_ms: number,
+  has_moved: boolean,
+  toBusiness: (at: Date) => Date,
 ): StoredTransfer {
   const finding = (): TransferFinding | null => {
-    if (unmoved.has(logKey(log))) return "balance_mismatch";
+    if (!has_moved) return "balance_mismatch";
     if (!chain.tokens.some(({ address }) => address === token.address)) return "other_token";
     return owned_on === chain.name ? null : "other_chain";
   };
@@ -136,8 +150,7 @@ function toStored(
     sender: from,
     token: token.name,
     amount: String(toMillionths(value, token.decimals)),
-    // Business time: the sandbox's clock may be ahead of the chain's.
-    mined_at: new Date(mined_at.getTime() + (Math.abs(offset_ms) < 1000 ? 0 : offset_ms)),
+    mined_at: toBusiness(mined_at),
     finding: finding(),
   };
 }

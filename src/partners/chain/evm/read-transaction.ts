@@ -5,7 +5,9 @@ import type { Watcher } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import type { Receipt } from "./rpc-values.ts";
 import { logKey, toMillionths, toTransfers } from "./transfer-logs.ts";
-import { findWatchedChain } from "./watch-store.ts";
+import { findWatchedChain, type WatchState } from "./watch-store.ts";
+
+const IN_DOUBT: readonly WatchState[] = ["disagreeing", "reorganised", "misconfigured"];
 
 type Mined = { receipt: Receipt; mined_at: Date };
 
@@ -19,22 +21,18 @@ export async function readFinalTransaction(
   tx_id: string,
 ): Promise<ChainTransaction> {
   const row = await findWatchedChain(session, chain.name);
-  const found = await Promise.all(rpcs.map((rpc) => readMined(rpc, tx_id)));
-  const mined = found.filter((one) => one !== null);
-  const [first] = mined;
-  if (!first || mined.length < found.length) {
+  // Blocks that were final are in doubt, and with them what is said about a transaction.
+  if (row && IN_DOUBT.includes(row.state)) throw new RpcFailure(`${chain.name} is ${row.state}`);
+  const mined = await readMinedAt(rpcs, tx_id);
+  if (!mined) {
     const known = await Promise.all(rpcs.map((rpc) => rpc.existsTransaction(tx_id)));
-    return { status: known.includes(true) || first ? "pending" : "unknown" };
+    return { status: known.includes(true) ? "pending" : "unknown" };
   }
-  if (!row || first.receipt.block_number > row.scanned_block) return { status: "pending" };
-  if (new Set(mined.map(({ receipt }) => summary(receipt))).size > 1) {
-    const names = rpcs.map(({ host }) => host).join(" and ");
-    throw new RpcFailure(`${names} differ about ${tx_id}`);
-  }
-  if (!first.receipt.succeeded) return { status: "failed" };
-  const { block_number } = first.receipt;
+  const { block_number } = mined.receipt;
+  if (!row || block_number > row.scanned_block) return { status: "pending" };
+  if (!mined.receipt.succeeded) return { status: "failed" };
   const range = { from_block: block_number, to_block: block_number };
-  const transfers = toTransfers({ ...chain, other_tokens: [] }, range, first.receipt.logs)
+  const transfers = toTransfers({ ...chain, other_tokens: [] }, range, mined.receipt.logs)
     .map(({ log, from, to, token, value }) => ({
       log_index: log.log_index,
       ...{ from, to },
@@ -42,7 +40,17 @@ export async function readFinalTransaction(
       amount: toMillionths(value, token.decimals),
     }))
     .filter(({ amount }) => amount > 0n);
-  return { status: "final", mined_at: first.mined_at, transfers };
+  return { status: "final", mined_at: mined.mined_at, transfers };
+}
+
+/** Where a transaction was mined; null while not all nodes have it. */
+export async function readMinedAt(rpcs: readonly Rpc[], tx_id: string): Promise<Mined | null> {
+  const found = await Promise.all(rpcs.map((rpc) => readMined(rpc, tx_id)));
+  const mined = found.filter((one) => one !== null);
+  if (mined.length < found.length) return null;
+  if (new Set(mined.map(({ receipt }) => summary(receipt))).size === 1) return mined[0]!;
+  const names = rpcs.map(({ host }) => host).join(" and ");
+  throw new RpcFailure(`${names} differ about ${tx_id}`);
 }
 
 /** Null where it is not mined, or only in a block that was replaced. */

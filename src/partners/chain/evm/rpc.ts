@@ -1,4 +1,4 @@
-import { openJsonRpc, RpcFailure, RpcRefused } from "./json-rpc.ts";
+import { openJsonRpc, RpcFailure, RpcReverted } from "./json-rpc.ts";
 import { type Log, readBlock, readLogs, readNumber, readReceipt, readWord } from "./rpc-values.ts";
 
 type BlockTag = "latest" | "finalized" | "safe";
@@ -34,7 +34,7 @@ export function openRpc(url: string, timeout_ms: number) {
   const call = async (contract: string, data: string, at: number | BlockTag): Promise<bigint> => {
     const params = [{ to: contract, data }, blockAt(at)];
     const word = await read("eth_call", params, orEmpty(readWord));
-    if (word === null) throw new RpcRefused(`${host}: ${contract} has no such function`);
+    if (word === null) throw new RpcReverted(`${host}: ${contract} has no such function`);
     return word;
   };
 
@@ -54,6 +54,9 @@ export function openRpc(url: string, timeout_ms: number) {
       (await ask("eth_getTransactionByHash", [tx_id])) !== null,
     balanceOf: (contract: string, address: string, at: number | BlockTag) =>
       call(contract, `${BALANCE_OF}${address.slice(2).padStart(64, "0")}`, at),
+    /** How many transactions an address has sent. */
+    transactionCount: (address: string) =>
+      read("eth_getTransactionCount", [address, "latest"], readNumber),
     decimals: async (contract: string) => Number(await call(contract, DECIMALS, "latest")),
   };
 }

@@ -7,6 +7,7 @@ import type { Log } from "./rpc-values.ts";
 
 /** keccak256("Transfer(address,address,uint256)") */
 const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const ADDRESS_TOPIC = /^0x0{24}[0-9a-f]{40}$/;
 /** Nodes limit a list of topics to 1000 and less. */
 const TOPICS_PER_REQUEST = 500;
 
@@ -73,8 +74,9 @@ export function toTransfers(
     const is_inside = log.block_number >= from_block && log.block_number <= to_block;
     if (!token || !is_inside || event !== TRANSFER_TOPIC) return [];
     // The same event with the amount as a topic is that of an NFT.
-    if (!from || !to || more.length > 0 || log.data.length !== 66) return [];
-    return [{ log, token, from: toAddress(from), to: toAddress(to), value: BigInt(log.data) }];
+    if (more.length > 0 || log.data.length !== 66) return [];
+    if (!ADDRESS_TOPIC.test(from ?? "") || !ADDRESS_TOPIC.test(to ?? "")) return [];
+    return [{ log, token, from: toAddress(from!), to: toAddress(to!), value: BigInt(log.data) }];
   });
 }
 

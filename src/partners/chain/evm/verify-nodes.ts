@@ -1,4 +1,4 @@
-import { RpcRefused } from "./json-rpc.ts";
+import { RpcReverted } from "./json-rpc.ts";
 import type { EvmChain } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import { contractsOf } from "./transfer-logs.ts";
@@ -20,7 +20,7 @@ export async function verifyNodes(chain: EvmChain, rpcs: readonly Rpc[]): Promis
     }
     for (const { name, address, decimals } of contractsOf(chain)) {
       const found = await rpc.decimals(address).catch((error: unknown) => {
-        if (error instanceof RpcRefused) return null;
+        if (error instanceof RpcReverted) return null;
         throw error;
       });
       if (found === decimals) continue;

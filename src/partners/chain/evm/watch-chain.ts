@@ -87,7 +87,7 @@ async function runOnce(deps: WatchDeps, watcher: Watcher): Promise<Outcome> {
   if (!watcher.is_verified) await verifyNodes(chain, rpcs);
   watcher.is_verified = true;
   const end_ms = performance.now() + RUN_MAX_MS;
-  const final_block = Math.min(...(await Promise.all(rpcs.map((rpc) => readFinal(rpc, chain)))));
+  const final_block = await readFinalOf(rpcs, chain);
   const outcome = { problem: null, final_block: BigInt(final_block) };
   for (let range = 0; range < RANGES_PER_RUN && performance.now() < end_ms; range += 1) {
     const row = (await findWatchedChain(deps.database, chain.name))!;
@@ -119,8 +119,12 @@ async function readAgain(deps: WatchDeps, watcher: Watcher, row: WatchedChain): 
   if (read) await insertReread(database, row, read);
 }
 
-/** The last block that cannot be replaced, as far as one node knows. */
-export async function readFinal(rpc: Rpc, chain: EvmChain): Promise<number> {
+/** The last block that cannot be replaced, as far as all nodes know. */
+export async function readFinalOf(rpcs: readonly Rpc[], chain: EvmChain): Promise<number> {
+  return Math.min(...(await Promise.all(rpcs.map((rpc) => readFinal(rpc, chain)))));
+}
+
+async function readFinal(rpc: Rpc, chain: EvmChain): Promise<number> {
   const { final_tag, confirmations } = chain;
   const [tagged, latest] = await Promise.all([
     final_tag === null ? null : rpc.block(final_tag),

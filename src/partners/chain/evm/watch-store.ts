@@ -32,7 +32,12 @@ export type WatchState =
   | "misconfigured";
 
 /** Why a transfer to one of our addresses is not credited. */
-export type TransferFinding = "other_token" | "other_chain" | "balance_mismatch" | "reorganised";
+export type TransferFinding =
+  | "other_token"
+  | "other_chain"
+  | "balance_mismatch"
+  | "reorganised"
+  | "vanished";
 
 export type StoredTransfer = {
   chain: Chain;
@@ -149,6 +154,63 @@ export async function updateReread(
   ]);
 }
 
+export type NumberedTransfer = StoredTransfer & { number: bigint };
+
+/** The last block up to this one of which a transfer is stored and was not found to have vanished. */
+export async function findLastStored(
+  session: Session,
+  chain: Chain,
+  block: number,
+): Promise<{ block_number: number; block_hash: string } | undefined> {
+  const [row] = await session.query<{ block_number: bigint; block_hash: string }>(
+    `select block_number, block_hash from evm_transfers
+     where chain = $1 and block_number <= $2 and finding is distinct from 'vanished'
+     order by block_number desc, number desc limit 1`,
+    [chain, block],
+  );
+  return row && { ...row, block_number: Number(row.block_number) };
+}
+
+/** The stored transfers of later blocks that were not found to have vanished. */
+export function listStoredAfter(
+  session: Session,
+  chain: Chain,
+  block: number,
+): Promise<NumberedTransfer[]> {
+  return session.query(
+    `select * from evm_transfers
+     where chain = $1 and block_number > $2 and finding is distinct from 'vanished'
+     order by number`,
+    [chain, block],
+  );
+}
+
+/**
+ * Sets the cursor of a reorganised chain back to a block and marks the transfers that have
+ * vanished. False, and nothing is changed, where the chain is in another state meanwhile.
+ */
+export async function updateResumed(
+  tx: Transaction,
+  { chain, scanned_block }: WatchedChain,
+  to: ReadBlocks["to"],
+  vanished: readonly bigint[],
+  now: Date,
+): Promise<boolean> {
+  await takeTurn(tx, chain);
+  const rows = await tx.query(
+    `update evm_chains set scanned_block = $3, scanned_hash = $4, scanned_at = $5,
+       reread_from = $3, reread_to = $3, reread_at = $6,
+       state = 'reading', state_since = $6, problem = null
+     where chain = $1 and scanned_block = $2 and state = 'reorganised' returning chain`,
+    [chain, scanned_block, to.number, to.hash, to.mined_at, now],
+  );
+  if (rows.length === 0) return false;
+  await tx.query("update evm_transfers set finding = 'vanished' where number = any($1::bigint[])", [
+    vanished,
+  ]);
+  return true;
+}
+
 async function insertTransfers(
   tx: Transaction,
   chain: Chain,
@@ -193,49 +255,29 @@ async function listKnown(tx: Session, chain: Chain, transfers: readonly StoredTr
 export async function listCreditable(
   session: Session,
   chain: Chain,
-  cursor: string | null,
+  after: bigint,
   limit: number,
 ): Promise<(Transfer & { number: bigint })[]> {
   const rows = await session.query<Omit<Transfer, "amount"> & { amount: string; number: bigint }>(
     `select number, chain, tx_id, log_index, address, sender, token, amount, mined_at
      from evm_transfers where chain = $1 and number > $2 and finding is null
      order by number limit $3`,
-    [chain, cursor ?? "0", limit],
+    [chain, after, limit],
   );
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
 
-/** All that an address received of a token, credited or not. */
+/** All that an address received of a token before a block, credited or not. */
 export async function findReceived(
   session: Session,
   chain: Chain,
-  token: string,
-  address: string,
+  { token, address, before }: { token: string; address: string; before: number },
 ): Promise<bigint> {
   const [row] = await session.query<{ amount: string }>(
     `select coalesce(sum(amount), 0)::text as amount from evm_transfers
-     where chain = $1 and address = $2 and token = $3`,
-    [chain, address, token],
+     where chain = $1 and address = $2 and token = $3 and block_number < $4
+       and (finding is null or finding in ('other_token', 'other_chain'))`,
+    [chain, address, token, before],
   );
   return BigInt(row!.amount);
-}
-
-export type FoundTransfer = StoredTransfer & { number: bigint; finding: TransferFinding };
-
-/** Transfers to our addresses that are not credited, newest first. */
-export function listFindings(session: Session, limit: number): Promise<FoundTransfer[]> {
-  return session.query(
-    `select * from evm_transfers where finding is not null order by number desc limit $1`,
-    [limit],
-  );
-}
-
-/** Counted up to a limit. */
-export async function countFindings(session: Session, limit: number): Promise<number> {
-  const [row] = await session.query<{ count: number }>(
-    `select count(*)::int as count
-     from (select from evm_transfers where finding is not null limit $1) as found`,
-    [limit],
-  );
-  return row!.count;
 }

@@ -1,0 +1,45 @@
+import { recordAudit } from "../accounts/audit.ts";
+import { findOperator } from "../accounts/store.ts";
+import type { Core } from "../app/open-core.ts";
+import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
+import { openWatcher } from "../partners/chain/evm/open.ts";
+import { readChains } from "../partners/chain/evm/read-chains.ts";
+import { NotResumable, type Resumed, resumeChain } from "../partners/chain/evm/resume-chain.ts";
+import { Misconfigured } from "../partners/chain/evm/verify-nodes.ts";
+import { ChainUnavailable } from "../partners/chain/port.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { byOperator } from "./operator.ts";
+
+/** Resumes a chain as the operator; the audit log says why. */
+export async function resumeOnCommandLine(
+  { config, database, clock }: Core,
+  name: string,
+  from_block: number | null,
+  reason: string,
+): Promise<Resumed> {
+  const { chains } = readChains(requireFile(config.chains_file));
+  const chain = chains.find((one) => one.name === name);
+  if (!chain) throw new StartupError(`The chains file has no chain ${name}.`);
+  const { id: account_id } = (await findOperator(database))!;
+  const record = (tx: Parameters<typeof recordAudit>[0], { after_block, vanished }: Resumed) =>
+    recordAudit(
+      tx,
+      {
+        ...{ account_id, ...byOperator(reason), action: "chain.resume", record: `chain:${name}` },
+        detail: { after_block, vanished: vanished.map(({ tx_id }) => tx_id) },
+      },
+      clock.now(),
+    );
+  try {
+    return await resumeChain({ database, clock }, openWatcher(chain), from_block, record);
+  } catch (error) {
+    const kinds = [NotResumable, ChainUnavailable, Disagreement, Misconfigured];
+    if (!(error instanceof Error) || !kinds.some((kind) => error instanceof kind)) throw error;
+    throw new StartupError(error.message.replace(/\.?$/, "."));
+  }
+}
+
+function requireFile(chains_file: string | undefined): string {
+  if (chains_file !== undefined) return chains_file;
+  throw new StartupError("SLIPROAD_CHAINS_FILE is not set: there is no real chain.");
+}
