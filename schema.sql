@@ -346,9 +346,10 @@ create table evm_transfers (
   constraint evm_transfers_pkey PRIMARY KEY (number),
   constraint evm_transfers_chain_tx_id_log_index_block_hash_key UNIQUE (chain, tx_id, log_index, block_hash),
   constraint evm_transfers_amount_check CHECK ((amount > (0)::numeric)),
-  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text])))
+  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text, 'vanished'::text])))
 );
 CREATE INDEX evm_transfers_address ON public.evm_transfers USING btree (address);
+CREATE INDEX evm_transfers_block ON public.evm_transfers USING btree (chain, block_number);
 CREATE INDEX evm_transfers_creditable ON public.evm_transfers USING btree (chain, number) WHERE (finding IS NULL);
 CREATE INDEX evm_transfers_findings ON public.evm_transfers USING btree (number) WHERE (finding IS NOT NULL);
 

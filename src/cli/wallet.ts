@@ -32,8 +32,8 @@ type KeystoreOptions = JsonOption & { keystore?: string };
 
 const KEYSTORE_OPTION = [
   "--keystore <file>",
-  "also create the signer's files: the key, encrypted with SLIPROAD_SIGNER_PASSPHRASE, and beside " +
-    "it an empty journal",
+  "also create the signer's files: the key, encrypted with SLIPROAD_SIGNER_PASSPHRASE, and " +
+    "beside it an empty journal",
 ] as const;
 
 export function addWalletCommands(program: Command): void {
@@ -100,6 +100,11 @@ export function addWalletCommands(program: Command): void {
       ]);
     });
 
+  addAddressCommand(wallet);
+  addSkipCommand(wallet);
+}
+
+function addAddressCommand(wallet: Command): void {
   wallet
     .command("address")
     .description("show an address by its index, or find the index of an address")
@@ -125,8 +130,6 @@ export function addWalletCommands(program: Command): void {
         describeIssue(chain, created_at),
       ]);
     });
-
-  addSkipCommand(wallet);
 }
 
 function describeIssue(chain: string | null, at: Date | null): string {

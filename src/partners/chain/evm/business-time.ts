@@ -5,8 +5,8 @@ import { realTime } from "../../../platform/tasks/real-time.ts";
 const NOISE_MS = 1_000;
 
 /**
- * Converts the time of a block, which is real, into business time: the sandbox's clock may be ahead.
- * Where it was moved after the block was mined, the block is as old as it really is.
+ * Converts the time of a block, which is real, into business time: the sandbox's clock may be
+ * ahead. Where it was moved after the block was mined, the block is as old as it really is.
  */
 export function businessTime(clock: Clock): (real: Date) => Date {
   const ahead_ms = clock.now().getTime() - realTime(clock).getTime();

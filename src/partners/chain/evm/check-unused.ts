@@ -35,7 +35,7 @@ export async function checkUnused(
   if (last === undefined) return;
   throw new Misconfigured(
     `the address of index ${last} was used on ${chain.name}, but this database has issued only ` +
-      `those below ${next}. Is it a restored backup? Find out how many were issued since, and run ` +
-      "sliproad wallet skip with a larger number; or use a new key",
+      `those below ${next}. Is it a restored backup? Find out how many were issued since, and ` +
+      "run sliproad wallet skip with a larger number; or use a new key",
   );
 }

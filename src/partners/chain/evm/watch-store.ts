@@ -156,7 +156,7 @@ export async function updateReread(
 
 export type NumberedTransfer = StoredTransfer & { number: bigint };
 
-/** The last block up to this one of which a transfer is stored and was not found to have vanished. */
+/** The last block up to this one of which a transfer is stored that has not vanished. */
 export async function findLastStored(
   session: Session,
   chain: Chain,
