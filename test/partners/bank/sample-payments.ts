@@ -95,5 +95,11 @@ export function totalsOf(transfers: readonly CreditTransfer[]) {
 
 export async function writeWhole(file: PaymentFile, transfers: readonly CreditTransfer[]) {
   const pieces = writePayments(file, totalsOf(transfers), transfers);
-  return (await Array.fromAsync(pieces)).join("");
+  return (await collect(pieces)).join("");
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }

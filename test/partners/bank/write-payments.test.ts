@@ -9,6 +9,7 @@ import type { CreditTransfer } from "../../../src/partners/bank/iso20022/credit-
 import { writePayments } from "../../../src/partners/bank/iso20022/write-payments.ts";
 import { loadSchema } from "./iso-schemas.ts";
 import {
+  collect,
   SEPA_FILE,
   SWIFT_FILE,
   sampleId,
@@ -242,7 +243,7 @@ describe("what would be rejected is refused before", () => {
 
   it("payments that differ from the totals end the file without its last piece", async () => {
     const totals = { count: 1, control_sum: "123.46" };
-    const write = Array.fromAsync(writePayments(SEPA_FILE, totals, [sepaTransfer()]));
+    const write = collect(writePayments(SEPA_FILE, totals, [sepaTransfer()]));
     await expect(write).rejects.toThrow("1 with a sum of 123.45, not 1 with 123.46");
   });
 
