@@ -131,10 +131,12 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
   },
   "wallet new": {
-    examples: ["sliproad wallet new"],
+    examples: ["sliproad wallet new", "sliproad wallet new --keystore keystore.json"],
     more: "Run it on a machine that is not the server: docs/guides/chains.md.",
   },
+  "wallet restore": { examples: ["sliproad wallet restore --keystore keystore.json"] },
   "wallet show": { examples: ["sliproad wallet show", "sliproad wallet show --words"] },
+  signer: { examples: ["sliproad signer"] },
   "wallet address": {
     examples: [
       "sliproad wallet address 17",

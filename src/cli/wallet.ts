@@ -32,15 +32,19 @@ type KeystoreOptions = JsonOption & { keystore?: string };
 
 const KEYSTORE_OPTION = [
   "--keystore <file>",
-  "also create the signer's files: the key, encrypted with SLIPROAD_SIGNER_PASSPHRASE, and " +
-    "beside it an empty journal",
+  "create the signer's files: the key, encrypted with SLIPROAD_SIGNER_PASSPHRASE, and beside it " +
+    "an empty journal",
 ] as const;
 
 export function addWalletCommands(program: Command): void {
   const wallet = program
     .command("wallet")
     .description("create and check the key from which deposit addresses are derived");
+  addCreation(wallet);
+  addReading(wallet);
+}
 
+function addCreation(wallet: Command): void {
   wallet
     .command("new")
     .description("create a key; its words are printed once and stored nowhere")
@@ -71,7 +75,9 @@ export function addWalletCommands(program: Command): void {
       const facts = factsOf(seed);
       print(options, { ...facts, ...files }, [...describeFacts(facts), ...describeFiles(files)]);
     });
+}
 
+function addReading(wallet: Command): void {
   wallet
     .command("show")
     .description("show the key of the chains file and how many addresses were issued")

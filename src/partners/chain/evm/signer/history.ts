@@ -8,7 +8,7 @@ import { senderOf } from "./transaction.ts";
 type Spent = { at_ms: number; amount: bigint };
 
 /** What was signed: one action for each nonce, and what left within 24 hours. */
-export type History = {
+type History = {
   /** Whether this is the action of its nonce. */
   has(request: SignRequest): boolean;
   /**
@@ -46,7 +46,7 @@ export function openHistory(journal: Journal, treasury: string): History {
     const max = perDayMax(chain, of);
     if (sum <= max) return;
     throw new SigningRefused(
-      `${sum} of ${of} within 24 hours on chain ${chain.chain_id} is more than the limit of ${max}.`,
+      `${sum} of ${of} on chain ${chain.chain_id} within 24 hours is more than the limit, ${max}.`,
       amount <= max,
     );
   };

@@ -8,7 +8,7 @@ type Facts = { wallet: string; treasury: string; scrypt: { n: number; r: number;
 type Keystore = { sliproad_keystore: 1 } & Facts &
   Record<"salt" | "nonce" | "seed" | "tag", string>;
 
-export const PASSPHRASE_LENGTH_MIN = 12;
+const PASSPHRASE_LENGTH_MIN = 12;
 const COST = { n: 2 ** 17, r: 8, p: 1 };
 /** A file with another cost is not one of ours: less is weak, more would exhaust the memory. */
 const COSTS_N = [COST.n, 2 ** 18, 2 ** 19, 2 ** 20];

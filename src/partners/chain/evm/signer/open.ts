@@ -15,8 +15,8 @@ export async function openConfiguredSigner(config: Config): Promise<Signer> {
   if (signer_address === undefined) return openKeystoreSigner(config);
   if (signer_file !== undefined) {
     throw new StartupError(
-      "SLIPROAD_SIGNER_FILE and SLIPROAD_SIGNER_ADDRESS are both set: the keystore belongs to the " +
-        "process of sliproad signer alone.",
+      "SLIPROAD_SIGNER_FILE and SLIPROAD_SIGNER_ADDRESS are both set: the keystore belongs to " +
+        "the process of sliproad signer alone.",
     );
   }
   if (token === undefined) {

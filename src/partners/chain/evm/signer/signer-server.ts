@@ -6,7 +6,7 @@ import { SignerUnavailable, SigningRefused } from "./port.ts";
 const BODY_BYTES_MAX = 16 * 1024;
 
 /** What the signer tells its operator: each signature and each refusal. */
-export type SignerLog = (line: Record<string, unknown>) => void;
+type SignerLog = (line: Record<string, unknown>) => void;
 
 /** Serves the signer to the worker. Private keys stay in this process. */
 export function createSignerServer(

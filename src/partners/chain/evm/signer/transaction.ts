@@ -15,7 +15,8 @@ type Item = Uint8Array | Item[];
 const TRANSACTION_TYPE = 2;
 const TRANSFER = selectorOf("transfer(address,uint256)");
 const TRANSFER_WITH_AUTHORIZATION = selectorOf(
-  "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
+  "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32," +
+    "uint8,bytes32,bytes32)",
 );
 const AUTHORIZATION_TYPE = hashOf(
   "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter," +
