@@ -313,6 +313,29 @@ create table evm_addresses (
   constraint evm_addresses_address_index_check CHECK (((address_index >= 0) AND (address_index <= 2147483647)))
 );
 
+create table evm_attempts (
+  key text not null,
+  attempt integer not null,
+  is_cancel boolean not null default false,
+  max_fee numeric not null,
+  priority_fee numeric not null,
+  planned_at timestamp with time zone not null,
+  raw text,
+  tx_id text,
+  tried_at timestamp with time zone,
+  accepted_at timestamp with time zone,
+  accepted_block bigint,
+  answer text,
+  constraint evm_attempts_pkey PRIMARY KEY (key, attempt),
+  constraint evm_attempts_tx_id_key UNIQUE (tx_id),
+  constraint evm_attempts_attempt_check CHECK ((attempt >= 1)),
+  constraint evm_attempts_check CHECK (((priority_fee >= (0)::numeric) AND (priority_fee <= max_fee))),
+  constraint evm_attempts_check1 CHECK (((raw IS NULL) = (tx_id IS NULL))),
+  constraint evm_attempts_check2 CHECK (((tried_at IS NULL) OR (raw IS NOT NULL))),
+  constraint evm_attempts_max_fee_check CHECK ((max_fee > (0)::numeric)),
+  constraint evm_attempts_key_fkey FOREIGN KEY (key) REFERENCES evm_sends(key)
+);
+
 create table evm_chains (
   chain text not null,
   chain_id bigint not null,
@@ -329,6 +352,58 @@ create table evm_chains (
   constraint evm_chains_pkey PRIMARY KEY (chain),
   constraint evm_chains_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'current'::text, 'unreachable'::text, 'disagreeing'::text, 'reorganised'::text, 'misconfigured'::text])))
 );
+
+create table evm_senders (
+  chain text not null,
+  address text not null,
+  is_treasury boolean not null default false,
+  next_nonce bigint,
+  state text not null,
+  state_since timestamp with time zone not null,
+  problem text,
+  mined_nonce bigint,
+  balance numeric,
+  base_fee numeric,
+  checked_at timestamp with time zone,
+  constraint evm_senders_pkey PRIMARY KEY (chain, address),
+  constraint evm_senders_next_nonce_check CHECK ((next_nonce >= 0)),
+  constraint evm_senders_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'waiting'::text, 'unreachable'::text, 'disagreeing'::text, 'misconfigured'::text, 'stopped'::text])))
+);
+CREATE INDEX evm_senders_reported ON public.evm_senders USING btree (chain, address) WHERE (is_treasury OR (problem IS NOT NULL));
+
+create table evm_sends (
+  key text not null,
+  number bigint not null generated always as identity,
+  chain text not null,
+  sender text not null,
+  address_index bigint,
+  action jsonb not null,
+  state text not null,
+  state_since timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  asked_at timestamp with time zone,
+  retry_at timestamp with time zone,
+  problem text,
+  is_cancelled boolean not null default false,
+  nonce bigint,
+  gas bigint,
+  tx_id text,
+  block_number bigint,
+  block_hash text,
+  gas_cost numeric,
+  constraint evm_sends_pkey PRIMARY KEY (key),
+  constraint evm_sends_chain_sender_nonce_key UNIQUE (chain, sender, nonce),
+  constraint evm_sends_check CHECK (
+CASE state
+    WHEN 'queued'::text THEN (nonce IS NULL)
+    WHEN 'refused'::text THEN true
+    ELSE (nonce IS NOT NULL)
+END),
+  constraint evm_sends_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'planned'::text, 'signed'::text, 'broadcast'::text, 'mined'::text, 'final'::text, 'refused'::text]))),
+  constraint evm_sends_chain_sender_fkey FOREIGN KEY (chain, sender) REFERENCES evm_senders(chain, address)
+);
+CREATE INDEX evm_sends_open ON public.evm_sends USING btree (chain, sender, number) WHERE (state <> ALL (ARRAY['final'::text, 'refused'::text]));
+CREATE UNIQUE INDEX evm_sends_planned ON public.evm_sends USING btree (chain, sender) WHERE (state = 'planned'::text);
 
 create table evm_transfers (
   number bigint not null generated always as identity,

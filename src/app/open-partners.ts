@@ -51,8 +51,11 @@ export async function openPartners(core: Core): Promise<Partners> {
   if (config.chains_file === undefined) return { chain: simulated, bank };
   const settings = readChains(config.chains_file);
   // Imported here: without real chains nothing of it is needed.
-  const { openEvm } = await import("../partners/chain/evm/open.ts");
-  const { chain, openModule } = await openEvm(core, settings);
+  const [{ openEvm }, { openConfiguredSigner }] = await Promise.all([
+    import("../partners/chain/evm/open.ts"),
+    import("../partners/chain/evm/signer/open.ts"),
+  ]);
+  const { chain, openModule } = await openEvm(core, settings, () => openConfiguredSigner(config));
   return { chain: combineChains(chain, simulated), bank, openWatcher: openModule };
 }
 

@@ -1,7 +1,7 @@
 import { recordAudit } from "../accounts/audit.ts";
 import { refundFailed, refundSent } from "../ledger/balance-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import type { ChainPort } from "../partners/chain/port.ts";
+import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -29,7 +29,8 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 /**
  * Sends refunds in three steps: mark it as being sent, send under a key derived from its id, record
  * the transaction. An interrupted refund is sent again under the same key, which sends only once.
- * If the chain refuses it for good, the amount is owed to the user again.
+ * On a real chain that takes a while: the task asks again until the transaction is final. If the
+ * chain refuses it for good, the amount is owed to the user again.
  */
 export function sendRefundTask(deps: {
   database: Database;
@@ -67,7 +68,7 @@ export function sendRefundTask(deps: {
           return { ...row, address };
         });
         if (refund === "held") {
-          await postpone(database, set, task);
+          await postpone(database, set, task, HELD_LOOKED_AT_AGAIN_AFTER_MS);
           continue;
         }
         if (refund === "barred") {
@@ -75,7 +76,12 @@ export function sendRefundTask(deps: {
           continue;
         }
         const key = `refund:${account_id}:${record_id}`;
-        const sent = refund && (await chain.send({ ...refund, amount: sentAmount(refund), key }));
+        const sent =
+          refund && (await sendIfDone(chain, { ...refund, amount: sentAmount(refund), key }));
+        if (refund && !sent) {
+          await postpone(database, set, task, SEND_ASKED_AGAIN_AFTER_MS);
+          continue;
+        }
         await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
@@ -131,10 +137,15 @@ function sentAmount({ amount, network_fee }: Refund): bigint {
   return amount - network_fee;
 }
 
-async function postpone(database: Database, set: TaskSet, task: Task): Promise<void> {
+async function postpone(
+  database: Database,
+  set: TaskSet,
+  task: Task,
+  pause_ms: number,
+): Promise<void> {
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
-    set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
+    set.postpone(tx, tasks, new Date(set.now.getTime() + pause_ms));
   });
 }
 

@@ -1,6 +1,6 @@
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import type { ChainPort } from "../partners/chain/port.ts";
+import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -31,7 +31,8 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 /**
  * Delivers paid onramps in three steps: check the gates and record the conversion; send the coins
  * under a key derived from the record's id; record the transaction. An interrupted delivery is sent
- * again under the same key, which sends only once.
+ * again under the same key, which sends only once. On a real chain the second step takes a while:
+ * the task asks again until the transaction is final; the onramp is `sending_fiat` meanwhile.
  */
 export async function deliverOnramps(deps: OnrampDeliveryDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await deliverOnramp(deps, set, task);
@@ -51,7 +52,8 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
     if (sent === null) {
-      return set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
+      const pause_ms = is_held ? HELD_LOOKED_AT_AGAIN_AFTER_MS : SEND_ASKED_AGAIN_AFTER_MS;
+      return set.postpone(tx, tasks, new Date(set.now.getTime() + pause_ms));
     }
     const entry = await lockOnramp(tx, deps, task);
     if (entry?.onramp.delivery === "sending") recordSent(tx, entry, sent, set.now);
@@ -73,9 +75,12 @@ function releaseDeposit(
   });
 }
 
-/** Sends once, however often it is called: the key is derived from the record's id. */
-export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<ChainPort["send"]> {
-  return chain.send({
+/**
+ * Sends once, however often it is called: the key is derived from the record's id. Null while the
+ * coins are on their way.
+ */
+export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<typeof sendIfDone> {
+  return sendIfDone(chain, {
     key: sendKey(onramp),
     chain: onramp.crypto_rails,
     token: onramp.crypto_currency,

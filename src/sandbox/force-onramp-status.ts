@@ -22,7 +22,7 @@ import {
 } from "../onramps/model.ts";
 import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps } from "../onramps/store.ts";
-import { MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
+import { DELIVER_ONRAMP_TASK, MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -153,6 +153,12 @@ async function deliver(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   });
   if (!may_send) return;
   const sent = await sendCoins(deps.chain, onramp);
+  if (sent === null) {
+    // On a real chain it takes a while: the delivery's task records it.
+    return deps.database.transaction(async (tx) => {
+      enqueueTasks(tx, DELIVER_ONRAMP_TASK, [onramp], now);
+    });
+  }
   await changeOne(deps, onramp, (tx, entry) => {
     if (entry.onramp.delivery === "sending") recordSent(tx, entry, sent, now);
   });

@@ -10,7 +10,7 @@ import {
 } from "../../ledger/onramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
-import type { ChainPort } from "../../partners/chain/port.ts";
+import { type ChainPort, sendIfDone } from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
@@ -34,7 +34,8 @@ import {
 
 export type DepositMoveDeps = FundDeps & { bank: BankPort; chain: ChainPort };
 
-const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
+/** The bank, or the chain. */
+const ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
 /**
  * Moves deposits in progress to their next resting state. The onramp's account and the operator's
@@ -52,7 +53,7 @@ async function moveDeposit(deps: DepositMoveDeps, set: TaskSet, task: Task): Pro
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
     if (step === "later") {
-      const again_at = new Date(set.now.getTime() + BANK_ASKED_AGAIN_AFTER_MS);
+      const again_at = new Date(set.now.getTime() + ASKED_AGAIN_AFTER_MS);
       return set.postpone(tx, tasks, again_at);
     }
     const status = deposit && step ? await recordStep(tx, deps, deposit, step, set.now) : null;
@@ -102,14 +103,16 @@ async function nextStep(
 async function returnTokens(
   { database, keyring, chain }: DepositMoveDeps,
   row: FiatDepositRow,
-): Promise<Step> {
+): Promise<Step | "later"> {
   const [deposit] = await openDeposits(database, keyring, [row]);
   const on = row.bank_account.slice(walletOn("").length);
   const address = deposit!.details.payer_name;
   if (address === "" || !isChain(on) || !isToken(row.currency)) return returned(row, "refused");
   const key = `deposit:${row.id}:${row.returns}`;
   const amount = openAmount(row);
-  const sent = await chain.send({ key, chain: on, token: row.currency, amount, address });
+  const request = { key, chain: on, token: row.currency, amount, address };
+  const sent = await sendIfDone(chain, request);
+  if (sent === null) return "later";
   return returned(row, "tx_id" in sent ? "booked" : "refused");
 }
 

@@ -42,6 +42,30 @@ export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
 }
 
+/** The coins are on their way, or wait for their turn: ask again. Nothing has failed. */
+export class SendPending extends ChainUnavailable {
+  override name = "SendPending";
+}
+
+type SendRequest = { key: string; chain: Chain; token: Token; amount: bigint; address: string };
+type SendOutcome = { tx_id: string } | { refused: string };
+
+/** How soon a caller asks again for a send that is pending. */
+export const SEND_ASKED_AGAIN_AFTER_MS = 5_000;
+
+/** The outcome of a send; null while it is pending. */
+export async function sendIfDone(
+  chain: Pick<ChainPort, "send">,
+  request: SendRequest,
+): Promise<SendOutcome | null> {
+  try {
+    return await chain.send(request);
+  } catch (error) {
+    if (error instanceof SendPending) return null;
+    throw error;
+  }
+}
+
 /** What we need from blockchains. */
 export type ChainPort = {
   chains: readonly Chain[];
@@ -65,17 +89,12 @@ export type ChainPort = {
   findStatus(chain: Chain, named: NamedTransfer): Promise<TransferStatus>;
   /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
-  /** The transaction sent under a key; null if there is none. */
+  /** The final transaction sent under a key; null if there is none. */
   findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;
   /**
    * Sends coins, once per key however often it is called. `refused` is final: they were not sent
-   * and never will be. An unknown outcome is thrown; call again.
+   * and never will be. Until it is final, SendPending is thrown; an unknown outcome is thrown too.
+   * Call again until it returns: what nobody asks for any more may not be sent.
    */
-  send(request: {
-    key: string;
-    chain: Chain;
-    token: Token;
-    amount: bigint;
-    address: string;
-  }): Promise<{ tx_id: string } | { refused: string }>;
+  send(request: SendRequest): Promise<SendOutcome>;
 };

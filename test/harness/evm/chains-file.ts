@@ -13,12 +13,16 @@ export type ChainEntry = Record<string, unknown> & {
 };
 
 /** The text of a chains file; what is not given suits the node of the tests. */
-export function chainsFile(chains: Record<string, ChainEntry>, xpub = TEST_XPUB): string {
+export function chainsFile(
+  chains: Record<string, ChainEntry>,
+  xpub = TEST_XPUB,
+  treasury?: string,
+): string {
   const entries = Object.entries(chains).map(([name, entry]) => [
     name,
     { chain_id: 31_337, final_tag: "finalized", poll_seconds: 0, timeout_seconds: 1, ...entry },
   ]);
-  return JSON.stringify({ xpub, chains: Object.fromEntries(entries) });
+  return JSON.stringify({ xpub, treasury, chains: Object.fromEntries(entries) });
 }
 
 export function settingsOf(...file: Parameters<typeof chainsFile>): EvmSettings {

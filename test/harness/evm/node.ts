@@ -26,6 +26,8 @@ export type TestToken = {
   transfer(to: string, value: bigint): Promise<string>;
   transferMany(to: readonly string[], value: bigint): Promise<string>;
   pretend(to: string, value: bigint): Promise<string>;
+  setBlocked(address: string, is_blocked: boolean): Promise<string>;
+  setPaused(is_paused: boolean): Promise<string>;
 };
 
 const { abi } = compiled;
@@ -71,6 +73,8 @@ export async function startEvmNode(chain_id = 31_337): Promise<EvmNode> {
         transfer: (to, value) => call(address, "transfer", [to, value]),
         transferMany: (to, value) => call(address, "transferMany", [to, value]),
         pretend: (to, value) => call(address, "pretend", [account, to, value]),
+        setBlocked: (who, is_blocked) => call(address, "setBlocked", [who, is_blocked]),
+        setPaused: (is_paused) => call(address, "setPaused", [is_paused]),
       };
     },
     mine: async (blocks = 1) => {

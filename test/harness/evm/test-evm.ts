@@ -1,13 +1,18 @@
 import { listFindings } from "../../../src/partners/chain/evm/finding-store.ts";
 import { openEvm } from "../../../src/partners/chain/evm/open.ts";
 import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resume-chain.ts";
+import { runSender } from "../../../src/partners/chain/evm/send/run-sender.ts";
+import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
+import { findSender } from "../../../src/partners/chain/evm/send/sender-store.ts";
 import { watchChain } from "../../../src/partners/chain/evm/watch-chain.ts";
 import { findWatchedChain } from "../../../src/partners/chain/evm/watch-store.ts";
 import type { ChainPort } from "../../../src/partners/chain/port.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
 import { createTestDatabase } from "../database.ts";
-import { type ChainEntry, settingsOf } from "./chains-file.ts";
+import { SILENT } from "../task-fixture.ts";
+import { type ChainEntry, settingsOf, TEST_XPUB } from "./chains-file.ts";
+import { type CountingSigner, createCountingSigner, TEST_TREASURY } from "./counting-signer.ts";
 import { type EvmNode, startEvmNode, type TestToken } from "./node.ts";
 import { type RpcServer, startRpcServer } from "./rpc-server.ts";
 
@@ -31,11 +36,18 @@ export type TestEvm = {
   findings(address: string): Promise<string[]>;
   /** Time passes for the watcher. */
   wait(ms: number): void;
+  signer: CountingSigner;
+  /** Runs the queues of the chain once, as the worker does. */
+  runSender(): Promise<void>;
+  sender(): ReturnType<typeof findSender>;
+  sendOf(key: string): ReturnType<typeof findSendByKey>;
   close(): Promise<void>;
 };
 
+const TREASURY_TOKENS = 1_000_000_000_000n;
+
 export async function openTestEvm(
-  options: { rpcs?: number; entry?: Partial<ChainEntry> } = {},
+  options: { rpcs?: number; entry?: Partial<ChainEntry>; sends?: boolean } = {},
 ): Promise<TestEvm> {
   const db = await createTestDatabase();
   const { database } = db;
@@ -60,10 +72,20 @@ export async function openTestEvm(
     rpc_urls: rpcs.map(({ url }) => url),
     tokens: { usdc: at(tokens.usdc), usdt: at(tokens.usdt) },
     other_tokens: { "usdc.e": at(tokens.other) },
+    ...(options.sends ? { sending: {} } : {}),
     ...options.entry,
   };
+  const signer = createCountingSigner();
+  if (options.sends) {
+    await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 18n).toString(16)}`);
+    await tokens.usdc.transfer(TEST_TREASURY, TREASURY_TOKENS);
+  }
   const open = (change: Partial<ChainEntry> = {}) =>
-    openEvm({ database, clock }, settingsOf({ polygon: { ...entry, ...change } }));
+    openEvm(
+      { database, clock },
+      settingsOf({ polygon: { ...entry, ...change } }, TEST_XPUB, TEST_TREASURY),
+      async () => signer,
+    );
   const close = async () => {
     for (const rpc of rpcs) await rpc.close();
     await node.close();
@@ -108,6 +130,14 @@ export async function openTestEvm(
     wait: (ms) => {
       ahead_ms += ms;
     },
+    signer,
+    runSender: async () => {
+      const sender = evm.senders[0]!;
+      sender.next_at_ms = 0;
+      await runSender({ database, clock }, sender, SILENT);
+    },
+    sender: () => findSender(database, "polygon", TEST_TREASURY),
+    sendOf: (key) => findSendByKey(database, key),
     close,
   };
   return self;

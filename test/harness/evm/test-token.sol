@@ -13,8 +13,14 @@ contract TestToken {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event Approval(address indexed owner, address indexed spender, uint256 value);
 
+    /// As an issuer can: transfers from and to the address, or all of them, fail.
+    mapping(address => bool) public isBlocked;
+    bool public isPaused;
+
     error InsufficientBalance();
     error InsufficientAllowance();
+    error Blocked();
+    error Paused();
 
     constructor(string memory name_, string memory symbol_, uint8 decimals_) {
         name = name_;
@@ -26,6 +32,14 @@ contract TestToken {
         totalSupply += value;
         balanceOf[to] += value;
         emit Transfer(address(0), to, value);
+    }
+
+    function setBlocked(address who, bool blocked) external {
+        isBlocked[who] = blocked;
+    }
+
+    function setPaused(bool paused) external {
+        isPaused = paused;
     }
 
     function transfer(address to, uint256 value) external returns (bool) {
@@ -58,6 +72,8 @@ contract TestToken {
     }
 
     function move(address from, address to, uint256 value) private {
+        if (isPaused) revert Paused();
+        if (isBlocked[from] || isBlocked[to]) revert Blocked();
         if (balanceOf[from] < value) revert InsufficientBalance();
         balanceOf[from] -= value;
         balanceOf[to] += value;

@@ -7,22 +7,29 @@ import { claimIndexes, insertAddresses } from "./address-store.ts";
 import { businessTime } from "./business-time.ts";
 import type { Watcher } from "./model.ts";
 import { readFinalTransaction } from "./read-transaction.ts";
+import { findSendByKey } from "./send/send-store.ts";
+import { sendTokens } from "./send/send-tokens.ts";
 import type { Wallet } from "./wallet.ts";
 import { findWatchedChain, listCreditable } from "./watch-store.ts";
 
-type EvmDeps = { database: Database; clock: Clock; wallet: Wallet; watchers: readonly Watcher[] };
-
-const NO_SIGNER = "This installation has no signing key for the chain, so it cannot send tokens.";
+type EvmDeps = {
+  database: Database;
+  clock: Clock;
+  wallet: Wallet;
+  treasury: string | null;
+  watchers: readonly Watcher[];
+};
 
 const CURSOR = "evm ";
 
-/** Real EVM chains. What the watcher stored is read here; only transactions are asked for. */
-export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): ChainPort {
+/** Real EVM chains. What the worker stored is read here; only transactions are asked for. */
+export function createEvmChain(deps: EvmDeps): ChainPort {
+  const { database, clock, wallet, treasury, watchers } = deps;
   const watcherOf = (chain: Chain) => watchers.find((one) => one.chain.name === chain)!;
   return {
     chains: watchers.map(({ chain }) => chain.name),
     simulated: [],
-    sending: [],
+    sending: watchers.filter(({ chain }) => chain.sending !== null).map(({ chain }) => chain.name),
     issueAddresses: async (session, chains, now) => {
       const indexes = await claimIndexes(session, chains.length);
       const issued = indexes.map((address_index, at) => ({
@@ -59,8 +66,14 @@ export function createEvmChain({ database, clock, wallet, watchers }: EvmDeps): 
       if (read.status !== "final") return read;
       return { ...read, mined_at: businessTime(clock)(read.mined_at) };
     },
-    findSend: async () => null,
-    send: async () => ({ refused: NO_SIGNER }),
+    findSend: async (_chain, key) => {
+      const send = await findSendByKey(database, key);
+      return send?.state === "final" ? { tx_id: send.tx_id! } : null;
+    },
+    send: (request) => {
+      const chainOf = (name: Chain) => watcherOf(name).chain;
+      return sendTokens({ database, treasury, chainOf }, request, realTime(clock));
+    },
   };
 }
 

@@ -2,15 +2,16 @@ import { type Chain, isChain, isToken, TOKENS } from "../../../catalogue/chains.
 import { operatorFile } from "../../../catalogue/operator-file.ts";
 import { checkAddress } from "../check-address.ts";
 import type { EvmChain, EvmSettings, TokenContract } from "./model.ts";
+import { readSending } from "./send/load-sending.ts";
 import { openWallet } from "./wallet.ts";
 
 const FILE = operatorFile("The chains file");
 const EVM_CHAINS: readonly Chain[] = ["polygon", "ethereum", "arbitrum", "base"];
-const KEYS = ["xpub", "chains"];
+const KEYS = ["xpub", "treasury", "chains"];
 const CHAIN_KEYS = [
   ...["chain_id", "rpc_urls", "final_tag", "confirmations", "first_block", "tokens"],
   ...["other_tokens", "lag_max_minutes", "poll_seconds", "timeout_seconds"],
-  "filtered_addresses_max",
+  ...["filtered_addresses_max", "sending"],
 ];
 const TOKEN_KEYS = ["address", "decimals"];
 const RPC_URLS_MAX = 2;
@@ -31,7 +32,12 @@ export function loadChains(json_text: string): EvmSettings {
   const ids = chains.map(({ chain_id }) => chain_id);
   const twice = ids.find((id, at) => ids.indexOf(id) !== at);
   if (twice !== undefined) throw FILE.wrong("chains", `has two chains with chain_id ${twice}`);
-  return { xpub, chains };
+  const treasury = file.treasury === undefined ? null : readAddress(file.treasury, "treasury");
+  const sending = chains.find((chain) => chain.sending !== null);
+  if (sending && treasury === null) {
+    throw FILE.wrong("treasury", `must be the address that sends on ${sending.name}`);
+  }
+  return { xpub, treasury, chains };
 }
 
 function readChain(name: string, value: unknown): EvmChain {
@@ -72,6 +78,8 @@ function readChain(name: string, value: unknown): EvmChain {
     poll_seconds: number("poll_seconds", 0, 600, 4),
     timeout_seconds: number("timeout_seconds", 1, 60, 10),
     filtered_addresses_max: number("filtered_addresses_max", 0, 100_000, 2_000),
+    sending:
+      given.sending === undefined ? null : readSending(FILE, given.sending, `${path}.sending`),
   };
 }
 
@@ -94,13 +102,16 @@ function readContracts(value: unknown, path: string): TokenContract[] {
   return Object.entries(FILE.asObject(value, path)).map(([name, entry]) => {
     const at = `${path}.${name}`;
     const given = FILE.asObject(entry, at, TOKEN_KEYS);
-    const address = checkAddress("ethereum", asText(given.address, `${at}.address`));
-    if ("reason" in address) {
-      throw FILE.wrong(`${at}.address`, `is not an address. ${address.reason.replace(/\.$/, "")}`);
-    }
+    const address = readAddress(given.address, `${at}.address`);
     const decimals = asNumber(given.decimals, `${at}.decimals`, 0, 36);
-    return { name, address: address.value, decimals };
+    return { name, address, decimals };
   });
+}
+
+function readAddress(value: unknown, path: string): string {
+  const address = checkAddress("ethereum", asText(value, path));
+  if ("value" in address) return address.value;
+  throw FILE.wrong(path, `is not an address. ${address.reason.replace(/\.$/, "")}`);
 }
 
 function asText(value: unknown, path: string): string {

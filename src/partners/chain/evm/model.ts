@@ -1,5 +1,6 @@
 import type { Chain, Token } from "../../../catalogue/chains.ts";
 import type { Rpc } from "./rpc.ts";
+import type { SendingSettings } from "./send/model.ts";
 
 /** A token contract as the operator's file states it. */
 export type TokenContract = {
@@ -31,11 +32,15 @@ export type EvmChain = {
   timeout_seconds: number;
   /** Up to this many addresses the node filters by address; above it, we do. */
   filtered_addresses_max: number;
+  /** Null: nothing is sent on this chain. */
+  sending: SendingSettings | null;
 };
 
 export type EvmSettings = {
   /** The account's extended public key, m/44'/60'/0'; addresses are its children 0/index. */
   xpub: string;
+  /** The address that sends; null: none does. */
+  treasury: string | null;
   chains: readonly EvmChain[];
 };
 

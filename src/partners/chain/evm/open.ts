@@ -14,36 +14,69 @@ import type { EvmChain, EvmSettings, Watcher } from "./model.ts";
 import { readSameBlock } from "./read-blocks.ts";
 import { openRpc } from "./rpc.ts";
 import type { Block } from "./rpc-values.ts";
+import { sendMetrics, sendReadiness } from "./send/health.ts";
+import type { Sender } from "./send/model.ts";
+import { runSender } from "./send/run-sender.ts";
+import type { Signer } from "./signer/port.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
 import { openWallet, type Wallet } from "./wallet.ts";
 import { createWatcher, readFinalOf, watchChain } from "./watch-chain.ts";
 import { findWatchedChain, insertWatchedChain } from "./watch-store.ts";
 
 type OpenDeps = { database: Database; clock: Clock };
+type OpenSigner = () => Promise<Signer>;
 
 const WATCHED_EVERY_MS = 1_000;
+const SENT_EVERY_MS = 1_000;
 
-type Evm = { chain: ChainPort; watchers: readonly Watcher[]; openModule(log: TaskLog): Module };
+type Evm = {
+  chain: ChainPort;
+  watchers: readonly Watcher[];
+  senders: readonly Sender[];
+  openModule(log: TaskLog): Module;
+};
 
-/** Opens the chains of the operator's file: the port, and the module that watches them. */
-export async function openEvm(deps: OpenDeps, settings: EvmSettings): Promise<Evm> {
+/**
+ * Opens the chains of the operator's file: the port, and the module that watches them and sends.
+ * Only tasks open the signer, so a process without a worker never does.
+ */
+export async function openEvm(
+  deps: OpenDeps,
+  settings: EvmSettings,
+  openSigner: OpenSigner,
+): Promise<Evm> {
   const wallet = openWallet(settings.xpub);
   const watchers = settings.chains.map(openWatcher);
   for (const watcher of watchers) await ensureCursor(deps, watcher, wallet);
   const names = watchers.map(({ chain }) => chain.name);
+  const { treasury } = settings;
+  const signer = openOnce(openSigner);
+  const senders = watchers.flatMap((watcher) => createSender(watcher, treasury, signer.open));
   return {
-    chain: createEvmChain({ ...deps, wallet, watchers }),
+    chain: createEvmChain({ ...deps, wallet, treasury, watchers }),
     watchers,
+    senders,
     openModule: (log) => ({
       // One task each: a node that does not answer delays no other chain.
-      tasks: watchers.map((watcher) =>
-        recurringTask(deps.database, taskOf(watcher), WATCHED_EVERY_MS, () =>
-          watchAndReport(deps, watcher, log),
+      tasks: [
+        ...watchers.map((watcher) =>
+          recurringTask(deps.database, watchTask(watcher), WATCHED_EVERY_MS, () =>
+            watchAndReport(deps, watcher, log),
+          ),
         ),
-      ),
-      recurring: watchers.map(taskOf),
-      metrics: [evmMetrics(names)],
-      readiness: readinessOf(settings.chains),
+        ...senders.map((sender) =>
+          recurringTask(deps.database, sendTask(sender), SENT_EVERY_MS, () =>
+            runSender(deps, sender, log),
+          ),
+        ),
+      ],
+      recurring: [...watchers.map(watchTask), ...senders.map(sendTask)],
+      metrics: [evmMetrics(names), sendMetrics()],
+      readiness: async (session, time) => [
+        ...(await readinessOf(settings.chains)(session, time)),
+        ...(await sendReadiness(senders)(session, time)),
+      ],
+      close: signer.close,
     }),
   };
 }
@@ -56,8 +89,40 @@ export function openWatcher(chain: EvmChain): Watcher {
   );
 }
 
-function taskOf({ chain }: Watcher): string {
+function watchTask({ chain }: Watcher): string {
   return `watch-${chain.name}`;
+}
+
+function sendTask({ chain }: Sender): string {
+  return `send-${chain.name}`;
+}
+
+function createSender(
+  { chain, rpcs }: Watcher,
+  treasury: string | null,
+  open: OpenSigner,
+): Sender[] {
+  if (chain.sending === null || treasury === null) return [];
+  const remembered = { is_verified: false, next_at_ms: 0, failures: 0 };
+  return [{ chain, settings: chain.sending, treasury, rpcs, openSigner: open, ...remembered }];
+}
+
+/** One signer for all chains; after a failure it is opened again. */
+function openOnce(openSigner: OpenSigner) {
+  let opened: Promise<Signer> | null = null;
+  return {
+    open: () => {
+      opened ??= openSigner().catch((error: unknown) => {
+        opened = null;
+        throw error;
+      });
+      return opened;
+    },
+    close: async () => {
+      const signer = await opened?.catch(() => null);
+      await signer?.close();
+    },
+  };
 }
 
 /**

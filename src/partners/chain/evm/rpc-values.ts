@@ -3,7 +3,13 @@
  * sentence: a node's answer decides about money, so nothing is guessed.
  */
 
-export type Block = { number: number; hash: string; mined_at: Date };
+export type Block = {
+  number: number;
+  hash: string;
+  mined_at: Date;
+  /** Wei per unit of gas; 0 where the chain has none. */
+  base_fee: bigint;
+};
 
 export type Log = {
   contract: string;
@@ -20,9 +26,12 @@ export type Receipt = {
   block_number: number;
   block_hash: string;
   logs: readonly Log[];
+  /** Wei, with what a rollup charges for its own chain. */
+  gas_cost: bigint;
 };
 
 const QUANTITY = /^0x[0-9a-f]{1,16}$/;
+const AMOUNT = /^0x[0-9a-f]{1,64}$/;
 const HASH = /^0x[0-9a-f]{64}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 const BYTES = /^0x([0-9a-f]{2})*$/;
@@ -37,17 +46,32 @@ export function readNumber(value: unknown, max = Number.MAX_SAFE_INTEGER): numbe
   throw new Error("a number that is too large");
 }
 
+/** An amount of the native coin, in wei. */
+export function readAmount(value: unknown): bigint {
+  return BigInt(readText(value, AMOUNT, "an amount"));
+}
+
+export function readHash(value: unknown): string {
+  return readText(value, HASH, "a hash");
+}
+
+/** What a call returns, whatever it is. */
+export function readBytes(value: unknown): string {
+  return readText(value, BYTES, "the result of a call");
+}
+
 /** What a function of a contract returns, if it is one number. */
 export function readWord(value: unknown): bigint {
   return BigInt(readText(value, HASH, "a number of 32 bytes"));
 }
 
 export function readBlock(value: unknown): Block {
-  const { number, hash, timestamp } = asObject(value);
+  const { number, hash, timestamp, baseFeePerGas } = asObject(value);
   return {
     number: readNumber(number),
     hash: readText(hash, HASH, "the hash of a block"),
     mined_at: new Date(readNumber(timestamp, SECONDS_MAX) * 1000),
+    base_fee: readAmount(baseFeePerGas ?? "0x0"),
   };
 }
 
@@ -57,12 +81,15 @@ export function readLogs(value: unknown): Log[] {
 }
 
 export function readReceipt(value: unknown): Receipt {
-  const { status, blockNumber, blockHash, logs } = asObject(value);
+  const { status, blockNumber, blockHash, logs, ...costs } = asObject(value);
+  const { gasUsed, effectiveGasPrice, l1Fee } = costs;
   return {
     succeeded: readNumber(status) === 1,
     block_number: readNumber(blockNumber),
     block_hash: readText(blockHash, HASH, "the hash of a block"),
     logs: readLogs(logs),
+    gas_cost:
+      readAmount(gasUsed) * readAmount(effectiveGasPrice ?? "0x0") + readAmount(l1Fee ?? "0x0"),
   };
 }
 

@@ -1,5 +1,15 @@
 import { openJsonRpc, RpcFailure, RpcReverted } from "./json-rpc.ts";
-import { type Log, readBlock, readLogs, readNumber, readReceipt, readWord } from "./rpc-values.ts";
+import {
+  type Log,
+  readAmount,
+  readBlock,
+  readBytes,
+  readHash,
+  readLogs,
+  readNumber,
+  readReceipt,
+  readWord,
+} from "./rpc-values.ts";
 
 type BlockTag = "latest" | "finalized" | "safe";
 type LogFilter = {
@@ -8,6 +18,9 @@ type LogFilter = {
   contracts: readonly string[];
   topics: readonly (null | string | readonly string[])[];
 };
+
+/** A transaction that is tried, not sent. */
+export type Call = { from: string; to: string; data?: string; value?: string };
 
 /** One node. Every answer is checked for its form; whether it is true is decided elsewhere. */
 export type Rpc = ReturnType<typeof openRpc>;
@@ -54,9 +67,16 @@ export function openRpc(url: string, timeout_ms: number) {
       (await ask("eth_getTransactionByHash", [tx_id])) !== null,
     balanceOf: (contract: string, address: string, at: number | BlockTag) =>
       call(contract, `${BALANCE_OF}${address.slice(2).padStart(64, "0")}`, at),
-    /** How many transactions an address has sent. */
-    transactionCount: (address: string) =>
-      read("eth_getTransactionCount", [address, "latest"], readNumber),
+    /** How many transactions of an address are mined: the nonce of its next one. */
+    transactionCount: (address: string, at: number | "latest" | "pending" = "latest") =>
+      read("eth_getTransactionCount", [address, at === "pending" ? at : blockAt(at)], readNumber),
+    nativeBalance: (address: string) => read("eth_getBalance", [address, "latest"], readAmount),
+    /** What a node suggests to pay above the base fee. */
+    priorityFee: () => read("eth_maxPriorityFeePerGas", [], readAmount),
+    /** The result of a transaction if it were mined now. */
+    simulate: (call: Call) => read("eth_call", [call, "latest"], readBytes),
+    estimateGas: (call: Call) => read("eth_estimateGas", [call], readAmount),
+    sendRaw: (raw: string) => read("eth_sendRawTransaction", [raw], readHash),
     decimals: async (contract: string) => Number(await call(contract, DECIMALS, "latest")),
   };
 }

@@ -1,0 +1,96 @@
+import type { Database } from "../../../../platform/db/database.ts";
+import { Disagreement } from "../check-transfers.ts";
+import type { Rpc } from "../rpc.ts";
+import type { Receipt } from "../rpc-values.ts";
+import { logKey, toTransfers } from "../transfer-logs.ts";
+import { type Attempt, type OpenSend, type Sender, SendingStopped } from "./model.ts";
+import type { View } from "./read-view.ts";
+import { updateFinal, updateMined } from "./send-store.ts";
+
+type Found = { attempt: Attempt; receipt: Receipt };
+
+/**
+ * Looks for the receipts of all sends that are not final, and ends those whose block is. Returns
+ * those that are in no block, by nonce.
+ */
+export async function followReceipts(
+  database: Database,
+  sender: Sender,
+  sends: readonly OpenSend[],
+  view: View,
+  now: Date,
+): Promise<OpenSend[]> {
+  const unmined: OpenSend[] = [];
+  for (const send of sends) {
+    const found = await Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)));
+    const [first] = found.filter((one) => one !== null);
+    if (!first) {
+      // Its block was replaced: the same bytes are sent again.
+      if (send.state === "mined") await updateMined(database, send.key, null, now);
+      unmined.push(send.state === "mined" ? { ...send, state: "broadcast" } : send);
+      continue;
+    }
+    const mined = toMined(first);
+    const is_known = send.state === "mined" && send.block_hash === mined.block_hash;
+    if (!is_known) await updateMined(database, send.key, mined, now);
+    if (found.some((one) => one === null) || mined.block_number > view.final_block) continue;
+    if (new Set(found.map((one) => summary(one!))).size > 1) {
+      const names = sender.rpcs.map(({ host }) => host).join(" and ");
+      throw new Disagreement(`${names} differ about ${mined.tx_id}`);
+    }
+    const outcome = outcomeOf(sender, send, first);
+    await updateFinal(database, send.key, mined, outcome, now);
+  }
+  return unmined;
+}
+
+/** The receipt of one of its attempts, in a block that is part of the chain. */
+async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | null> {
+  const signed = send.attempts.filter(({ tx_id }) => tx_id !== null);
+  const receipts = await Promise.all(signed.map(({ tx_id }) => rpc.receipt(tx_id!)));
+  for (const [at, receipt] of receipts.entries()) {
+    if (!receipt) continue;
+    const block = await rpc.block(receipt.block_number);
+    if (block?.hash === receipt.block_hash) return { attempt: signed[at]!, receipt };
+  }
+  return null;
+}
+
+function toMined({ attempt, receipt }: Found) {
+  const { block_number, block_hash, gas_cost } = receipt;
+  return { tx_id: attempt.tx_id!, block_number, block_hash, gas_cost };
+}
+
+function summary({ attempt, receipt }: Found): string {
+  const { succeeded, block_hash, logs } = receipt;
+  return [attempt.tx_id, succeeded, block_hash, ...logs.map(logKey)].join("\n");
+}
+
+function outcomeOf(
+  { chain }: Sender,
+  { action, sender, key }: OpenSend,
+  { attempt, receipt }: Found,
+): Parameters<typeof updateFinal>[3] {
+  if (attempt.is_cancel) return { state: "refused", problem: "The operator cancelled it." };
+  if (!receipt.succeeded) {
+    return {
+      state: "refused",
+      problem: `The transaction ${attempt.tx_id} failed on ${chain.name}.`,
+    };
+  }
+  if (action.kind !== "token_transfer") return { state: "final" };
+  const { block_number } = receipt;
+  const range = { from_block: block_number, to_block: block_number };
+  const is_paid = toTransfers(chain, range, receipt.logs).some(
+    ({ log, from, to, value }) =>
+      log.contract === action.contract &&
+      from === sender &&
+      to === action.to &&
+      value === action.amount,
+  );
+  if (is_paid) return { state: "final" };
+  throw new SendingStopped(
+    `${attempt.tx_id} (${key}) succeeded on ${chain.name}, but its log does not have the ` +
+      "transfer: the token's contract does not do what it should",
+  );
+}

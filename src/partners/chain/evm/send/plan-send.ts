@@ -1,0 +1,82 @@
+import type { Database } from "../../../../platform/db/database.ts";
+import { MINUTE_MS } from "../../../../platform/durations.ts";
+import { firstFees } from "./fees.ts";
+import type { EvmSend, OpenSend, Sender } from "./model.ts";
+import type { View } from "./read-view.ts";
+import { updatePlanned, updateRefused, updateWaiting } from "./send-store.ts";
+import { estimateGas, simulate } from "./simulate.ts";
+
+type PlanDeps = { database: Database; now: Date; sender: Sender; view: View };
+
+const PAYEE_REFUSED =
+  "The token's contract refuses a transfer to this address; its issuer may have blocked it.";
+const SIMULATED_AGAIN_AFTER_MS = MINUTE_MS;
+
+/**
+ * Gives a queued send its nonce, gas and fees, if it would succeed now. Returns why it has to wait;
+ * null where it was planned, or refused for good.
+ */
+export async function planSend(
+  { database, now, sender, view }: PlanDeps,
+  send: EvmSend,
+  unmined: readonly OpenSend[],
+): Promise<string | null> {
+  const wait = async (problem: string, ms: number) => {
+    await updateWaiting(database, send.key, {
+      retry_at: ms === 0 ? null : new Date(now.getTime() + ms),
+      problem,
+    });
+    return problem;
+  };
+  const { action } = send;
+  if (action.kind === "token_transfer") {
+    const missing = await missingTokens(sender, send, unmined);
+    if (missing) return wait(missing, 0);
+  }
+  const verdict = await simulate(sender, send);
+  if (verdict === "fails_for_payee") {
+    await updateRefused(database, send.key, PAYEE_REFUSED, now);
+    return null;
+  }
+  if (verdict === "fails_for_sender") {
+    const whose = `a transfer of ${sender.chain.name} from ${send.sender} would fail`;
+    return wait(`${whose}: the token may be paused`, SIMULATED_AGAIN_AFTER_MS);
+  }
+  const fees = firstFees(view.market, sender.settings);
+  if (!fees) {
+    return wait(`the fees of ${sender.chain.name} are above max_fee_gwei`, 0);
+  }
+  const gas = await estimateGas(sender, send);
+  const reserved = unmined.reduce((sum, one) => sum + costOf(one), 0n);
+  const value = action.kind === "gas_top_up" ? action.amount : 0n;
+  if (view.balance < reserved + gas * fees.max_fee + value) {
+    return wait(`${send.sender} has too little native coin for gas (${view.balance} wei)`, 0);
+  }
+  await updatePlanned(database, send, { ...fees, gas }, now);
+  return null;
+}
+
+/** What is on its way has left the balance only once it is mined. */
+async function missingTokens(
+  { rpcs, chain }: Sender,
+  { action, sender }: EvmSend,
+  unmined: readonly OpenSend[],
+): Promise<string | null> {
+  if (action.kind !== "token_transfer") return null;
+  const { contract, amount } = action;
+  const balances = await Promise.all(rpcs.map((rpc) => rpc.balanceOf(contract, sender, "latest")));
+  const balance = balances.reduce((a, b) => (a < b ? a : b));
+  const leaving = unmined.reduce((sum, { action: other }) => {
+    const is_same = other.kind === "token_transfer" && other.contract === contract;
+    return is_same ? sum + other.amount : sum;
+  }, 0n);
+  if (balance >= leaving + amount) return null;
+  const token = chain.tokens.find(({ address }) => address === contract)?.name ?? contract;
+  return `${sender} on ${chain.name} has too few ${token}: ${balance}, ${leaving + amount} needed`;
+}
+
+/** The most that a transaction can cost, in wei. */
+function costOf({ gas, attempts, action }: OpenSend): bigint {
+  const value = action.kind === "gas_top_up" ? action.amount : 0n;
+  return value + (gas ?? 0n) * (attempts.at(-1)?.max_fee ?? 0n);
+}

@@ -1,0 +1,186 @@
+import type { Database } from "../../../../platform/db/database.ts";
+import { MINUTE_MS } from "../../../../platform/durations.ts";
+import type { Signer } from "../signer/port.ts";
+import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
+import { bumpFees } from "./fees.ts";
+import { followReceipts } from "./follow-receipts.ts";
+import {
+  type Attempt,
+  type OpenSend,
+  type Sender,
+  type SenderRow,
+  SendingStopped,
+} from "./model.ts";
+import { planSend } from "./plan-send.ts";
+import { compareNonce, readFirstNonce, readView, type View } from "./read-view.ts";
+import { insertReplacement, listInFlight, listQueued } from "./send-store.ts";
+import { type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
+import { signAttempt } from "./sign-attempt.ts";
+
+type RunDeps = { database: Database; now: Date };
+
+const FOLLOWED_MAX = 500;
+const QUEUED_TRIED_MAX = 20;
+/** So many blocks must pass without it: on a chain that stands still a higher fee is useless. */
+const BUMPED_AFTER_BLOCKS = 3;
+const TRIED_AGAIN_AFTER_MS = 5_000;
+/** Callers ask every few seconds; one that stopped asking may not want it any more. */
+const ASKED_WITHIN_MS = 2 * MINUTE_MS;
+
+/**
+ * One run of an address's queue, in this order: receipts of what was sent; is the key used by
+ * somebody else; sign what is planned; send it, lowest nonce first; raise fees; take new sends.
+ * Whatever it throws, a later run continues: each step is stored before the next one.
+ */
+export async function runQueue(
+  { database, now }: RunDeps,
+  sender: Sender,
+  row: SenderRow,
+  getSigner: () => Promise<Signer>,
+): Promise<SenderOutcome> {
+  const view = await readView(sender, row.address);
+  const seen = {
+    mined_nonce: view.mined_nonce,
+    balance: view.balance,
+    base_fee: view.market.base_fee,
+  };
+  const in_flight = await listInFlight(database, row, FOLLOWED_MAX);
+  const unmined = await followReceipts(database, sender, in_flight, view, now);
+  if (row.state === "stopped") return { state: "stopped", problem: row.problem, seen };
+  if (row.next_nonce === null) {
+    const nonce = await readFirstNonce(sender, row.address);
+    await updateFirstNonce(database, row, nonce);
+  }
+  compareNonce(sender, row, view);
+  await compareForeign(sender, unmined, view);
+  const problems: string[] = [];
+  const run = { database, now, sender, row, view, getSigner, problems };
+  if (unmined.length > 0) await pushUnmined(run, unmined);
+  await takeQueued(run);
+  // Also where there is nothing to sign: an operator learns now what is wrong with it.
+  await getSigner();
+  const problem = [...new Set(problems)].join("; ") || null;
+  return { state: problem ? "waiting" : "sending", problem, seen };
+}
+
+type Run = RunDeps & {
+  sender: Sender;
+  row: SenderRow;
+  view: View;
+  getSigner(): Promise<Signer>;
+  /** Why something has to wait. */
+  problems: string[];
+};
+
+/** The nonce of a send is used in a final block, and none of its transactions is there. */
+async function compareForeign(
+  { rpcs, chain }: Sender,
+  unmined: readonly OpenSend[],
+  view: View,
+): Promise<void> {
+  const passed = unmined.find(({ nonce }) => nonce! < view.mined_nonce);
+  if (!passed) return;
+  const counts = await Promise.all(
+    rpcs.map((rpc) => rpc.transactionCount(passed.sender, view.final_block)),
+  );
+  if (counts.some((count) => count <= passed.nonce!)) return;
+  throw new SendingStopped(
+    `nonce ${passed.nonce} of ${passed.sender} on ${chain.name} was used by a transaction that ` +
+      `is not known here, not by ${passed.key}: somebody else has the key. See ` +
+      "docs/guides/chains.md",
+  );
+}
+
+/** Signs, sends and replaces what has a nonce, lowest first: a higher one waits for it. */
+async function pushUnmined(run: Run, unmined: readonly OpenSend[]): Promise<void> {
+  for (const send of unmined) {
+    const signed = await signLast(run, send);
+    if (!signed) continue;
+    await broadcastOne(run, signed);
+    const replaced = await planReplacement(run, signed);
+    const resigned = replaced && (await signLast(run, replaced));
+    if (resigned) await broadcastOne(run, resigned);
+  }
+}
+
+/** The send with its last attempt signed; null where the signer refused the first. */
+async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
+  const { database, now, sender } = run;
+  const last = send.attempts.at(-1);
+  if (!last || last.raw !== null) return send;
+  const refusal = await signAttempt(database, sender, await run.getSigner(), send, last, now);
+  if (refusal !== null) run.problems.push(refusal);
+  return reload(run, send);
+}
+
+async function reload({ database, row }: Run, { key }: OpenSend): Promise<OpenSend | null> {
+  const sends = await listInFlight(database, row, FOLLOWED_MAX);
+  return sends.find((one) => one.key === key) ?? null;
+}
+
+async function broadcastOne(run: Run, send: OpenSend): Promise<void> {
+  const { database, sender, view, now, problems } = run;
+  const answer = await broadcast(database, sender, send, view.latest_block, now);
+  const said = answer ?? currentAttempt(send)?.answer;
+  if (said === "no_funds") problems.push(tooLittleGas(run));
+}
+
+function tooLittleGas({ row, view }: Run): string {
+  return `${row.address} has too little native coin for gas (${view.balance} wei)`;
+}
+
+/** Plans a transaction with higher fees, or one that cancels, where it is time. */
+async function planReplacement(run: Run, send: OpenSend): Promise<OpenSend | null> {
+  const { database, now, sender, view, problems } = run;
+  const last = currentAttempt(send);
+  const current = last && (await reload(run, send));
+  const attempt = current && currentAttempt(current);
+  if (!attempt || !current) return null;
+  const is_cancel = current.is_cancelled;
+  const is_new_cancel = is_cancel && !attempt.is_cancel;
+  if (!is_new_cancel && !isStuck(run, current, attempt)) return null;
+  const fees = bumpFees(attempt, view.market, sender.settings);
+  if (!fees) {
+    problems.push(
+      `${send.key} with nonce ${send.nonce} is not mined, and max_fee_gwei does not allow a ` +
+        "higher fee",
+    );
+    return null;
+  }
+  const next = { key: send.key, attempt: attempt.attempt + 1, is_cancel, ...fees };
+  await insertReplacement(database, next, now);
+  return reload(run, send);
+}
+
+function isStuck({ now, sender, view }: Run, send: OpenSend, attempt: Attempt): boolean {
+  if (send.retry_at && send.retry_at > now) return false;
+  const waits_ms = now.getTime() - (attempt.accepted_at ?? attempt.planned_at).getTime();
+  if (!isAccepted(attempt)) {
+    return attempt.answer === "underpriced" && waits_ms >= TRIED_AGAIN_AFTER_MS;
+  }
+  const blocks = view.latest_block - (attempt.accepted_block ?? view.latest_block);
+  const is_next = send.nonce === view.mined_nonce;
+  const is_late = waits_ms >= sender.settings.bump_after_seconds * 1000;
+  return is_next && is_late && blocks >= BUMPED_AFTER_BLOCKS;
+}
+
+/** Gives nonces to queued sends, one after the other, as long as nothing is in the way. */
+async function takeQueued(run: Run): Promise<void> {
+  const { database, now, row, sender } = run;
+  const asked_since = new Date(now.getTime() - ASKED_WITHIN_MS);
+  const queued = await listQueued(database, row, { now, asked_since }, QUEUED_TRIED_MAX);
+  for (const send of queued) {
+    const in_flight = await listInFlight(database, row, FOLLOWED_MAX);
+    const unmined = in_flight.filter(({ state }) => state !== "mined");
+    if (unmined.length >= sender.settings.in_flight_max) return;
+    // One that is not signed, or that no node has, would keep those after it waiting.
+    if (unmined.some((one) => one.state !== "broadcast")) return;
+    const problem = await planSend(run, send, unmined);
+    if (problem) run.problems.push(problem);
+    const planned = (await listInFlight(database, row, FOLLOWED_MAX)).find(
+      ({ key }) => key === send.key,
+    );
+    const signed = planned && (await signLast(run, planned));
+    if (signed) await broadcastOne(run, signed);
+  }
+}

@@ -1,0 +1,74 @@
+import { type Chain, TOKEN_DIGITS } from "../../../../catalogue/chains.ts";
+import type { Database } from "../../../../platform/db/database.ts";
+import { powerOfTen } from "../../../../platform/money.ts";
+import { type ChainPort, SendPending } from "../../port.ts";
+import type { EvmChain } from "../model.ts";
+import type { SignedAction } from "../signer/port.ts";
+import { contractsOf } from "../transfer-logs.ts";
+import type { EvmSend } from "./model.ts";
+import { findSendByKey, insertSend, updateAsked } from "./send-store.ts";
+
+type SendDeps = {
+  database: Database;
+  treasury: string | null;
+  chainOf(name: Chain): EvmChain;
+};
+type Request = Parameters<ChainPort["send"]>[0];
+
+const NO_SIGNER = "This installation has no signing key for the chain, so it cannot send tokens.";
+const ASKED_STORED_EVERY_MS = 30_000;
+
+/** Queues tokens to be sent by the worker, once per key, and tells what became of them. */
+export async function sendTokens(
+  { database, treasury, chainOf }: SendDeps,
+  request: Request,
+  now: Date,
+): ReturnType<ChainPort["send"]> {
+  const { key } = request;
+  const chain = chainOf(request.chain);
+  const action = toAction(chain, request);
+  if (treasury === null || "refused" in action) {
+    // One that was queued before the configuration changed may be on its way.
+    const known = await findSendByKey(database, key);
+    if (known) return outcomeOf(known);
+    return "refused" in action ? action : { refused: NO_SIGNER };
+  }
+  const new_send = { key, chain: chain.name, sender: treasury, action, asked_at: now };
+  const send = await insertSend(database, new_send, now);
+  const asked_ms = send.asked_at?.getTime() ?? now.getTime();
+  if (send.state === "queued" && now.getTime() - asked_ms >= ASKED_STORED_EVERY_MS) {
+    await updateAsked(database, key, now);
+  }
+  return outcomeOf(send);
+}
+
+function toAction(chain: EvmChain, request: Request): SignedAction | { refused: string } {
+  if (chain.sending === null) return { refused: NO_SIGNER };
+  const token = chain.tokens.find(({ name }) => name === request.token);
+  if (!token) return { refused: `${chain.name} has no ${request.token} here.` };
+  const to = request.address;
+  if (contractsOf(chain).some(({ address }) => address === to)) {
+    return { refused: "The address is that of a token's contract, where tokens would be lost." };
+  }
+  const amount = fromMillionths(request.amount, token.decimals);
+  if (amount === null) return { refused: `${chain.name} has no ${token.name} that small.` };
+  return { kind: "token_transfer", contract: token.address, to, amount };
+}
+
+function outcomeOf({
+  key,
+  state,
+  tx_id,
+  problem,
+}: EvmSend): Awaited<ReturnType<ChainPort["send"]>> {
+  if (state === "final") return { tx_id: tx_id! };
+  if (state === "refused") return { refused: problem! };
+  throw new SendPending(`${key} is ${state}`);
+}
+
+/** In the token's smallest unit; null where it has no coins that small. */
+function fromMillionths(amount: bigint, decimals: number): bigint | null {
+  if (decimals >= TOKEN_DIGITS) return amount * powerOfTen(decimals - TOKEN_DIGITS);
+  const unit = powerOfTen(TOKEN_DIGITS - decimals);
+  return amount % unit === 0n ? amount / unit : null;
+}

@@ -1,0 +1,52 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import type { Database } from "../../../../platform/db/database.ts";
+import { MINUTE_MS } from "../../../../platform/durations.ts";
+import { type Signer, SigningRefused } from "../signer/port.ts";
+import { Misconfigured } from "../verify-nodes.ts";
+import type { Attempt, OpenSend, Sender } from "./model.ts";
+import { deleteAttempt, updateSigned } from "./send-store.ts";
+
+const ASKED_AGAIN_AFTER_MS = 5 * MINUTE_MS;
+
+/**
+ * Has a planned attempt signed and stores its bytes. What is signed was stored before: whoever asks
+ * again, after a crash or at the same time, asks for the same transaction. Returns the reason of a
+ * refusal; then nothing was signed, and the nonce of a first attempt is free again.
+ */
+export async function signAttempt(
+  database: Database,
+  { chain }: Sender,
+  signer: Signer,
+  send: OpenSend,
+  attempt: Attempt,
+  now: Date,
+): Promise<string | null> {
+  const { address_index, sender: address } = send;
+  try {
+    const signed = await signer.sign({
+      chain_id: chain.chain_id,
+      key:
+        address_index === null ? { kind: "treasury" } : { kind: "deposit", address_index, address },
+      nonce: send.nonce!,
+      action: attempt.is_cancel ? { kind: "cancel" } : send.action,
+      gas: send.gas!,
+      max_fee: attempt.max_fee,
+      priority_fee: attempt.priority_fee,
+    });
+    if (signed.from !== address || hashOf(signed.raw) !== signed.tx_id) {
+      throw new Misconfigured(`the signer answered with a transaction that is not of ${address}`);
+    }
+    await updateSigned(database, attempt, signed, now);
+    return null;
+  } catch (error) {
+    if (!(error instanceof SigningRefused)) throw error;
+    const problem = `the signer refuses ${send.key}: ${error.message}`;
+    const retry_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
+    await deleteAttempt(database, send, attempt, { retry_at, problem }, now);
+    return problem;
+  }
+}
+
+function hashOf(raw: string): string {
+  return `0x${Buffer.from(keccak_256(Buffer.from(raw.slice(2), "hex"))).toString("hex")}`;
+}
