@@ -1,8 +1,8 @@
+import type { XmlElement } from "../../xml-element.ts";
 import type { DateRange, ListEntry } from "../port.ts";
 import { countryCodes } from "./country-codes.ts";
 import { rangeOf, readDateRange } from "./date-ranges.ts";
 import { listEntry } from "./list-entry.ts";
-import type { XmlElement } from "./xml-entries.ts";
 
 /** The consolidated list of the European Union: one `sanctionEntity`. */
 export function readEuXml(entity: XmlElement): ListEntry {

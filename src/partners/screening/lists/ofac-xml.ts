@@ -1,8 +1,8 @@
+import type { XmlElement } from "../../xml-element.ts";
 import type { ListEntry } from "../port.ts";
 import { countryCodes } from "./country-codes.ts";
 import { readDateRange } from "./date-ranges.ts";
 import { listEntry, walletIn } from "./list-entry.ts";
-import type { XmlElement } from "./xml-entries.ts";
 
 /** `sdn.xml` and `consolidated.xml` of OFAC: one `sdnEntry`. */
 export function readOfacXml(entry: XmlElement): ListEntry {

@@ -3,13 +3,14 @@ import { createReadStream } from "node:fs";
 import { access, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parse } from "csv-parse";
+import type { XmlElement } from "../../xml-element.ts";
 import type { ListEntry } from "../port.ts";
 import { readEuXml } from "./eu-xml.ts";
 import { OFAC_COLUMNS, readOfacCsv } from "./ofac-csv.ts";
 import { readOfacXml } from "./ofac-xml.ts";
 import { OPENSANCTIONS_COLUMNS, readOpenSanctionsRow } from "./opensanctions-csv.ts";
 import { readUnXml } from "./un-xml.ts";
-import { createXmlReader, type XmlElement } from "./xml-entries.ts";
+import { createXmlReader } from "./xml-entries.ts";
 
 export type ListFile = { path: string; list: string; entries: ListEntry[]; digest: string };
 

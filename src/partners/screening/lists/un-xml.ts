@@ -1,8 +1,8 @@
+import type { XmlElement } from "../../xml-element.ts";
 import type { DateRange, ListEntry } from "../port.ts";
 import { countryCodes } from "./country-codes.ts";
 import { readDateRange } from "./date-ranges.ts";
 import { listEntry } from "./list-entry.ts";
-import type { XmlElement } from "./xml-entries.ts";
 
 const NAME_PARTS = ["FIRST_NAME", "SECOND_NAME", "THIRD_NAME", "FOURTH_NAME"];
 

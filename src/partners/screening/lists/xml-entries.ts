@@ -1,30 +1,5 @@
 import { SaxesParser, type SaxesTagPlain } from "saxes";
-
-/** An element of an entry; small, since one entry is kept at a time. */
-export class XmlElement {
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly children: XmlElement[] = [];
-  text = "";
-
-  constructor(name: string, attributes: Readonly<Record<string, string>>) {
-    this.name = name;
-    this.attributes = attributes;
-  }
-
-  all(name: string): XmlElement[] {
-    return this.children.filter((child) => child.name === name);
-  }
-
-  /** Text of the children of this name that have some. */
-  texts(name: string): string[] {
-    return this.all(name).flatMap((child) => child.text.trim() || []);
-  }
-
-  textOf(name: string): string | undefined {
-    return this.texts(name)[0];
-  }
-}
+import { XmlElement } from "../../xml-element.ts";
 
 const DEPTH_MAX = 20;
 

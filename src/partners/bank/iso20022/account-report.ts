@@ -1,0 +1,235 @@
+import { createHash } from "node:crypto";
+import type { XmlElement } from "../../xml-element.ts";
+import type { AccountBalance, AccountEntry, ReportItem, Statement } from "../report.ts";
+import { UnreadableFile } from "../unreadable-file.ts";
+import {
+  readAccount,
+  readCode,
+  readDay,
+  readId,
+  requireIsDebit,
+  requireMoney,
+} from "./element-values.ts";
+import {
+  type EntryDetail,
+  isReturnCode,
+  joinTexts,
+  readBankCode,
+  readCharges,
+  readDetail,
+} from "./entry-detail.ts";
+import type { PartReader } from "./read-document.ts";
+import { type EntryPart, splitEntry } from "./split-entry.ts";
+
+const STATES: Readonly<Record<string, AccountEntry["state"]>> = {
+  BOOK: "booked",
+  PDNG: "pending",
+  INFO: "information",
+  FUTR: "information",
+};
+
+const BALANCES: Readonly<Record<string, AccountBalance["type"]>> = {
+  OPBD: "opening",
+  PRCD: "opening",
+  CLBD: "closing",
+  ITBD: "interim",
+  CLAV: "available",
+};
+
+/** Reads `camt.052`, `camt.053` and `camt.054`, which list lines of an account the same way. */
+export function readAccountReport(): PartReader<ReportItem> {
+  let details: EntryDetail[] = [];
+  let batches: XmlElement[] = [];
+  let lines = new StatementLines();
+  return {
+    parts: new Set(["TxDtls", "NtryDtls", "Ntry", "Stmt", "Ntfctn", "Rpt"]),
+    take: (part, parents) => {
+      switch (part.name) {
+        case "TxDtls":
+          details.push(readDetail(part));
+          return [];
+        case "NtryDtls":
+          batches.push(...part.all("Btch"));
+          return [];
+        case "Ntry": {
+          const items = lines.readEntry(part, parents.at(-1)!, details, batches);
+          details = [];
+          batches = [];
+          return items;
+        }
+        default: {
+          const items = lines.end(part);
+          lines = new StatementLines();
+          return items;
+        }
+      }
+    },
+  };
+}
+
+/** The lines of one statement, in its order. */
+class StatementLines {
+  /** A statement never lists one line twice: equal ones are several, and are counted. */
+  readonly #occurrences = new Map<string, number>();
+  #entries = 0;
+  /** Sum of the booked lines by currency; debits are negative. */
+  readonly #booked = new Map<string, bigint>();
+
+  readEntry(
+    element: XmlElement,
+    statement: XmlElement,
+    details: readonly EntryDetail[],
+    batches: readonly XmlElement[],
+  ): AccountEntry[] {
+    const place = `entry ${this.#entries + 1} of statement ${statement.read("Id") ?? ""}`.trim();
+    const money = requireMoney(element.find("Amt"), place);
+    const is_debit = requireIsDebit(element.read("CdtDbtInd"), place);
+    const facts = { ...money, is_debit, charges: readCharges(element) };
+    const common = readCommon(element, statement);
+    this.#entries += 1;
+    if (common.state === "booked") {
+      const before = this.#booked.get(money.currency) ?? 0n;
+      this.#booked.set(money.currency, before + (is_debit ? -money.amount : money.amount));
+    }
+    const entry_key = this.#keyOf([
+      ...[common.account, common.booked_on, String(money.amount), money.currency, is_debit],
+      ...(common.bank_reference ? [common.bank_reference] : [common.text, ...contentOf(details)]),
+    ]);
+    const is_return = element.read("RvslInd") === "true" || isReturnCode(element.find("BkTxCd"));
+    const parts = splitEntry(facts, details);
+    const batch = batches.length === 1 ? batches[0] : undefined;
+    return parts.map((part, at) => ({
+      ...common,
+      ...idsOf(part.detail, batch),
+      kind: kindOf(part, is_return),
+      entry_key,
+      part: at,
+      parts: parts.length,
+      amount: part.amount,
+      currency: money.currency,
+      bank_reference: part.detail?.bank_reference ?? common.bank_reference,
+      bank_code: part.detail?.bank_code ?? common.bank_code,
+      batch_count: details.length === 0 ? countOf(batches) : null,
+      debtor: part.detail?.debtor ?? NOBODY,
+      creditor: part.detail?.creditor ?? NOBODY,
+      text: joinTexts([part.detail?.text ?? null, common.text]),
+      reasons: part.detail?.reasons ?? [],
+      problem: part.problem ?? (common.state === "unknown" ? "This line has no status." : null),
+    }));
+  }
+
+  end(statement: XmlElement): (AccountBalance | Statement)[] {
+    const account = requireAccount(statement);
+    const statement_id = readId(statement, "Id");
+    const balances = statement.all("Bal").map((balance) => readBalance(balance, account));
+    const page = statement.read("StmtPgntn", "PgNb") ?? statement.read("NtfctnPgntn", "PgNb");
+    const last =
+      statement.read("StmtPgntn", "LastPgInd") ?? statement.read("NtfctnPgntn", "LastPgInd");
+    return [
+      ...balances.map((balance) => ({ ...balance, statement_id })),
+      {
+        kind: "statement",
+        account,
+        statement_id,
+        sequence: statement.read("ElctrncSeqNb") ?? statement.read("LglSeqNb"),
+        page,
+        is_last_page: last === null ? null : last === "true",
+        is_copy: statement.read("CpyDplctInd") !== null,
+        entries: this.#entries,
+        adds_up: this.#addsUp(balances),
+      },
+    ];
+  }
+
+  #addsUp(balances: readonly Omit<AccountBalance, "statement_id">[]): boolean | null {
+    const opening = balances.filter(({ type }) => type === "opening");
+    const closing = balances.filter(({ type }) => type === "closing");
+    // Pages other than the first and last have interim balances only.
+    if (opening.length !== 1 || closing.length !== 1) return null;
+    if (opening[0]!.currency !== closing[0]!.currency) return null;
+    const booked = this.#booked.get(opening[0]!.currency) ?? 0n;
+    return signed(opening[0]!) + booked === signed(closing[0]!);
+  }
+
+  #keyOf(content: readonly unknown[]): string {
+    const base = createHash("sha256").update(JSON.stringify(content)).digest("hex");
+    const occurrence = (this.#occurrences.get(base) ?? 0) + 1;
+    this.#occurrences.set(base, occurrence);
+    return `${base}-${occurrence}`;
+  }
+}
+
+const NOBODY = { name: null, account: null };
+
+function readCommon(element: XmlElement, statement: XmlElement) {
+  const status = readCode(element.find("Sts"));
+  const valued_on = readDay(element.find("ValDt"));
+  return {
+    account: requireAccount(statement),
+    statement_id: readId(statement, "Id"),
+    state:
+      status !== null && Object.hasOwn(STATES, status) ? STATES[status]! : ("unknown" as const),
+    booked_on: readDay(element.find("BookgDt")) ?? valued_on,
+    valued_on,
+    bank_reference: readId(element, "AcctSvcrRef"),
+    bank_code: readBankCode(element.find("BkTxCd")),
+    text: element.read("AddtlNtryInf") ?? "",
+  };
+}
+
+function readBalance(balance: XmlElement, account: string): Omit<AccountBalance, "statement_id"> {
+  const place = `a balance of account ${account}`;
+  const bank_type = readCode(balance.find("Tp", "CdOrPrtry"));
+  return {
+    kind: "balance",
+    account,
+    type: bank_type !== null && Object.hasOwn(BALANCES, bank_type) ? BALANCES[bank_type]! : "other",
+    bank_type,
+    ...requireMoney(balance.find("Amt"), place),
+    is_debit: requireIsDebit(balance.read("CdtDbtInd"), place),
+    date: readDay(balance.find("Dt")),
+  };
+}
+
+function requireAccount(statement: XmlElement): string {
+  const account = readAccount(statement.find("Acct"));
+  if (account === null)
+    throw new UnreadableFile("A statement does not say which account it is of.");
+  return account;
+}
+
+function kindOf(part: EntryPart, is_line_returned: boolean): AccountEntry["kind"] {
+  if (part.is_charge) return "charge";
+  const is_return = is_line_returned || part.detail?.is_return === true;
+  if (part.is_debit) return is_return ? "taken_back" : "booked";
+  return is_return ? "returned" : "incoming";
+}
+
+function idsOf(detail: EntryDetail | null, batch: XmlElement | undefined) {
+  return {
+    message_id: detail?.message_id ?? readId(batch, "MsgId"),
+    batch_id: detail?.batch_id ?? readId(batch, "PmtInfId"),
+    instruction_id: detail?.instruction_id ?? null,
+    end_to_end_id: detail?.end_to_end_id ?? null,
+    uetr: detail?.uetr ?? null,
+    transaction_id: detail?.transaction_id ?? null,
+  };
+}
+
+function countOf(batches: readonly XmlElement[]): number | null {
+  const counts = batches.map((batch) => Number(batch.read("NbOfTxs") ?? Number.NaN));
+  const sum = counts.reduce((total, count) => total + count, 0);
+  return counts.length > 0 && Number.isSafeInteger(sum) ? sum : null;
+}
+
+/** What tells a line without a reference of the bank from others. */
+function contentOf(details: readonly EntryDetail[]): (string | null)[] {
+  return details.flatMap((detail) => [
+    ...[detail.end_to_end_id, detail.transaction_id, detail.uetr, detail.bank_reference],
+    ...[detail.debtor.account, detail.creditor.account, detail.text],
+  ]);
+}
+
+function signed({ amount, is_debit }: Pick<AccountBalance, "amount" | "is_debit">): bigint {
+  return is_debit ? -amount : amount;
+}
