@@ -1178,12 +1178,14 @@ create table quotes (
   approval_status text,
   shortfall bigint not null default 0,
   spent_before bigint,
+  tx_status text,
   constraint quotes_pkey PRIMARY KEY (account_id, id),
   constraint quotes_approval_check CHECK ((((proposal_id IS NULL) = (approval_status IS NULL)) AND (approval_status = ANY (ARRAY['pending'::text, 'done'::text, 'rejected'::text, 'void'::text, 'lapsed'::text])))),
   constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
   constraint quotes_from_balance_check CHECK ((from_balance >= 0)),
   constraint quotes_offramp_count_check CHECK (((offramp_count >= 0) AND (offramp_count <= 5000))),
   constraint quotes_shortfall_check CHECK ((shortfall >= 0)),
+  constraint quotes_tx_status_check CHECK ((tx_status = ANY (ARRAY['unknown'::text, 'pending'::text, 'final'::text, 'failed'::text]))),
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );

@@ -2878,6 +2878,8 @@ export interface components {
                 tx_id: string;
                 blockchain: string;
                 network: string;
+                /** @description What the chain says about the transfer. Deposits are credited whoever names them. */
+                status: components["schemas"]["NamedTransferStatus"];
             } | null;
             /** @description Present when paying the offramps needs two members. */
             approval?: {
@@ -3457,6 +3459,14 @@ export interface components {
          * @enum {string}
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
+        /**
+         * @description - `unknown`: The chain does not know it, or was not asked yet.
+         *     - `pending`: The chain has it, but it is not final.
+         *     - `final`: It is final and pays the deposit address in the token of the quote.
+         *     - `failed`: It failed, or it does not pay the deposit address in the token. Name another one.
+         * @enum {string}
+         */
+        NamedTransferStatus: "unknown" | "pending" | "final" | "failed";
         /**
          * @description - `open`: It waits for the operator.
          *     - `returning`: The bank is asked to send the money back.
@@ -5834,7 +5844,8 @@ export interface operations {
                      *       "crypto_transfer": {
                      *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
                      *         "blockchain": "polygon",
-                     *         "network": "amoy"
+                     *         "network": "amoy",
+                     *         "status": "open"
                      *       },
                      *       "offramps": [
                      *         {
@@ -5931,7 +5942,8 @@ export interface operations {
                      *       "crypto_transfer": {
                      *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
                      *         "blockchain": "polygon",
-                     *         "network": "amoy"
+                     *         "network": "amoy",
+                     *         "status": "executed"
                      *       },
                      *       "offramps": [
                      *         {
@@ -6055,7 +6067,8 @@ export interface operations {
                      *       "crypto_transfer": {
                      *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
                      *         "blockchain": "polygon",
-                     *         "network": "amoy"
+                     *         "network": "amoy",
+                     *         "status": "executed"
                      *       },
                      *       "offramps": [
                      *         {
@@ -6151,7 +6164,8 @@ export interface operations {
                      *       "crypto_transfer": {
                      *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
                      *         "blockchain": "polygon",
-                     *         "network": "amoy"
+                     *         "network": "amoy",
+                     *         "status": "executed"
                      *       },
                      *       "offramps": [
                      *         {

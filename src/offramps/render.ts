@@ -90,6 +90,7 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
               tx_id: quote.tx_id,
               blockchain: quote.deposit_token_chain,
               network: quote.tx_network ?? "",
+              status: quote.tx_status ?? "unknown",
             }
           : null,
         ...toApproval(quote),

@@ -17,6 +17,7 @@ import { assessOfframps } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
+import { announceTransfers } from "./quotes/announce-transfers.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits.ts";
 import type { LatePayeeDeps } from "./quotes/late-payees.ts";
@@ -56,7 +57,7 @@ type OfframpTaskDeps = SendDeps &
  *
  * | Task                    | Enqueued by          | Does                        | Next           |
  * |-------------------------|----------------------|-----------------------------|----------------|
- * | announce-transfer       | execute-quotes       | gives the chain the tx_id   |                |
+ * | announce-transfer       | execute-quotes       | names and checks the tx_id  |                |
  * | watch-chains            | recurring            | credits deposits to users   | fund-quote     |
  * | fund-quote              | execute, fund        | funds a quote that is paid  | fund-offramps  |
  * | fund-offramps           | fund-quote, fund     | funds the quote's offramps  | assess-offramp |
@@ -77,7 +78,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       recordDeposits(deps.database, deps.chain, now),
     ),
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
-    { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
+    { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       const decision = await fundFromDeposits(tx, deps, quote, now);
       // They wait, with a message that says how much is missing.
@@ -182,25 +183,6 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
 
 function toKey({ account_id, record_id }: Task): { account_id: string; id: string } {
   return { account_id, id: record_id };
-}
-
-/** Registers the transfers with the chain's watcher, then reads the chain. */
-async function announce({ database, chain }: OfframpTaskDeps, set: TaskSet): Promise<void> {
-  const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
-  for (const quote of await findQuotes(database, keys)) {
-    const { deposit_token_chain, deposit_address, deposit_token, tx_id } = quote;
-    if (!tx_id) continue;
-    const expected = {
-      chain: deposit_token_chain,
-      tx_id,
-      address: deposit_address,
-      token: deposit_token,
-      amount: quote.token_amount - quote.from_balance,
-    };
-    await chain.announce(expected, set.now);
-  }
-  await recordDeposits(database, chain, set.now);
-  await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
 }
 
 async function assess(deps: OfframpTaskDeps, set: TaskSet, tasks: readonly Task[]): Promise<void> {

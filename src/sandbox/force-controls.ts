@@ -38,6 +38,7 @@ const FORCED_EXECUTION: PaymentRule<QuotePayment, null> = {
     tx_id: sandboxTxId(quote.deposit_token_chain, quote.id),
     tx_network: "sandbox",
     tx_named_at: now,
+    tx_status: "final",
     updated_at: now,
   }),
   record: () => {},

@@ -51,7 +51,7 @@ const CIPHERTEXT = ["offramps.details", "events.body"];
  */
 const NOTES = [
   ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
-  ...["spent_before", "closed_at", "created_at", "updated_at", "from_balance"],
+  ...["tx_status", "spent_before", "closed_at", "created_at", "updated_at", "from_balance"],
 ].map((column) => `quotes.${column}`);
 /** Counts retries between two events, so no event vouches for it; it only ends the retries. */
 const RETRIES = ["offramps.document_fetch_failures"];
@@ -73,6 +73,7 @@ const OTHER_VALUES: Record<string, string> = {
   "events.change_id": "gen_random_uuid(), role = 'buyer'",
   "events.role": "'buyer', change_id = gen_random_uuid()",
   "quotes.deposit_token": "'usdt'",
+  "quotes.tx_status": "'failed'",
   "quotes.proposal_id": "gen_random_uuid(), approval_status = 'done'",
   "quotes.approval_status": "'done', proposal_id = gen_random_uuid()",
 };

@@ -11,6 +11,7 @@ import type {
 } from "../../offramps/exceptions/model.ts";
 import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
+import type { TransferStatus as NamedTransferStatus } from "../../partners/chain/port.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { ExportFormat, ExportKind, ExportRecord } from "../../reports/exports/model.ts";
@@ -67,6 +68,12 @@ export const MEANINGS = {
     expired: "It was not executed in time. Create a new quote.",
     failed: "It was executed, but the deposit did not arrive in full and in time.",
   },
+  NamedTransferStatus: {
+    unknown: "The chain does not know it, or was not asked yet.",
+    pending: "The chain has it, but it is not final.",
+    final: "It is final and pays the deposit address in the token of the quote.",
+    failed: "It failed, or it does not pay the deposit address in the token. Name another one.",
+  } satisfies Meanings<NamedTransferStatus>,
   OnrampStatus: {
     initiated: "Created. Sliproad waits for the bank deposit.",
     sending_fiat: "The deposit is matched. Conversion and delivery are running.",

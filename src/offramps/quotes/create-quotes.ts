@@ -132,6 +132,7 @@ function decideOne(
     tx_id: null,
     tx_network: null,
     tx_named_at: null,
+    tx_status: null,
     received: 0n,
     from_balance: 0n,
     shortfall: 0n,

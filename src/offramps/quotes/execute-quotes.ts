@@ -55,6 +55,7 @@ const EXECUTION: PaymentRule<Execution, SameTransfer> = {
     tx_id,
     tx_network: network,
     tx_named_at: now,
+    tx_status: null,
     updated_at: now,
   }),
   record: (tx, paid, now) => {

@@ -1,4 +1,5 @@
 import { type Chain, TOKEN_AMOUNT_MAX, type Token } from "../../catalogue/chains.ts";
+import type { TransferStatus } from "../../partners/chain/port.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { minOf } from "../../platform/money.ts";
@@ -21,6 +22,8 @@ export type Quote = {
   tx_id: string | null;
   tx_network: string | null;
   tx_named_at: Date | null;
+  /** What the chain last said about the named transfer; null: not checked yet. */
+  tx_status: TransferStatus | null;
   /** Deposits to its address in the right token, in millionths. */
   received: bigint;
   /** What `fund` reserved for it from the user's balance while more was missing, in millionths. */

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { PROPOSAL_STATUSES } from "../../approvals/model.ts";
 import { CHAINS, TOKENS } from "../../catalogue/chains.ts";
+import { TRANSFER_STATUSES } from "../../partners/chain/port.ts";
 import { byStatus, listAnswer, listQuery } from "../../platform/http/list.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../../platform/schema-parts.ts";
 import { OfframpRecord } from "../schemas.ts";
@@ -41,7 +42,15 @@ const DepositAddressRecord = Type.Object({
 });
 
 const CryptoTransfer = nullable(
-  Type.Object({ tx_id: Type.String(), blockchain: Type.String(), network: Type.String() }),
+  Type.Object({
+    tx_id: Type.String(),
+    blockchain: Type.String(),
+    network: Type.String(),
+    status: Type.Enum([...TRANSFER_STATUSES], {
+      description:
+        "What the chain says about the transfer. Deposits are credited whoever names them.",
+    }),
+  }),
 );
 
 export const QuoteAnswer = titledObject("QuoteAnswer", {

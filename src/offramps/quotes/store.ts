@@ -129,11 +129,17 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
     "quotes",
     "account_id uuid, id uuid",
     `executed_at timestamptz, tx_id text, tx_network text, tx_named_at timestamptz,
+     tx_status text,
      received bigint, from_balance bigint, funded_at timestamptz, spent_before bigint,
      closed_at timestamptz, updated_at timestamptz, proposal_id uuid, approval_status text,
      shortfall bigint`,
     [quote],
   );
+}
+
+/** Writes what the chain says about the transfers of locked quotes. */
+export function updateTransferStatus(tx: Transaction, quotes: readonly Quote[]): void {
+  updateRows(tx, "quotes", "account_id uuid, id uuid", "tx_status text", quotes);
 }
 
 /** The account's quotes that name this transfer, and those whose address received it. */

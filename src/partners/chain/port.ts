@@ -20,7 +20,8 @@ type NamedTransfer = { tx_id: string; address: string; token: Token };
 
 type ExpectedTransfer = NamedTransfer & { chain: Chain; amount: bigint };
 
-export type TransferStatus = "unknown" | "pending" | "final" | "failed";
+export const TRANSFER_STATUSES = ["unknown", "pending", "final", "failed"] as const;
+export type TransferStatus = (typeof TRANSFER_STATUSES)[number];
 
 /** A transfer of a token between any two addresses, in their stored form. */
 export type WalletTransfer = {

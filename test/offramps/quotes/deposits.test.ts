@@ -300,7 +300,8 @@ describe("naming a transfer", () => {
     const second = txId("second");
     const first = good(await story.execute(tx_id));
     for (const spelling of [tx_id, tx_id.slice(2), tx_id.slice(2).toUpperCase()]) {
-      expect(good(await story.execute(spelling)).crypto_transfer).toEqual(first.crypto_transfer);
+      const { status: _, ...named } = first.crypto_transfer;
+      expect(good(await story.execute(spelling)).crypto_transfer).toMatchObject(named);
     }
     expectRefusal(await story.execute(second), "quote_already_executed");
     await advance(server, 10 * MINUTE_MS);

@@ -74,7 +74,9 @@ describe("a sandbox on a real chain", () => {
   it("pays out what a real transfer to the quote's address pays for", async () => {
     const { path, address, amount } = await newQuote();
     const tx_id = await usdc.transfer(address, amount);
-    expect((await execute(path, tx_id)).status).toBe(200);
+    const answer = await execute(path, tx_id);
+    expect(answer.status).toBe(200);
+    expect(answer.body.crypto_transfer).toMatchObject({ tx_id, status: "unknown" });
     await waitFor(async () => (await statusOf(path)) === "fiat_sent");
     const { body } = await server.call("GET", `/users/${user_id}/crypto_deposits`);
     expect(body.crypto_deposits[0]).toMatchObject({ tx_id, from: node.account.toLowerCase() });
@@ -84,11 +86,26 @@ describe("a sandbox on a real chain", () => {
     const { path, address, amount } = await newQuote();
     const elsewhere = await usdc.transfer(`0x${"99".repeat(20)}`, amount);
     expect((await execute(path, elsewhere)).status).toBe(200);
+    const named = async () => (await server.call("GET", path)).body.crypto_transfer;
+    await waitFor(async () => (await named()).status === "failed");
     // Once the chain says whom it pays, the right one can be named.
     const tx_id = `0x${"77".repeat(32)}`;
-    await waitFor(async () => (await execute(path, tx_id)).status === 200);
+    expect((await execute(path, tx_id)).status).toBe(200);
+    expect(await named()).toMatchObject({ tx_id, status: "unknown" });
     expect(["initiated", "ongoing_checks"]).toContain(await statusOf(path));
     await usdc.transfer(address, amount);
+    await waitFor(async () => (await statusOf(path)) === "fiat_sent");
+    expect(await named()).toMatchObject({ tx_id, status: "unknown" });
+  });
+
+  it("shows on the quote that the named transfer is final and pays it", async () => {
+    const { path, address, amount } = await newQuote();
+    // Less than the quote costs, so that it waits and nothing ends the check.
+    const tx_id = await usdc.transfer(address, amount / 2n);
+    expect((await execute(path, tx_id)).status).toBe(200);
+    const named = async () => (await server.call("GET", path)).body.crypto_transfer;
+    await waitFor(async () => (await named()).status === "final");
+    await usdc.transfer(address, amount - amount / 2n);
     await waitFor(async () => (await statusOf(path)) === "fiat_sent");
   });
 
