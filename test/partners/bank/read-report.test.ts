@@ -223,6 +223,7 @@ describe("files that are not what they should be", () => {
     ["another message", (xml: string) => xml.replaceAll("BkToCstmrDbtCdtNtfctn", "Other")],
     ["an unbound prefix", (xml: string) => xml.replace("<Ntfctn>", "<q:Ntfctn>")],
     ["an unknown encoding", (xml: string) => xml.replace('"UTF-8"', '"EBCDIC"')],
+    ["no statement", (xml: string) => xml.replace(/<Ntfctn>.*<\/Ntfctn>/s, "")],
     ["no XML", () => "Date;Amount\n2026-11-17;1"],
     ["nothing", () => ""],
   ])("%s is refused", async (_, change) => {

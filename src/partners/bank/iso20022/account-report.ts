@@ -41,7 +41,9 @@ export function readAccountReport(): PartReader<ReportItem> {
   let details: EntryDetail[] = [];
   let batches: XmlElement[] = [];
   let lines = new StatementLines();
+  let statements = 0;
   return {
+    isComplete: () => statements > 0,
     parts: new Set(["TxDtls", "NtryDtls", "Ntry", "Stmt", "Ntfctn", "Rpt"]),
     take: (part, parents) => {
       switch (part.name) {
@@ -59,6 +61,7 @@ export function readAccountReport(): PartReader<ReportItem> {
         }
         default: {
           const items = lines.end(part);
+          statements += 1;
           lines = new StatementLines();
           return items;
         }

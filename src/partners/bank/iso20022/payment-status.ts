@@ -25,6 +25,7 @@ type Heard = { status: string | null; reasons: readonly BankReason[] };
 export function readPaymentStatuses(): PartReader<PaymentStatus> {
   let report_id: string | null = null;
   let message_id: string | null = null;
+  let has_file = false;
   let file: Heard = { status: null, reasons: [] };
   /** Reports on the transmission by EBICS have this form too, but name none of our files. */
   let is_transmission = false;
@@ -57,6 +58,7 @@ export function readPaymentStatuses(): PartReader<PaymentStatus> {
   };
 
   const readFile = (group: XmlElement) => {
+    has_file = true;
     message_id = readId(group, "OrgnlMsgId");
     is_transmission = group.read("OrgnlMsgNmId") === "EBICS";
     file = heardIn(group, "GrpSts");
@@ -76,6 +78,7 @@ export function readPaymentStatuses(): PartReader<PaymentStatus> {
   };
 
   return {
+    isComplete: () => has_file,
     parts: new Set(["GrpHdr", "OrgnlGrpInfAndSts", "OrgnlPmtInfAndSts", "TxInfAndSts"]),
     take: (part, parents) => {
       const around = parents.at(-1);

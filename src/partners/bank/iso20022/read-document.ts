@@ -17,6 +17,8 @@ export type MessageName = (typeof MESSAGES)[keyof typeof MESSAGES];
 export type PartReader<Item> = {
   parts: ReadonlySet<string>;
   take(part: XmlElement, parents: readonly XmlElement[]): readonly Item[];
+  /** Whether the message had what makes it one: an empty file is no news, but a mistake. */
+  isComplete(): boolean;
 };
 
 export type ReadLimits = { bytes_max: number; depth_max: number; elements_max: number };
@@ -135,15 +137,19 @@ class PartBuilder<Item> {
   }
 
   requireMessage(): void {
-    if (!this.#reader) throw new UnreadableFile("The file holds no ISO 20022 message.");
+    if (!this.#reader?.isComplete()) {
+      throw new UnreadableFile("The file holds no ISO 20022 message, or an empty one.");
+    }
   }
 }
 
 function messageOf(name: string): MessageName {
-  if (!Object.hasOwn(MESSAGES, name)) {
+  // The first versions have their number in the name.
+  const plain = name.replace(/V\d\d$/, "");
+  if (!Object.hasOwn(MESSAGES, plain)) {
     throw new UnreadableFile(`The message ${name} is none that banks answer with.`);
   }
-  return MESSAGES[name as keyof typeof MESSAGES];
+  return MESSAGES[plain as keyof typeof MESSAGES];
 }
 
 async function* limited(
