@@ -5,7 +5,7 @@ import type { KycStatus } from "../users/model.ts";
  * Where a refund goes, in this order:
  *
  * - `sender`: an address that tokens of this user, token and chain came from, and no more than came
- *   from there and has not gone back.
+ *   from there and has neither been paid out nor gone back.
  * - `registered`: an address that the user has registered.
  * - `other`: only with two-person approval.
  */

@@ -49,7 +49,7 @@ export type LoadedRefunds = {
   keys: SubjectKeys;
   balances: Balances;
   registered: ReadonlyMap<string, { created_at: Date }>;
-  /** What came from each address and has not gone back. */
+  /** What came from each address and has neither been paid out nor gone back. */
   from_addresses: Map<string, bigint>;
   reservations: readonly Reservation[];
   /** What earlier commands of this set have taken from each balance. */
@@ -251,7 +251,8 @@ function checkDestination(
       field,
       "not_yet_passed_kyc_kyb",
       "The user has not passed identity verification: refunds go only to the address that the " +
-        `tokens came from, at most what came from there. That is ${shown} for this address.`,
+        "tokens came from, at most what came from there and was not paid out. That is " +
+        `${shown} for this address.`,
     );
   } else if (destination === "other" && command.approval === undefined) {
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";

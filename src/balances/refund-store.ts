@@ -99,7 +99,21 @@ export type AddressMoney = {
   address_index: Buffer;
 };
 
-/** What came from each of these addresses and has not gone back, by `addressKey`. */
+/**
+ * What a quote has paid out of its deposits and the balance. Reserved as a whole when it is funded;
+ * what failed before that cost nothing, what failed later gave something back.
+ */
+const SPENT = `select coalesce(sum(o.token_amount::numeric - coalesce(o.given_back, 0)
+      - (select coalesce(sum(b.given_back), 0) from bank_answers b
+         where b.account_id = o.account_id and b.assigned_offramp_id = o.id)), 0) as tokens
+  from offramps o where o.account_id = q.account_id and o.quote_id = q.id
+    and q.funded_at is not null and not (o.status = 'failed' and o.funded_at is null)`;
+
+/**
+ * What came from each of these addresses and has neither been paid out nor gone back, by
+ * `addressKey`. What a quote was paid with is no longer there to be sent back: else whoever pays a
+ * payout from a new address could have the rest of the balance sent to it.
+ */
 export async function listFromAddresses(
   session: Session,
   wanted: readonly AddressMoney[],
@@ -108,9 +122,14 @@ export async function listFromAddresses(
   // As text: a sum may be larger than a bigint.
   const rows = await session.query<AddressMoney & { left_over: string }>(
     `select t.*, (
-       (select coalesce(sum(d.amount), 0) from deposits d where d.account_id = t.account_id
-         and d.user_id = t.user_id and d.sender = t.address and d.chain = t.chain
-         and d.token = t.token)
+       (select coalesce(sum(case when q.deposit_token <> t.token then d.amount
+           else least(d.amount, greatest(q.received::numeric + q.from_balance
+             - coalesce(q.spent_before, 0) - spent.tokens, 0)) end), 0)
+        from (select quote_id, sum(amount) as amount from deposits
+          where account_id = t.account_id and user_id = t.user_id and sender = t.address
+            and chain = t.chain and token = t.token group by quote_id) d
+        join quotes q on q.account_id = t.account_id and q.id = d.quote_id
+        cross join lateral (${SPENT}) as spent)
        - (select coalesce(sum(r.amount), 0) from refunds r where r.account_id = t.account_id
          and r.user_id = t.user_id and r.address_index = t.address_index and r.token = t.token
          and r.status <> 'failed'))::text as left_over

@@ -73,6 +73,39 @@ describe("for 24 hours, any amount needs two members", () => {
     expect(await user.owed()).toBe(1000);
   });
 
+  it("that goes to an address whose own coins were paid out", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const [total, tx_id] = [await story.total(), newTxId()];
+    await deposit(server, { quote_id: await story.addQuote(), amount: 1000 });
+    await deposit(server, { quote_id: story.quote_id, amount: total + 5, tx_id, from: STRANGE });
+    good(await story.execute(tx_id));
+    await story.waitForStatus("fiat_sent");
+    const refund = (amount: number) =>
+      server.call("POST", `/users/${story.user_id}/refunds`, {
+        refund: { token: "usdc", chain: "polygon", amount, address: STRANGE },
+      });
+    proposalIn(await refund(total));
+    // What the payout did not need still goes back.
+    expect(good(await refund(5)).refund).toMatchObject({ amount: 5, address: STRANGE });
+    proposalIn(await refund(1));
+    expect(await story.owed()).toBe(1000);
+    // A payout that fails gives it back, and so it may go back to its sender.
+    const failed = await openStory(server, [
+      { amount: 200, metadata: { sandbox_outcome: "failed" } },
+    ]);
+    const second = newTxId();
+    await deposit(server, { quote_id: failed.quote_id, amount: total, tx_id: second });
+    good(await failed.execute(second));
+    await failed.waitForStatus("failed");
+    const path = `/users/${failed.user_id}`;
+    const { crypto_deposits } = good(await server.call("GET", `${path}/crypto_deposits`));
+    const address = crypto_deposits[0].from;
+    const back = { token: "usdc", chain: "polygon", amount: total, address };
+    expect(
+      good(await server.call("POST", `${path}/refunds`, { refund: back })).refund,
+    ).toBeDefined();
+  });
+
   it("that is re-routed to a new payment detail", async () => {
     const story = await openBounced();
     const { why, id } = proposalIn(await story.reroute());
