@@ -2,6 +2,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
+import { may } from "./roles.ts";
 import { removeCredentials } from "./sign-in/remove-credentials.ts";
 import {
   deleteMember,
@@ -15,16 +16,22 @@ import {
 export type MemberKey = { account_id: string; person_id: string };
 type By = { actor: Actor; reason: string };
 
-/** The new role applies at once, also to sessions and applications acting for the person. */
+/**
+ * The new role applies at once, also to sessions and applications acting for the person. Who could
+ * not vote before waits like a new member: else the wait is avoided by inviting in two steps.
+ */
 export async function setMemberRole(
   tx: Transaction,
-  member: MemberKey,
+  { vote_wait_ms = 0, ...member }: MemberKey & { vote_wait_ms?: number },
   role: Role,
   by: By,
   now: Date,
 ): Promise<void> {
-  await checkMember(tx, member, role);
-  updateMemberRole(tx, member, role);
+  const known = await checkMember(tx, member, role);
+  const is_promoted = may(role, "vote") && !may(known.role, "vote");
+  const waits = is_promoted && vote_wait_ms > 0;
+  const votes_from = waits ? new Date(now.getTime() + vote_wait_ms) : known.votes_from;
+  updateMemberRole(tx, { ...member, role, votes_from });
   record(tx, member, { ...by, action: "member.set_role", detail: { role } }, now);
 }
 

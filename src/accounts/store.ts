@@ -54,6 +54,18 @@ export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date
   updateRow(tx, "accounts", { id }, { frozen_at });
 }
 
+/** Filters accounts to those that are frozen. */
+export async function listFrozenAccounts(
+  session: Session,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ id: string }>(
+    "select id from accounts where id = any($1::uuid[]) and frozen_at is not null",
+    [ids],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
 export async function findOperator(session: Session): Promise<Account | undefined> {
   const [account] = await session.query<Account>("select * from accounts where is_operator");
   return account;
@@ -134,10 +146,9 @@ export function lockMembers(tx: Session, account_id: string): Promise<MemberRow[
 
 export function updateMemberRole(
   tx: Transaction,
-  { account_id, person_id }: { account_id: string; person_id: string },
-  role: Role,
+  { account_id, person_id, role, votes_from }: Omit<MemberRow, "created_at">,
 ): void {
-  updateRow(tx, "members", { account_id, person_id }, { role });
+  updateRow(tx, "members", { account_id, person_id }, { role, votes_from });
 }
 
 export function deleteMember(

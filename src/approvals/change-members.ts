@@ -60,8 +60,8 @@ export function memberChange(deps: {
       };
     },
     apply: async (tx, account_id, change, by, now) => {
+      const vote_wait_ms = mode === "live" ? NEW_MEMBER_WAIT_MS : 0;
       if (change.action === "add") {
-        const vote_wait_ms = mode === "live" ? NEW_MEMBER_WAIT_MS : 0;
         return createMember(tx, index_key, { ...change, account_id, vote_wait_ms, ...by }, now);
       }
       const member = { account_id, person_id: change.person_id };
@@ -70,7 +70,7 @@ export function memberChange(deps: {
         return resetFactor(tx, index_key, { ...member, email: change.email }, by, now);
       }
       return change.action === "set_role"
-        ? setMemberRole(tx, member, change.role, by, now)
+        ? setMemberRole(tx, { ...member, vote_wait_ms }, change.role, by, now)
         : removeMember(tx, member, by, now);
     },
   };

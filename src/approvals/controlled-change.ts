@@ -5,13 +5,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { checkProposals } from "./check-proposals.ts";
-import {
-  type Content,
-  type Description,
-  PROPOSAL_LIFE_MS,
-  type Proposal,
-  type Voters,
-} from "./model.ts";
+import { type Content, type Description, lapsesAt, type Proposal, type Voters } from "./model.ts";
 import { checkDescription, describedContent } from "./propose.ts";
 import { newProposal, recordProposals } from "./record-proposals.ts";
 import { compareContent, type End, runProposalTask } from "./tasks.ts";
@@ -92,8 +86,7 @@ export function controlledChangeTask<Input>(
   };
   return runProposalTask(deps, change.kind, {
     isUnopposed: async (tx, proposal, content, now) =>
-      now.getTime() - proposal.created_at.getTime() >= PROPOSAL_LIFE_MS &&
-      isUnopposed(tx, deps.index_key, proposal, content),
+      now >= lapsesAt(proposal) && isUnopposed(tx, deps.index_key, proposal, content),
     run: (tx, { account_id, id }, content, now) =>
       orRefused("failed", async () => {
         const changed = await findChanged(tx, account_id, content);

@@ -84,9 +84,16 @@ async function readChange(
   const email = openEmail(deps.index_key, person_id, person.email);
   if (action === "set_role") return { action, email, person_id, role };
   if (action === "remove") return { action, email, person_id };
-  if (action === "reset_factor") return { action, email, person_id, is_operators: false };
+  if (action === "reset_factor") {
+    // Where one admin decides alone, the password would be enough to remove it.
+    if (person_id === request.member!.person_id) throw invalid(OWN_FACTOR);
+    return { action, email, person_id, is_operators: false };
+  }
   throw invalid("Choose what to change.");
 }
+
+const OWN_FACTOR =
+  "You cannot reset your own second factor. Remove it on the security page, or ask another admin.";
 
 function readReason(request: FastifyRequest): string {
   const reason = readField(request, "reason")

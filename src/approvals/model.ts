@@ -49,6 +49,11 @@ export const CONFIRMATIONS_NEEDED = 2;
 
 /** A proposal that is not confirmed within this time lapses. */
 export const PROPOSAL_LIFE_MS = 3 * DAY_MS;
+
+export function lapsesAt({ created_at }: Pick<Proposal, "created_at">): Date {
+  return new Date(created_at.getTime() + PROPOSAL_LIFE_MS);
+}
+
 /** Members who join a live account vote after this time. */
 export const NEW_MEMBER_WAIT_MS = DAY_MS;
 

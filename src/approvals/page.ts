@@ -10,7 +10,7 @@ import type { ProposalsView, ProposalView } from "./load-proposals.ts";
 import {
   CONFIRMATIONS_NEEDED,
   type Content,
-  PROPOSAL_LIFE_MS,
+  lapsesAt,
   type Proposal,
   type ProposalStatus,
   type Vote,
@@ -158,10 +158,6 @@ ${table({
   empty: "No proposals have been decided.",
 })}
 </section>`;
-}
-
-function lapsesAt({ created_at }: Proposal): Date {
-  return new Date(created_at.getTime() + PROPOSAL_LIFE_MS);
 }
 
 function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeMember, setMemberRole } from "../../src/accounts/change-members.ts";
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
@@ -177,6 +178,81 @@ it("a new member of a live account votes after 24 hours", async () => {
   expect((await visitor.post(`${PROPOSALS}/${id}/confirm`, { seen })).statusCode).toBe(303);
   await ada.confirm(id);
   await waitForStatus(id, "done");
+});
+
+it("a member who gets the right to vote on a live account waits like a new one", async () => {
+  const dan = await addMember(server, "developer", account.account_id);
+  const key = { account_id: account.account_id, person_id: dan.person_id };
+  const by = { actor: "command line", reason: "test" } as const;
+  const { database, clock } = server.core;
+  const setRole = (role: "approver" | "admin", vote_wait_ms: number) =>
+    database.transaction((tx) =>
+      setMemberRole(tx, { ...key, vote_wait_ms }, role, by, clock.now()),
+    );
+  await setRole("approver", NEW_MEMBER_WAIT_MS);
+  const id = await propose();
+  const early = await dan.confirm(id);
+  expect(early.statusCode).toBe(422);
+  expect(early.body).toContain("you can vote from");
+  // A further change of the role neither ends the wait nor starts another one.
+  await setRole("admin", NEW_MEMBER_WAIT_MS);
+  await server.call("POST", "/sandbox/clock", { advance_ms: NEW_MEMBER_WAIT_MS });
+  expect((await dan.confirm(id)).statusCode).toBe(303);
+  await ada.confirm(id);
+  await waitForStatus(id, "done");
+});
+
+it("a vote from before a member was removed and invited again does not count", async () => {
+  const dan = await addMember(server, "approver", account.account_id);
+  const id = await propose();
+  await dan.confirm(id);
+  const { database, index_key, clock } = server.core;
+  const by = { actor: "command line", reason: "test" } as const;
+  const { account_id } = account;
+  const member = { account_id, person_id: dan.person_id };
+  await database.transaction((tx) => removeMember(tx, member, by, clock.now()));
+  await server.call("POST", "/sandbox/clock", { advance_ms: 1000 });
+  const input = { account_id, email: dan.email, role: "approver", ...by } as const;
+  await database.transaction((tx) => createMember(tx, index_key, input, clock.now()));
+  const shown = await server.call("GET", `/proposals/${id}`, undefined, { key: account.key });
+  expect(shown.body.proposal).toMatchObject({ status: "pending", confirmations: 0 });
+  await ada.confirm(id);
+  expect(await statusOf(id)).toBe("pending");
+  await ben.confirm(id);
+  await waitForStatus(id, "done");
+});
+
+it("nobody confirms a proposal after 72 hours, even if the task that ends it is late", async () => {
+  const id = await propose();
+  await ada.confirm(id);
+  const move = (hours: number) =>
+    server.db.database.query(
+      "update proposals set created_at = created_at - make_interval(hours => $2) where id = $1",
+      [id, hours],
+    );
+  await move(72);
+  const late = await ben.confirm(id);
+  expect(late.statusCode).toBe(422);
+  expect(late.body).toContain("was not confirmed within 72 hours");
+  expect(await statusOf(id)).toBe("pending");
+  await move(-72);
+  await ben.confirm(id);
+  await waitForStatus(id, "done");
+});
+
+it("an admin cannot reset their own second factor with the password alone", async () => {
+  const { account_id } = await server.addAccount("One admin");
+  const eve = await addMember(server, "admin", account_id);
+  await eve.visitor.get("/dashboard/members");
+  const change = {
+    action: "reset_factor",
+    role: "admin",
+    reason: "lost",
+    person_id: eve.person_id,
+  };
+  const refused = await eve.visitor.post("/dashboard/members/change", change);
+  expect(refused.statusCode).toBe(422);
+  expect(refused.body).toContain("cannot reset your own second factor");
 });
 
 it("a vote counts only within ten minutes of the voter's password or second factor", async () => {

@@ -3,10 +3,11 @@ import { findMember } from "../../accounts/store.ts";
 import { isVisible, REASON_LENGTH_MAX } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { isApproved, mayVote, type VoteChoice, type Voter } from "../model.ts";
+import { isApproved, lapsesAt, mayVote, type VoteChoice, type Voter } from "../model.ts";
 import { proposalAccount, type SealedProposal, updateProposal } from "../store.ts";
 import { authenticVotes } from "./vote-mac.ts";
 import { insertVotes } from "./vote-store.ts";
+import { assertWaited } from "./voters.ts";
 
 /**
  * Records one person's vote on a locked proposal; concurrent votes run one after another. The
@@ -34,12 +35,9 @@ export async function recordVote(
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
   // A forged vote must not decide, and must not be hidden by a second one either.
   if (authentic.length < proposal.votes.length) throw refuse(FORGED_VOTE);
-  const { votes_from } = member!;
-  if (votes_from && now < votes_from) {
-    throw refuse(
-      `You joined this account recently: you can vote from ${votes_from.toISOString()}.`,
-    );
-  }
+  assertWaited(member!, now);
+  // The task that ends it may be late: then nobody confirms it either.
+  if (verdict === "confirm" && now >= lapsesAt(proposal)) throw refuse(LAPSED);
   if (verdict === "reject") checkReason(reason);
   const votes = [...authentic, { voter, verdict }];
   const is_approved = verdict === "confirm" && isApproved(proposal, account, votes);
@@ -80,6 +78,7 @@ function checkReason(reason: string): void {
   }
 }
 
+const LAPSED = "This proposal was not confirmed within 72 hours; it has to be proposed again.";
 const FORGED_VOTE =
   "This proposal has a vote that the service did not record. Nothing was saved. Run sliproad " +
   "verify.";

@@ -22,7 +22,10 @@ export function insertVotes(tx: Transaction, index_key: Buffer, votes: readonly 
 
 type VoteRow = NewVote & { role: Role | null; is_operator: boolean; mac: Buffer | null };
 
-/** By proposal, in the order given, each with the voter's current role. */
+/**
+ * By proposal, in the order given, each with the voter's current role. A vote from before the voter
+ * was removed and invited again is a former member's.
+ */
 export async function listVotes(
   session: Session,
   proposals: readonly RecordKey[],
@@ -35,7 +38,7 @@ export async function listVotes(
        and votes.proposal_id = wanted.id
      join accounts on accounts.id = votes.voter_account_id
      left join members on members.account_id = votes.voter_account_id
-       and members.person_id = votes.person_id
+       and members.person_id = votes.person_id and members.created_at <= votes.created_at
      order by votes.created_at, votes.person_id`,
     columnsOf(proposals, "account_id", "id"),
   );

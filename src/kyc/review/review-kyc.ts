@@ -1,10 +1,11 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
-import { findAccountById } from "../../accounts/store.ts";
+import { findAccountById, findMember } from "../../accounts/store.ts";
 import { endProposal } from "../../approvals/end-proposal.ts";
 import type { SealedProposal } from "../../approvals/store.ts";
 import { recordVote } from "../../approvals/votes/record-vote.ts";
+import { assertWaited } from "../../approvals/votes/voters.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -167,9 +168,12 @@ async function decide(
   return "decided";
 }
 
-function propose(by: Act, locked: LockedUser, review: Review): ReviewOutcome {
+/** Proposing counts as the first vote. */
+async function propose(by: Act, locked: LockedUser, review: Review): Promise<ReviewOutcome> {
   const { decision, comment, seen } = review;
   const { tx, index_key, member, now } = by;
+  const known = await findMember(tx, member.account_id, member.person_id);
+  if (known) assertWaited(known, now);
   recordProposedDecision(tx, index_key, locked, { decision, comment, seen }, member, now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";

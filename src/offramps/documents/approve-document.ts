@@ -1,6 +1,8 @@
+import { findMember } from "../../accounts/store.ts";
+import { assertWaited } from "../../approvals/votes/voters.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { runOnce } from "../../platform/commands/run-once.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
 import { FIRST_ID, newId } from "../../platform/ids.ts";
 import { type ApprovedReviewDeps, reviewWithApproval } from "../approved-changes.ts";
 import { findOfframps } from "../store.ts";
@@ -14,6 +16,17 @@ export type DocumentApproval = {
   supporting_document: { status: string; hash: string };
   proposal_id: string | null;
 };
+
+/** Proposing is a vote. */
+async function assertMayPropose(
+  tx: Transaction,
+  { actor, reviewer_account_id }: { actor: string; reviewer_account_id: string },
+  now: Date,
+): Promise<void> {
+  const person_id = /^member:(.+)$/.exec(actor)?.[1];
+  const member = person_id && (await findMember(tx, reviewer_account_id, person_id));
+  if (member) assertWaited(member, now);
+}
 
 /**
  * Approves an offramp's current document, even a rejected one, as a person with a reason. Above the
@@ -54,7 +67,13 @@ export async function approveDocument(
     actor_account_id: given.reviewer_account_id,
   };
   const review = reviewWithApproval(deps);
-  const verdict = await database.transaction((tx) => runOnce(tx, review, command, now));
+  const verdict = await database.transaction(async (tx) => {
+    const outcome = await runOnce(tx, review, command, now);
+    const is_proposed = "output" in outcome && "proposed" in outcome.output;
+    // Throwing undoes the proposal.
+    if (is_proposed) await assertMayPropose(tx, given, now);
+    return outcome;
+  });
   if ("refusal" in verdict) throw verdict.refusal;
   const { output } = verdict;
   const proposal_id = "proposed" in output ? output.proposed.proposal.id : null;

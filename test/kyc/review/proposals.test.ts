@@ -125,6 +125,19 @@ describe("a KYC decision that needs two people", () => {
     await database.transaction((tx) => setMemberRole(tx, key, "approver", by, clock.now()));
   });
 
+  it("is not made by a member who cannot vote yet, since proposing is a vote", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const dan = await signInAs(server, server.account_id, "approver");
+    const votes_from = new Date(server.core.clock.now().getTime() + 60_000);
+    await server.core.database.query("update members set votes_from = $2 where person_id = $1", [
+      ...[dan.person_id, votes_from],
+    ]);
+    const refused = await decide(dan.visitor, path, "approve");
+    expect(refused.statusCode).toBe(422);
+    expect(refused.body).toContain("you can vote from");
+    expect(await proposalsOn(user_id)).toEqual([]);
+  });
+
   it("becomes void and unreadable when the person is erased", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
