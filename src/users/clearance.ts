@@ -13,9 +13,14 @@ export type KycEnforcement = "execution" | "payment_detail" | "off";
  * is enforced or not.
  */
 export function holdProblems(kyc: Kyc, field: string): Problem[] {
-  if (kyc.is_frozen) return [{ field, code: "on_hold", message: ON_HOLD }];
+  if (kyc.is_frozen) return [frozenProblem(field)];
   const { status = "clear", is_stale = false } = kyc.screening ?? {};
   return status !== "clear" || is_stale ? [{ field, code: "on_hold", message: IN_CHECKS }] : [];
+}
+
+/** What is refused while a user or an account is frozen. */
+export function frozenProblem(field: string): Problem {
+  return { field, code: "on_hold", message: ON_HOLD };
 }
 
 /** Whether somebody has to decide if the user is on a list: two members may let a refund go. */

@@ -4,7 +4,14 @@ import { HOUR_MS } from "../../src/platform/durations.ts";
 import { addOwedUser } from "../approvals/proposal-fixture.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, openStory, settle } from "../offramps/story.ts";
-import { openOnramp, REQUEST, receive } from "../onramps/story.ts";
+import {
+  act as decide,
+  listUnmatched,
+  openOnramp,
+  REQUEST,
+  receive,
+  showDeposit,
+} from "../onramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -69,6 +76,28 @@ it("a paid onramp of a frozen user is delivered only once the user is unfrozen",
   await advance(server, HOUR_MS);
   expect((await onramp.show()).status).toBe("crypto_sent");
   expect(await countSent()).toBe(1);
+});
+
+it("a deposit that names a frozen user's onramp goes neither back nor to another user", async () => {
+  const onramp = await openOnramp(server);
+  const other = await openOnramp(server, { destination_amount: 2500 });
+  await act(onramp.user_id, "freeze");
+  const deposit = await receive(server, { amount: 2510, deposit_message: onramp.code });
+  expect(deposit).toMatchObject({ status: "unmatched", reason: "over" });
+  heldBy(await decide(server, deposit.id, "return"));
+  heldBy(await decide(server, deposit.id, "match", { onramp_id: other.id }));
+  heldBy(await decide(server, deposit.id, "accept_difference", { onramp_id: other.id }));
+  // To the user's own onramp it is credited; the excess stays with the user too.
+  expect((await decide(server, deposit.id, "accept_difference")).status).toBe(200);
+  await settle(server);
+  const isPart = (one: { bank_reference: string }) => one.bank_reference === deposit.bank_reference;
+  const excess = (await listUnmatched(server)).find(isPart);
+  expect(excess).toMatchObject({ amount: 1506, reason: "excess" });
+  heldBy(await decide(server, excess.id, "return"));
+  await act(onramp.user_id, "unfreeze");
+  expect((await decide(server, excess.id, "return")).status).toBe(200);
+  await settle(server);
+  expect((await showDeposit(server, excess.id)).status).toBe("returned");
 });
 
 it("takes the operator's keys only, for users of every account, with a reason", async () => {

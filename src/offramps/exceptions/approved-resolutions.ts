@@ -3,6 +3,7 @@ import { type ApprovalRules, type Describe, withApproval } from "../../approvals
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import { isScreeningOpen } from "../../users/clearance.ts";
 import type { Resolution } from "./model.ts";
 import { exceptionAmount } from "./render.ts";
 import {
@@ -65,6 +66,11 @@ export function resolveWithApproval(deps: ApprovedResolutionDeps) {
     amountOf: (loaded, command) => {
       const exception = find(loaded, command);
       return exception ? { amount: exception.amount, currency: exception.currency } : null;
+    },
+    needsOperator: ({ holders }, { input: { exception_id, resolution } }) => {
+      const { kyc } = holders.get(exception_id) ?? {};
+      const is_open = resolution === "return" && kyc !== undefined && isScreeningOpen(kyc);
+      return is_open ? "The user whose payout it names is being checked." : null;
     },
     recordIdOf: ({ input }) => input.exception_id,
     countsAs: (_loaded, { input }) => [input.exception_id],

@@ -22,6 +22,7 @@ import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-ch
 import type { OfframpRenderer } from "../render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
 import { RETURN_EXCEPTION_TASK } from "../task-kinds.ts";
+import { type Holder, loadHolders, returnHolds } from "./held-exceptions.ts";
 import type { BankException, Resolution } from "./model.ts";
 import { renderException } from "./render.ts";
 import { RULES } from "./resolution-rules.ts";
@@ -54,6 +55,7 @@ export type LoadedExceptions = {
   facts: GiveUpFacts;
   /** What came back of each offramp after it was refunded, and was given back. */
   late: Map<string, bigint>;
+  holders: ReadonlyMap<string, Holder>;
 };
 
 type Settled = {
@@ -85,6 +87,7 @@ async function loadExceptions(
 ): Promise<LoadedExceptions> {
   const ids = commands.map(({ input }) => input.exception_id);
   const exceptions = new Map((await lockBankExceptions(tx, ids)).map((row) => [row.id, row]));
+  const holders = await loadHolders(tx, [...exceptions.values()]);
   const keys = commands.flatMap(({ input }) => {
     const exception = exceptions.get(input.exception_id);
     const id = exception && targetOf(exception, input);
@@ -93,7 +96,7 @@ async function loadExceptions(
   const locked = await lockForGiveUp(tx, prices, keys, clock.now());
   if (keys.length === 0) {
     const none = { offramps: new Map(), payouts: new Map(), late: new Map() };
-    return { exceptions, ...none, facts: locked };
+    return { exceptions, holders, ...none, facts: locked };
   }
   const rows = await lockOfframps(tx, keys);
   const opened = await openOfframps(tx, keyring, rows);
@@ -103,6 +106,7 @@ async function loadExceptions(
   );
   return {
     exceptions,
+    holders,
     facts: await withPayouts(tx, locked, rows),
     late: await findGivenBack(tx, rows),
     offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
@@ -118,9 +122,10 @@ export function targetOf(exception: BankException, input: ResolveRequest): strin
 function decideOne(
   { reroute_ms }: ResolveDeps,
   loaded: LoadedExceptions,
-  { input }: Command<ResolveRequest>,
+  command: Command<ResolveRequest>,
   now: Date,
 ): Verdict<Settled> {
+  const { input } = command;
   const { exceptions, offramps, payouts } = loaded;
   const exception = exceptions.get(input.exception_id);
   if (!exception) return { refusal: Refusal.of([...input.problems, notFound("exception_id")]) };
@@ -136,6 +141,9 @@ function decideOne(
   const { prices } = loaded.facts;
   const decided = RULES[input.resolution!]({ exception, target, prices, reroute_ms, now });
   if ("problems" in decided) return { refusal: Refusal.of(decided.problems) };
+  const holder = loaded.holders.get(exception.id)!;
+  const held = input.resolution === "return" ? returnHolds(holder, command) : [];
+  if (held.length > 0) return { refusal: Refusal.of(held) };
   const changed: BankException = {
     ...exception,
     ...decided.exception,

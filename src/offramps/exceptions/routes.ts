@@ -65,7 +65,8 @@ export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): voi
     summary: "Resolve a bank exception",
     description:
       "Operator keys only. Decides what the bank's answer means; the ledger is posted at once. " +
-      "Above the approval amount two members must confirm it.",
+      "Above the approval amount two members must confirm it. `return` is refused while the " +
+      "user whose payout it names, or the account, is on hold.",
     tag: "Deposits",
     body: ResolveBody,
     body_example: {
@@ -73,7 +74,10 @@ export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): voi
       reason: "The bank paid twice and refuses to return it",
     },
     answer: orProposal(BankExceptionAnswer),
-    errors: ["insufficient_scope", "currency_mismatch", "invalid_transition", "value_too_long"],
+    errors: [
+      ...(["insufficient_scope", "currency_mismatch", "invalid_transition"] as const),
+      ...(["value_too_long", "on_hold"] as const),
+    ],
     handle: ({ caller, params, body, problems, command }) => {
       requireOperator(caller.account_id);
       const { resolution = null, reason = "" } = body;

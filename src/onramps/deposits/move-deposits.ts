@@ -27,6 +27,7 @@ import {
   findDeposit,
   findLastPart,
   insertFiatDeposits,
+  isLineFrozen,
   lockDeposits,
   openDeposits,
   updateDeposits,
@@ -87,6 +88,8 @@ async function nextStep(
     return released(deposit, await giveBackOnramp(deps, deposit, now));
   }
   if (deposit.status !== "returning") return null;
+  // Frozen after the decision: it waits, also to learn what became of a request before.
+  if (await isLineFrozen(deps.database, deposit)) return "later";
   if (isToken(deposit.currency)) return returnTokens(deps, deposit);
   // The key names the deposit and the attempt: repeated calls make the bank return it once.
   const answer = await deps.bank.returnCredit({

@@ -99,7 +99,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       body: MatchDepositBody,
       body_example: { deposit: { onramp_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
       answer: orProposal(FiatDepositAnswer),
-      errors: ["record_not_found", "currency_mismatch", "invalid_transition"],
+      errors: ["record_not_found", "currency_mismatch", "invalid_transition", "on_hold"],
       handle: ({ params, body, problems, command }) => {
         const { onramp_id, problems: found } = readOnrampId(body.deposit?.onramp_id, problems);
         return submit(command({ deposit_id: params.deposit_id, onramp_id, problems: found }));

@@ -14,7 +14,6 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { giveBackProblems, isScreeningOpen } from "../../users/clearance.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs } from "../../users/store.ts";
 import {
@@ -27,6 +26,7 @@ import {
 import { renderDeposit } from "../render.ts";
 import { findOnramps, findOwners, type OnrampRow } from "../store.ts";
 import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
+import { isAnyInChecks, matchHolds, returnHolds } from "./deposit-holds.ts";
 import { changeDeposit } from "./move-deposits.ts";
 import {
   type DepositFacts,
@@ -162,7 +162,7 @@ function decideOne(
   const rivals = listRivals(loaded, deposit);
   const onramp = findTarget(loaded, deposit, input);
   const decided = RULES[action]({ deposit, onramp, input, rivals });
-  const held = action === "return" ? returnHolds(loaded, onramp, command) : [];
+  const held = holdsOf(action, loaded, { deposit, onramp, command });
   const found = "problems" in decided ? decided.problems : held;
   const problems = [...input.problems, ...found];
   if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
@@ -184,22 +184,20 @@ function decideOne(
   return { output, subject: key ? { subject_id: deposit.id, key } : null };
 }
 
-/** Nothing of a user who is held goes back to a bank either. */
-function returnHolds(
-  { kycs }: LoadedDeposits,
-  onramp: OnrampRow | undefined,
-  command: Command<DepositRequest>,
+function holdsOf(
+  action: DepositAction,
+  loaded: LoadedDeposits,
+  asked: { deposit: FiatDeposit; onramp: OnrampRow | undefined; command: Command<DepositRequest> },
 ): Problem[] {
-  const kyc = onramp && kycs.get(onramp.account_id, onramp.user_id);
-  return kyc ? giveBackProblems(kyc, command, "deposit_id") : [];
+  const { deposit, onramp, command } = asked;
+  if (action === "return") return returnHolds(loaded, deposit, command);
+  return action !== "dismiss" && onramp ? matchHolds(loaded, deposit, onramp) : [];
 }
 
 /** Whether the user whose onramp the deposit pays, or names, is being checked. */
 export function isUserInChecks(loaded: LoadedDeposits, command: Command<DepositRequest>): boolean {
   const deposit = findLoaded(loaded, command);
-  const onramp = deposit && findTarget(loaded, deposit, command.input);
-  const kyc = onramp && loaded.kycs.get(onramp.account_id, onramp.user_id);
-  return kyc ? isScreeningOpen(kyc) : false;
+  return deposit !== undefined && isAnyInChecks(loaded, deposit);
 }
 
 /** The onramp named in the request, else the one that the deposit's code names. */

@@ -110,6 +110,23 @@ export function findDeposit(
   return findRow(session, "fiat_deposits", { account_id, id });
 }
 
+/** Whether a user, or their account, is frozen whose onramp this line or a part of it names. */
+export async function isLineFrozen(
+  session: Session,
+  line: Pick<FiatDeposit, "account_id" | "bank_account" | "bank_reference">,
+): Promise<boolean> {
+  const rows = await session.query(
+    `select from fiat_deposits d
+     join onramps o on o.account_id = d.onramp_account_id and o.id = d.onramp_id
+     join users u on u.account_id = o.account_id and u.id = o.user_id
+     join accounts a on a.id = u.account_id
+     where d.account_id = $1 and d.bank_account = $2 and d.bank_reference = $3
+       and (u.frozen_at is not null or a.frozen_at is not null) limit 1`,
+    [line.account_id, line.bank_account, line.bank_reference],
+  );
+  return rows.length > 0;
+}
+
 /** How many wait for the operator, counted up to COUNT_MAX, and since when. */
 export async function findUnmatched(
   session: Session,

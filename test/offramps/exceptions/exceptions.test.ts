@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { addMember, proposalIn, waitForEnd } from "../../approvals/proposal-fixture.ts";
 import { runCommand } from "../../harness/command-line.ts";
@@ -206,6 +207,46 @@ describe("money in suspense has an exit", () => {
     expect(bank.returns.get(key)).toMatchObject({ amount: 700n, currency: "eur" });
     const { bank_exceptions } = good(await server.call("GET", "/bank_exceptions?status=resolved"));
     expect(bank_exceptions[0]).toMatchObject({ id: found.id, resolution: "return" });
+  });
+
+  it("is not returned while its user, or the account, is frozen", async () => {
+    const story = await openPayout();
+    bank.say(idOf(story), "returned", { amount: 60_000n });
+    await advance(server, 2_000);
+    const { id } = await sayException(idOf(story), "returned", { amount: 40_000n });
+    const setFrozen = (action: string) =>
+      server.call("POST", `/users/${story.user_id}/${action}`, { reason: "Reported as stolen" });
+    good(await setFrozen("freeze"));
+    expect(problemsOf(await resolve(id, "return"))).toEqual(["exception_id on_hold"]);
+    good(await setFrozen("unfreeze"));
+    // Frozen after the decision: the bank is not asked until the freeze has ended.
+    bank.return_answer = "pending";
+    good(await resolve(id, "return"));
+    await settle(server);
+    good(await setFrozen("freeze"));
+    bank.return_answer = "booked";
+    await advance(server, 120_000);
+    const statusOf = async () =>
+      good(await server.call("GET", "/bank_exceptions")).bank_exceptions.find(
+        (one: { id: string }) => one.id === id,
+      ).status;
+    expect(await statusOf()).toBe("returning");
+    good(await setFrozen("unfreeze"));
+    await advance(server, 120_000);
+    expect(await statusOf()).toBe("resolved");
+    const unknown = await sayException("0".repeat(35), "returned", { amount: 500n });
+    const setAccount = (is_frozen: boolean) => {
+      const { database, clock } = server.core;
+      const by = { actor: "command line", reason: "test" } as const;
+      return database.transaction(async (tx) =>
+        freezeAccount(tx, server.account_id, is_frozen, by, clock.now()),
+      );
+    };
+    await setAccount(true);
+    expect(problemsOf(await resolve(unknown.id, "return"))).toEqual(["exception_id on_hold"]);
+    await setAccount(false);
+    good(await resolve(unknown.id, "return"));
+    await settle(server);
   });
 
   it("cannot be dismissed, nor disappear by SQL without verify naming it", async () => {
