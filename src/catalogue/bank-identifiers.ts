@@ -171,15 +171,28 @@ const ACCOUNTS_IN_IBANS: Readonly<Record<string, readonly [from: number, to: num
 /**
  * The number of an account at its bank, in one spelling: without the bank, the branch, check digits
  * and leading zeros, so that an IBAN, a RIB and the plain number of the same account are equal.
- * `country` is the bank's, where the identifier itself does not name one.
+ * Signs do not count, nor letters before or after a number, such as a currency. `country` is the
+ * bank's, where the identifier itself does not name one.
  */
 export function accountNumberIn(identifier: string, country: string | null): string {
-  const value = upperAscii(compact(identifier));
-  const is_iban = "value" in checkIdentifier("iban", value);
-  const number = is_iban
-    ? withoutBank(value.slice(0, 2), value.slice(4))
+  const value = upperAscii(identifier).replace(/[^0-9A-Z]+/g, "");
+  const iban = ibanIn(value);
+  const number = iban
+    ? withoutBank(iban.slice(0, 2), iban.slice(4))
     : withoutBank(country ?? "", value);
-  return number.replace(/^0+(?=.)/, "");
+  return withoutWords(number).replace(/^0+(?=.)/, "");
+}
+
+/** The IBAN that a text is, or begins with before letters such as a currency. */
+function ibanIn(value: string): string | null {
+  const candidates = [value, value.replace(/[A-Z]+$/, "")];
+  return candidates.find((text) => "value" in checkIdentifier("iban", text)) ?? null;
+}
+
+/** Without letters at both ends; a number that has no digit stays. */
+function withoutWords(value: string): string {
+  const from = value.search(/\d/);
+  return from === -1 ? value : value.slice(from).replace(/[A-Z]+$/, "");
 }
 
 function withoutBank(country: string, value: string): string {

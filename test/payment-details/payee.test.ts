@@ -64,6 +64,16 @@ describe("a payee is the same bank account", () => {
       { ...GB, rails: "swift", iban: GB_IBAN, swift_bic: "NWBKGB2L", account_number: "31926819" },
     ],
     [
+      "with a currency after the number, or a word before it",
+      { ...US_SWIFT, account_number: "00123456USD" },
+      { ...US_SWIFT, account_number: "ACCT123456" },
+    ],
+    [
+      "by an IBAN with a currency after it, or its plain number in lower case",
+      { ...US_SWIFT, account_number: `${DE_IBAN}USD` },
+      { ...US_SWIFT, account_number: "0532013000eur" },
+    ],
+    [
       "with leading zeros or without",
       { ...US, account_number: "000123456789" },
       { ...US, account_number: "123456789" },
