@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Refund a balance
-         * @description Sends tokens that Sliproad owes to the user, on the chain on which they came in, less the chain's network fee: to an address that they came from (at most what came from there and has not gone back) or to a registered one. To another address, or above the approval amount, the request becomes a proposal that two members have to confirm. A user who is not approved gets tokens only where they came from; for a suspended or failed user two members confirm it, one of them the operator's.
+         * @description Sends tokens that Sliproad owes to the user, on the chain on which they came in, less the chain's network fee: to an address that they came from (at most what came from there and was neither paid out nor sent back) or to a registered one. To another address, or above the approval amount, the request becomes a proposal that two members have to confirm. A user who is not approved gets tokens only where they came from; for a suspended or failed user two members confirm it, one of them the operator's.
          */
         post: operations["createRefund"];
         delete?: never;
@@ -899,7 +899,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a bank exception
-         * @description Operator keys only. Decides what the bank's answer means; the ledger is posted at once. Above the approval amount two members must confirm it.
+         * @description Operator keys only. Decides what the bank's answer means; the ledger is posted at once. Above the approval amount two members must confirm it. `return` is refused while the user whose payout it names, or the account, is on hold.
          */
         post: operations["resolveBankException"];
         delete?: never;
@@ -8319,7 +8319,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8527,7 +8527,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8608,7 +8608,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
