@@ -131,7 +131,8 @@ export function judgeClaim(
   const whole = received.filter(({ amount }) => amount >= needed);
   if (whole.length === 0) return { reason: "The transfer is less than the invoice's total." };
   const payable_at = history.find(({ name }) => name === "create")!.at;
-  if (found.mined_at < payable_at) {
+  // A block is dated in whole seconds.
+  if (found.mined_at.getTime() < Math.floor(payable_at.getTime() / 1000) * 1000) {
     return { reason: "The transfer was mined before the invoice became payable." };
   }
   const candidates = whole.map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mnemonicToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../harness/command-line.ts";
 import { chainsFile, TEST_WORDS, TEST_XPUB } from "../../harness/evm/chains-file.ts";
@@ -9,6 +10,8 @@ import { type RpcServer, startRpcServer } from "../../harness/evm/rpc-server.ts"
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import { addBilledAccount, change, sendInvoice, show } from "../../invoices/invoice-fixture.ts";
+import { good, settle } from "../../offramps/story.ts";
 
 let node: EvmNode;
 let rpc: RpcServer;
@@ -177,11 +180,7 @@ describe("a sandbox on a real chain", () => {
     await node.undo(async () => {
       const { address } = await newQuote();
       await usdc.transfer(address, 1_000_000n);
-      const latest = BigInt((await node.ask("eth_blockNumber")) as string);
-      await waitFor(async () => {
-        const rows = await database.query<{ scanned_block: bigint }>("select * from evm_chains");
-        return rows[0]!.scanned_block >= latest;
-      });
+      await waitUntilRead();
     });
     await node.mine(5);
     const problems = await waitFor(async () => {
@@ -203,6 +202,68 @@ describe("a sandbox on a real chain", () => {
     expect(again.code).not.toBe(0);
   });
 });
+
+describe("a crypto-to-crypto invoice on a real chain", () => {
+  // Of the words that every development node uses for its accounts.
+  const payer = mnemonicToAccount(`${"test ".repeat(11)}junk`);
+  const wallet = `0x${"5e".repeat(20)}`;
+  const paymentInformation = { paymentAddress: wallet, chain: "matic" };
+  const payable = {
+    invoiceItems: [{ name: "Sample work", currency: "USD", quantity: 1, unitPrice: "100000" }],
+    paymentOptions: [{ type: "wallet", value: { currencies: ["USDC-matic"], paymentInformation } }],
+  };
+
+  it("is paid by a final transfer of its payer; others are shown, or dropped", async () => {
+    const seller = await addBilledAccount(server, "Seller");
+    const buyer = await addBilledAccount(server, "Buyer");
+    const claim = (id: string, input: Record<string, string>) =>
+      change(server, id, "declareSentPayment", buyer.key, { chain: "matic", ...input });
+    const invoice = () => sendInvoice(server, seller, buyer, payable);
+    const [proved, unproved, short] = [await invoice(), await invoice(), await invoice()];
+
+    const pays = await usdc.transferMany([wallet, wallet], 1_000_000_000n);
+    const too_little = await usdc.transfer(wallet, 999_999_999n);
+    await waitUntilRead();
+    const signature = await payer.signMessage({ message: proved.id });
+    good(await claim(proved.id, { txHash: pays, signature }));
+    good(await claim(unproved.id, { txHash: pays }));
+    good(await claim(short.id, { txHash: too_little }));
+    await settle(server);
+
+    const from = node.account.toLowerCase();
+    const tracked = { txHash: pays, chain: "polygon", amount: "1000000000", from, to: wallet };
+    expect(await show(server, proved.id, seller.key)).toMatchObject({
+      status: "paid",
+      trackedTransactions: [tracked],
+    });
+    const waiting = await show(server, unproved.id, seller.key);
+    expect(waiting).toMatchObject({ status: "declaredPaid", trackedTransactions: [tracked] });
+    const dropped = await show(server, short.id, seller.key);
+    expect(dropped.status).toBe("open");
+    expect(dropped.events.at(-1).note).toBe("The transfer is less than the invoice's total.");
+
+    good(await change(server, unproved.id, "declareReceivedPayment", seller.key));
+    await settle(server);
+    const paid = await show(server, unproved.id, seller.key);
+    expect(paid.status).toBe("paid");
+    // Two transfers of one transaction: each pays one invoice.
+    const used = [await show(server, proved.id, seller.key), paid].map(
+      ({ trackedTransactions }) => trackedTransactions[0].logIndex,
+    );
+    expect(new Set(used).size).toBe(2);
+  });
+});
+
+/** Waits until the watcher has read all blocks. */
+async function waitUntilRead(): Promise<void> {
+  const latest = BigInt((await node.ask("eth_blockNumber")) as string);
+  await waitFor(async () => {
+    const [row] = await server.core.database.query<{ scanned_block: bigint }>(
+      "select scanned_block from evm_chains",
+    );
+    return row!.scanned_block >= latest;
+  });
+}
 
 function environment(): Record<string, string> {
   return {
