@@ -10,6 +10,7 @@ import { openLocalDirectory } from "../partners/files/local-directory.ts";
 import { createExecutor } from "../platform/commands/executor.ts";
 import { addOpenApi, addOpenApiRoute } from "../platform/http/docs.ts";
 import { addHealthRoutes } from "../platform/http/health.ts";
+import { createReadTurns } from "../platform/http/read-turns.ts";
 import { type AddRoute, addRoute } from "../platform/http/route.ts";
 import { createServer, type LogDestination } from "../platform/http/server.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
@@ -106,11 +107,13 @@ export async function openApp(
 /** The API in the order of the modules; pages for people come after it. */
 function addRoutes(
   server: FastifyInstance,
-  { index_key, executor }: ModuleCore,
+  { index_key, executor, config }: ModuleCore,
   modules: readonly Module[],
   addAfterScreening: (addRoute: AddRoute) => AddRoute,
 ): void {
-  const add = addAfterScreening((spec) => addRoute(server, index_key, spec, executor.keepAnswer));
+  const { keepAnswer } = executor;
+  const ways = { keepAnswer, readInTurn: createReadTurns(config.database_connections) };
+  const add = addAfterScreening((spec) => addRoute(server, index_key, spec, ways));
   for (const module of modules) module.routes?.(add, server);
   for (const module of modules) module.pages?.(server);
 }

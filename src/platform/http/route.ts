@@ -10,6 +10,7 @@ import { closedObject } from "../schema-parts.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
+import type { ReadTurns } from "./read-turns.ts";
 import {
   type Caller,
   type FileAnswer,
@@ -41,7 +42,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   app: FastifyInstance,
   index_key: Buffer,
   spec: RouteSpec<Path, Query, Body>,
-  keepAnswer?: KeepAnswer,
+  { keepAnswer, readInTurn }: { keepAnswer?: KeepAnswer; readInTurn?: ReadTurns } = {},
 ): void {
   // A route without a query or a body accepts none, or an empty object.
   const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
@@ -91,6 +92,10 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
           command,
           watchCaller: () => watchCaller(reply),
         });
+      const is_read = spec.method === "GET" && !spec.is_file;
+      if (is_read && readInTurn) {
+        return send(reply, await readInTurn(request.caller!.account_id, async () => handle()));
+      }
       const answer =
         spec.stores_nothing && keepAnswer
           ? await keepAnswer(command(null), handle as () => Promise<string>)
