@@ -458,6 +458,7 @@ END),
   constraint exports_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE INDEX exports_digest ON public.exports USING btree (digest) WHERE (digest IS NOT NULL);
+CREATE INDEX exports_status ON public.exports USING btree (account_id, status, id);
 
 create table exposure_checkpoints (
   account_id uuid not null,
@@ -609,6 +610,9 @@ create table invoice_views (
   constraint invoice_views_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint invoice_views_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX invoice_views_created ON public.invoice_views USING btree (account_id, creation_date);
+CREATE INDEX invoice_views_format ON public.invoice_views USING btree (account_id, format, id);
+CREATE INDEX invoice_views_role ON public.invoice_views USING btree (account_id, role, id);
 CREATE INDEX invoice_views_status ON public.invoice_views USING btree (status, account_id, id);
 CREATE INDEX invoice_views_updated ON public.invoice_views USING btree (account_id, updated_at);
 

@@ -90,7 +90,8 @@ export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Da
         ...checkKind(kind),
         ...checkLedgerAccount(ledger_account),
       ]);
-      const ids = await listEntryPage(database, { account_id, kind, ledger_account }, page);
+      const filter = { account_id, kind, ledger_account };
+      const ids = isPossible(filter) ? await listEntryPage(database, filter, page) : [];
       const { rows, has_more } = cutPage(ids, page);
       const entries = await listEntriesById(database, account_id, rows);
       return writeEntries({ entries: entries.reverse().map(toRecord), has_more });
@@ -160,6 +161,14 @@ function checkKind(kind: string | undefined): Problem[] {
   if (kind === undefined || Object.hasOwn(POSTINGS, kind)) return [];
   const message = "No posting has this name. The ledger reference lists them.";
   return [{ field: "kind", code: "record_invalid", message }];
+}
+
+/** Whether postings of this kind can have a line on this account. */
+function isPossible({ kind, ledger_account }: { kind?: string; ledger_account?: string }): boolean {
+  if (kind === undefined || ledger_account === undefined) return true;
+  const name = ledger_account.split(":")[0];
+  const { lines } = POSTINGS[kind as keyof typeof POSTINGS];
+  return lines.some(({ account }) => account.split(":")[0] === name);
 }
 
 function checkLedgerAccount(ledger_account: string | undefined): Problem[] {

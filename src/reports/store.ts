@@ -26,7 +26,7 @@ export function listEventsOf(
   );
 }
 
-/** `records` are `kind:id`. */
+/** `records` are `kind:id`. Only the index by record has the order of `between`. */
 export function listAuditOf(
   session: Session,
   account_id: string,
@@ -34,8 +34,12 @@ export function listAuditOf(
   limit: number,
 ): Promise<AuditRow[]> {
   return session.query(
-    `select account_id, id, at, actor, action, record, reason, detail from audit_entries
-     where account_id = $1 and record = any($2::text[]) order by id desc limit $3`,
+    `select entry.* from unnest($2::text[]) as wanted (record)
+     cross join lateral (
+       select account_id, id, at, actor, action, record, reason, detail from audit_entries
+       where account_id = $1 and record between wanted.record and wanted.record
+       order by record desc, id desc limit $3
+     ) as entry order by entry.id desc limit $3`,
     [account_id, records, limit],
   );
 }
@@ -71,8 +75,12 @@ export async function listEntryIds(
   limit: number,
 ): Promise<string[]> {
   const rows = await session.query<{ id: string }>(
-    `select entry_id as id from ledger_lines
-     where account_id = $1 and ledger_account = any($2::text[])
+    `select line.id from unnest($2::text[]) as wanted (ledger_account)
+     cross join lateral (
+       select distinct entry_id as id from ledger_lines
+       where account_id = $1 and ledger_account = wanted.ledger_account
+       order by id desc limit $4
+     ) as line
      union
      select id from ledger_entries where account_id = $1 and key = any($3::text[])
      order by id desc limit $4`,

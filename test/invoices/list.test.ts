@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { listViews, type ViewFilter } from "../../src/invoices/counterparty/view-store.ts";
+import type { Transaction } from "../../src/platform/db/database.ts";
 import { DAY_MS } from "../../src/platform/durations.ts";
+import { LAST_ID } from "../../src/platform/ids.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, findFault, good, settle } from "../offramps/story.ts";
 import {
@@ -42,6 +45,42 @@ afterAll(async () => {
   expect(await findFault(server)).toBeNull();
   await server.close();
 });
+
+it.each([
+  ["filterBy", { role: "buyer" }],
+  ["variant", { format: "svc_salary" }],
+  ["creationDateRange", { created_to: new Date(0) }],
+  ["updatedSince", { updated_since: new Date(Date.UTC(2100, 0, 1)) }],
+] as const)("a page of ?%s reads none of many other invoices", async (_name, wanted) => {
+  const everything = { statuses: [], overdue_at: null, role: null, format: null, words: [] };
+  const times = { created_from: null, created_to: null, updated_since: null };
+  const filter = { ...everything, ...times, ...wanted } as ViewFilter;
+  const page = { below_id: LAST_ID, skip: 0, limit: 25 };
+  const { account_id } = other;
+  const undone = server.core.database.transaction(async (tx) => {
+    await tx.query(
+      `insert into invoice_views (account_id, id, owner_account_id, role, format, status,
+         creation_date, sequence, updated_at)
+       select $1, gen_random_uuid(), $1, 'seller', 'svc_invoice', 'paid', $2, 1, $2
+       from generate_series(1, 2000)`,
+      [account_id, new Date()],
+    );
+    await tx.query("analyze invoice_views");
+    const before = await readSoFar(tx);
+    expect(await listViews(tx, account_id, filter, page)).toEqual([]);
+    expect((await readSoFar(tx)) - before).toBeLessThan(10);
+    throw new Error("undone");
+  });
+  await expect(undone).rejects.toThrow("undone");
+});
+
+async function readSoFar(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relname = 'invoice_views'`,
+  );
+  return row!.read;
+}
 
 it("ends a page of very large invoices early, and every one is on some page", async () => {
   const { key } = await addBilledAccount(server, "Large");

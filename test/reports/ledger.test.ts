@@ -3,7 +3,7 @@ import type { Transaction } from "../../src/platform/db/database.ts";
 import { DAY_MS } from "../../src/platform/durations.ts";
 import { FIRST_ID, LAST_ID, newId } from "../../src/platform/ids.ts";
 import { listDaySums } from "../../src/reports/day-sum-store.ts";
-import { listEntryPage } from "../../src/reports/store.ts";
+import { listEntryIds, listEntryPage } from "../../src/reports/store.ts";
 import { sumLedger } from "../../src/reports/sum-ledger.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -68,6 +68,15 @@ test("entries can be chosen by kind and by ledger account", async () => {
   ]);
   const both = await get("/ledger/entries?ledger_account=bank&kind=payout_booked");
   expect(both.entries).toEqual(entries);
+  const { entries: all } = await get("/ledger/entries?limit=100");
+  for (const { id, kind, lines } of all) {
+    for (const { ledger_account } of lines) {
+      const found = await get(`/ledger/entries?ledger_account=${ledger_account}&kind=${kind}`);
+      expect(found.entries.map((entry: { id: string }) => entry.id)).toContain(id);
+    }
+  }
+  const none = await get("/ledger/entries?ledger_account=bank&kind=deposit_final");
+  expect(none).toEqual({ entries: [], has_more: false });
 });
 
 test("the trial balance sums to zero in each currency, now and at an earlier time", async () => {
@@ -170,6 +179,11 @@ test("a page of one kind and the balances read no entries of other kinds", async
     );
     expect(read).toBeLessThan(20);
   }
+  const accounts = { ledger_accounts: ["bank", "fees"], keys: ["test:1"] };
+  const newest = await countRead(async (tx) =>
+    expect(await listEntryIds(tx, account_id, accounts, 5)).toHaveLength(5),
+  );
+  expect(newest).toBeLessThan(50);
   const read = await countRead((tx) => listDaySums(tx, account_id, { before: null, name: "bank" }));
   expect(read).toBeLessThan(50);
 });

@@ -42,7 +42,7 @@ export async function countFiles(
 ): Promise<Map<string, { count: number; oldest: Date | null }>> {
   const rows = await session.query<{ account_id: string; count: number; oldest: Date }>(
     `select account_id, count(*)::integer as count, min(created_at) as oldest from exports
-     where account_id = any($1::uuid[]) and status <> 'removed' group by account_id`,
+     where account_id = any($1::uuid[]) and status in ('pending', 'ready') group by account_id`,
     [account_ids],
   );
   return new Map(rows.map(({ account_id, ...row }) => [account_id, row]));
