@@ -147,6 +147,15 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad wallet skip 500 --reason 'restored the backup of Monday'"],
     more: "When this is needed: docs/guides/chains.md.",
   },
+  "sends list": { examples: ["sliproad sends list", "sliproad sends list --json"] },
+  "sends cancel": {
+    examples: ["sliproad sends cancel refund:ACCOUNT:REFUND --reason 'the payee asked for it'"],
+    more: "What its record shows then: docs/guides/chains.md.",
+  },
+  "sends resume": {
+    examples: ["sliproad sends resume polygon --reason 'compared with two explorers'"],
+    more: "What to compare before: docs/guides/chains.md.",
+  },
   "chains list": { examples: ["sliproad chains list", "sliproad chains list --json"] },
   "chains resume": {
     examples: ["sliproad chains resume polygon --reason 'compared with two explorers'"],

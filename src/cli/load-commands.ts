@@ -26,6 +26,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["rates", async () => (await import("./rates.ts")).addRateCommands],
   ["wallet", async () => (await import("./wallet.ts")).addWalletCommands],
   ["signer", async () => (await import("./signer.ts")).addSignerCommand],
+  ["sends", async () => (await import("./sends.ts")).addSendCommands],
   ["chains", async () => (await import("./chains.ts")).addChainCommands],
   ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
   ["users", async () => (await import("./users.ts")).addUserCommands],

@@ -5,6 +5,8 @@ import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
 import { findUnmatched } from "../../onramps/deposits/store.ts";
 import { READ_CREDITS_TASK } from "../../onramps/task-kinds.ts";
+import { readChains } from "../../partners/chain/evm/read-chains.ts";
+import { listReportedSenders } from "../../partners/chain/evm/send/sender-store.ts";
 import { listWatchedChains } from "../../partners/chain/evm/watch-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
@@ -39,7 +41,9 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     checkClock(core),
     await checkWorker(core, is_service_up),
     await checkWatchers(core),
-    ...(core.config.chains_file === undefined ? [] : [await checkChains(core)]),
+    ...(core.config.chains_file === undefined
+      ? []
+      : [await checkChains(core), ...(await checkSending(core, core.config.chains_file))]),
     await checkEndpoints(core),
     await checkDeposits(core),
     await checkProposals(core),
@@ -109,6 +113,31 @@ async function checkChains({ database }: Core): Promise<Finding> {
   }
   const problems = ailing.map(({ chain, state, problem }) => `${chain} (${state}): ${problem}`);
   return { check, ok: false, finding: `not read: ${problems.join("; ")}` };
+}
+
+/** Nothing where no chain is sent on. */
+async function checkSending({ database }: Core, chains_file: string): Promise<Finding[]> {
+  const { chains, treasury } = readChains(chains_file);
+  const sending = chains.filter((chain) => chain.sending !== null);
+  if (treasury === null || sending.length === 0) return [];
+  const check = "sending";
+  const rows = (await listReportedSenders(database)).filter((row) => row.is_treasury);
+  const ailing = rows.filter(({ problem }) => problem !== null);
+  if (ailing.length > 0) {
+    const problems = ailing.map(({ chain, state, problem }) => `${chain} (${state}): ${problem}`);
+    return [{ check, ok: false, finding: `not sent: ${problems.join("; ")}` }];
+  }
+  const low = rows.filter(({ chain, balance }) => {
+    const floor = sending.find(({ name }) => name === chain)?.sending?.gas_floor ?? 0n;
+    return balance !== null && balance < floor;
+  });
+  if (low.length > 0) {
+    const names = low.map(({ chain, balance }) => `${chain} (${balance} wei)`).join(", ");
+    const finding = `little native coin for gas on ${names}; send some to ${treasury}`;
+    return [{ check, ok: true, warning: true, finding }];
+  }
+  const names = sending.map(({ name }) => name).join(", ");
+  return [{ check, ok: true, finding: `${treasury} sends on ${names}` }];
 }
 
 async function checkEndpoints({ database }: Core): Promise<Finding> {

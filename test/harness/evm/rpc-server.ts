@@ -22,6 +22,8 @@ export type RpcServer = {
   refusal_status: number;
   /** Changes an answer of the node. */
   change: ((call: Call, answer: Answer) => Answer) | null;
+  /** Answers without asking the node; undefined: the node is asked. */
+  instead: ((call: Call) => Answer) | null;
   /** How many requests of a method came. */
   count(method: string): number;
   close(): Promise<void>;
@@ -60,7 +62,7 @@ export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
   const answer = async (call: Call) => {
     const head = { jsonrpc: "2.0", id: call.id };
     try {
-      const said = await perform(call);
+      const said = rpc.instead?.(call) ?? (await perform(call));
       const changed = rpc.change?.(call, said);
       return { ...head, result: changed === undefined ? said : changed };
     } catch (error) {
@@ -93,6 +95,7 @@ export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
     blocks_max: 1_000_000,
     refusal_status: 200,
     change: null,
+    instead: null,
     count: (method) => counts.get(method) ?? 0,
     close: async () => {
       server.closeAllConnections();

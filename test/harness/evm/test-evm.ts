@@ -1,4 +1,5 @@
 import { listFindings } from "../../../src/partners/chain/evm/finding-store.ts";
+import type { Watcher } from "../../../src/partners/chain/evm/model.ts";
 import { openEvm } from "../../../src/partners/chain/evm/open.ts";
 import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resume-chain.ts";
 import { runSender } from "../../../src/partners/chain/evm/send/run-sender.ts";
@@ -38,7 +39,8 @@ export type TestEvm = {
   wait(ms: number): void;
   signer: CountingSigner;
   /** Runs the queues of the chain once, as the worker does. */
-  runSender(): Promise<void>;
+  runSender(database?: Database): Promise<void>;
+  watcher(): Watcher;
   sender(): ReturnType<typeof findSender>;
   sendOf(key: string): ReturnType<typeof findSendByKey>;
   close(): Promise<void>;
@@ -46,25 +48,43 @@ export type TestEvm = {
 
 const TREASURY_TOKENS = 1_000_000_000_000n;
 
-export async function openTestEvm(
-  options: { rpcs?: number; entry?: Partial<ChainEntry>; sends?: boolean } = {},
-): Promise<TestEvm> {
-  const db = await createTestDatabase();
-  const { database } = db;
+/** A clock that a test moves. */
+function createTestClock(): Clock & { wait(ms: number): void } {
   let ahead_ms = 0;
-  const clock: Clock = {
+  return {
     now: () => new Date(Date.now() + ahead_ms),
     difference_ms: () => ahead_ms,
     refresh: async () => {},
+    wait: (ms) => {
+      ahead_ms += ms;
+    },
   };
-  const node = await startEvmNode();
-  const tokens = {
+}
+
+async function deployTokens(node: EvmNode) {
+  return {
     usdc: await node.deploy(),
     usdt: await node.deploy({ symbol: "USDT" }),
     other: await node.deploy({ symbol: "USDC.e" }),
     // The same symbol as the real one, at an address that nobody configured.
     fake: await node.deploy(),
   };
+}
+
+/** Native coin and tokens for the address that sends. */
+export async function fundTreasury(node: EvmNode, token: TestToken): Promise<void> {
+  await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 18n).toString(16)}`);
+  await token.transfer(TEST_TREASURY, TREASURY_TOKENS);
+}
+
+export async function openTestEvm(
+  options: { rpcs?: number; entry?: Partial<ChainEntry>; sends?: boolean } = {},
+): Promise<TestEvm> {
+  const db = await createTestDatabase();
+  const { database } = db;
+  const clock = createTestClock();
+  const node = await startEvmNode();
+  const tokens = await deployTokens(node);
   const rpcs: RpcServer[] = [];
   for (let at = 0; at < (options.rpcs ?? 1); at += 1) rpcs.push(await startRpcServer(node));
   const at = ({ address }: TestToken) => ({ address, decimals: 6 });
@@ -76,10 +96,7 @@ export async function openTestEvm(
     ...options.entry,
   };
   const signer = createCountingSigner();
-  if (options.sends) {
-    await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 18n).toString(16)}`);
-    await tokens.usdc.transfer(TEST_TREASURY, TREASURY_TOKENS);
-  }
+  if (options.sends) await fundTreasury(node, tokens.usdc);
   const open = (change: Partial<ChainEntry> = {}) =>
     openEvm(
       { database, clock },
@@ -96,8 +113,8 @@ export async function openTestEvm(
     throw error;
   });
   const evmNow = () => evm;
-  const self: TestEvm = {
-    ...{ node, rpcs, tokens, database, entry },
+  return {
+    ...{ node, rpcs, tokens, database, entry, signer },
     get port() {
       return evmNow().chain;
     },
@@ -127,18 +144,15 @@ export async function openTestEvm(
       (await listFindings(database, 1_000))
         .filter((one) => one.address === address)
         .map(({ finding }) => finding),
-    wait: (ms) => {
-      ahead_ms += ms;
+    wait: clock.wait,
+    runSender: async (other = database) => {
+      // As in a process of its own.
+      const sender = { ...evm.senders[0]!, next_at_ms: 0 };
+      await runSender({ database: other, clock }, sender, SILENT);
     },
-    signer,
-    runSender: async () => {
-      const sender = evm.senders[0]!;
-      sender.next_at_ms = 0;
-      await runSender({ database, clock }, sender, SILENT);
-    },
+    watcher: () => evm.watchers[0]!,
     sender: () => findSender(database, "polygon", TEST_TREASURY),
     sendOf: (key) => findSendByKey(database, key),
     close,
   };
-  return self;
 }

@@ -1,6 +1,5 @@
 import type { Chain, Token } from "../../../catalogue/chains.ts";
 import type { Rpc } from "./rpc.ts";
-import type { SendingSettings } from "./send/model.ts";
 
 /** A token contract as the operator's file states it. */
 export type TokenContract = {
@@ -9,6 +8,17 @@ export type TokenContract = {
   /** Lower case. Contracts are known by address only: names and symbols can be copied. */
   address: string;
   decimals: number;
+};
+
+/** How a chain is sent on, as the operator's file says; amounts in wei. */
+export type SendingSettings = {
+  max_fee: bigint;
+  priority_fee_min: bigint;
+  /** Less native coin than this in the treasury is reported. */
+  gas_floor: bigint;
+  bump_after_seconds: number;
+  /** Transactions that are not mined yet. */
+  in_flight_max: number;
 };
 
 /** One real chain, as the operator's file configures it. */

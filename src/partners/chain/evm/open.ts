@@ -71,7 +71,7 @@ export async function openEvm(
         ),
       ],
       recurring: [...watchers.map(watchTask), ...senders.map(sendTask)],
-      metrics: [evmMetrics(names), sendMetrics()],
+      metrics: [evmMetrics(names), sendMetrics(senders)],
       readiness: async (session, time) => [
         ...(await readinessOf(settings.chains)(session, time)),
         ...(await sendReadiness(senders)(session, time)),

@@ -1,7 +1,7 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { type Answer, clearestOf, readAnswer } from "./answers.ts";
+import { updateTried } from "./attempt-store.ts";
 import type { Attempt, OpenSend, Sender } from "./model.ts";
-import { updateTried } from "./send-store.ts";
 
 /** A node may lose what it accepted: it is sent again, the same bytes. */
 const SENT_AGAIN_AFTER_MS = 30_000;

@@ -1,5 +1,5 @@
-import type { SendingSettings } from "./model.ts";
-import type { Fees } from "./send-store.ts";
+import type { SendingSettings } from "../model.ts";
+import type { Fees } from "./attempt-store.ts";
 
 /** Nodes replace a transaction only for at least 10 % more, on both fees. */
 const REPLACED_FOR_PERCENT = 110n;

@@ -7,6 +7,8 @@ import { type Attempt, type OpenSend, type Sender, SendingStopped } from "./mode
 import type { View } from "./read-view.ts";
 import { updateFinal, updateMined } from "./send-store.ts";
 
+export const CANCELLED = "The operator cancelled it.";
+
 type Found = { attempt: Attempt; receipt: Receipt };
 
 /**
@@ -45,7 +47,7 @@ export async function followReceipts(
 }
 
 /** The receipt of one of its attempts, in a block that is part of the chain. */
-async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | null> {
+export async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | null> {
   const signed = send.attempts.filter(({ tx_id }) => tx_id !== null);
   const receipts = await Promise.all(signed.map(({ tx_id }) => rpc.receipt(tx_id!)));
   for (const [at, receipt] of receipts.entries()) {
@@ -56,7 +58,7 @@ async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | null> {
   return null;
 }
 
-function toMined({ attempt, receipt }: Found) {
+export function toMined({ attempt, receipt }: Found) {
   const { block_number, block_hash, gas_cost } = receipt;
   return { tx_id: attempt.tx_id!, block_number, block_hash, gas_cost };
 }
@@ -71,7 +73,7 @@ function outcomeOf(
   { action, sender, key }: OpenSend,
   { attempt, receipt }: Found,
 ): Parameters<typeof updateFinal>[3] {
-  if (attempt.is_cancel) return { state: "refused", problem: "The operator cancelled it." };
+  if (attempt.is_cancel) return { state: "refused", problem: CANCELLED };
   if (!receipt.succeeded) {
     return {
       state: "refused",

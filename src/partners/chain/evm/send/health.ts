@@ -34,7 +34,7 @@ function isReported({ state, state_since }: SenderRow, real_now: Date): boolean 
 }
 
 /** What is being sent on the real chains. */
-export function sendMetrics(): MetricSource {
+export function sendMetrics(senders: readonly Sender[]): MetricSource {
   const gauge = (name: string, help: string) => ({ name, help, label: "chain" });
   return {
     gauges: [
@@ -45,6 +45,7 @@ export function sendMetrics(): MetricSource {
       gauge("sliproad_sender_next_nonce", "The nonce of the treasury's next transaction."),
       gauge("sliproad_sender_mined_nonce", "How many transactions of the treasury are mined."),
       gauge("sliproad_sender_native_balance", "Native coin of the treasury, for gas."),
+      gauge("sliproad_sender_gas_floor", "Below it, native coin of the treasury is too little."),
       gauge("sliproad_sender_base_fee_gwei", "The chain's base fee, when it was last asked."),
     ],
     read: async (session, { real_now }) => {
@@ -59,6 +60,10 @@ export function sendMetrics(): MetricSource {
           sample("sliproad_sends_in_flight", row, row.in_flight),
           sample("sliproad_sends_oldest_seconds", row, ageSeconds(row.oldest_at, real_now)),
         ]),
+        ...senders.map(({ chain, settings }) => {
+          const floor = Number(settings.gas_floor) / WEI_PER_COIN;
+          return sample("sliproad_sender_gas_floor", { chain: chain.name }, floor);
+        }),
         ...treasuries.flatMap((row) => [
           sample("sliproad_sender_up", row, row.problem === null ? 1 : 0),
           sample("sliproad_sender_next_nonce", row, row.next_nonce ?? 0),

@@ -1,5 +1,5 @@
 import type { operatorFile } from "../../../../catalogue/operator-file.ts";
-import type { SendingSettings } from "./model.ts";
+import type { SendingSettings } from "../model.ts";
 
 const KEYS = [
   ...["max_fee_gwei", "priority_fee_min_gwei", "gas_floor"],

@@ -1,5 +1,5 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
-import type { EvmChain } from "../model.ts";
+import type { EvmChain, SendingSettings } from "../model.ts";
 import type { Rpc } from "../rpc.ts";
 import type { SignedAction, Signer } from "../signer/port.ts";
 
@@ -96,17 +96,6 @@ export type SenderRow = {
   balance: bigint | null;
   base_fee: bigint | null;
   checked_at: Date | null;
-};
-
-/** How a chain is sent on, as the operator's file says; amounts in wei. */
-export type SendingSettings = {
-  max_fee: bigint;
-  priority_fee_min: bigint;
-  /** Less native coin than this in the treasury is reported. */
-  gas_floor: bigint;
-  bump_after_seconds: number;
-  /** Transactions that are not mined yet. */
-  in_flight_max: number;
 };
 
 /** What a process remembers of sending on a chain between two runs. */

@@ -1,9 +1,10 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
+import { updatePlanned } from "./attempt-store.ts";
 import { firstFees } from "./fees.ts";
 import type { EvmSend, OpenSend, Sender } from "./model.ts";
 import type { View } from "./read-view.ts";
-import { updatePlanned, updateRefused, updateWaiting } from "./send-store.ts";
+import { updateRefused, updateWaiting } from "./send-store.ts";
 import { estimateGas, simulate } from "./simulate.ts";
 
 type PlanDeps = { database: Database; now: Date; sender: Sender; view: View };

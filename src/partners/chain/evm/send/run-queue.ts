@@ -1,6 +1,7 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
 import type { Signer } from "../signer/port.ts";
+import { insertReplacement } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
 import { followReceipts } from "./follow-receipts.ts";
@@ -13,7 +14,7 @@ import {
 } from "./model.ts";
 import { planSend } from "./plan-send.ts";
 import { compareNonce, readFirstNonce, readView, type View } from "./read-view.ts";
-import { insertReplacement, listInFlight, listQueued } from "./send-store.ts";
+import { listInFlight, listQueued } from "./send-store.ts";
 import { type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 

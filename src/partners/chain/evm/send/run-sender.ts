@@ -8,6 +8,7 @@ import { Disagreement } from "../check-transfers.ts";
 import { RpcFailure } from "../json-rpc.ts";
 import { type Signer, SignerUnavailable } from "../signer/port.ts";
 import { Misconfigured, verifyNodes } from "../verify-nodes.ts";
+import { findWatchedChain } from "../watch-store.ts";
 import { type Sender, type SenderRow, type SenderState, SendingStopped } from "./model.ts";
 import { runQueue } from "./run-queue.ts";
 import {
@@ -36,6 +37,7 @@ export async function runSender(deps: SendDeps, sender: Sender, log: TaskLog): P
     const outcome = await runOne(deps, sender, row, now).catch(toOutcome);
     await updateSenderState(database, row, outcome, now);
     report(log, row, outcome);
+    reportGas(log, sender, row, outcome);
     is_well &&= outcome.state === "sending" || outcome.state === "waiting";
   }
   sender.failures = is_well ? 0 : sender.failures + 1;
@@ -57,6 +59,10 @@ async function runOne(
 ): Promise<SenderOutcome> {
   if (!sender.is_verified) await verifyNodes(sender.chain, sender.rpcs);
   sender.is_verified = true;
+  const watched = await findWatchedChain(database, sender.chain.name);
+  if (watched?.state === "reorganised") {
+    throw new Disagreement(`${sender.chain.name} is not read: a final block was replaced`);
+  }
   return runQueue({ database, now }, sender, row, () => openChecked(sender));
 }
 
@@ -81,6 +87,16 @@ function toOutcome(error: unknown): SenderOutcome {
   // Anything else, such as a lost database, is the task's failure.
   if (!found) throw error;
   return { state: found[1], problem: (error as Error).message, seen: null };
+}
+
+/** Logs once that the treasury's native coin has fallen below the floor. */
+function reportGas(log: TaskLog, sender: Sender, before: SenderRow, { seen }: SenderOutcome): void {
+  const { gas_floor } = sender.settings;
+  if (before.address !== sender.treasury || !seen || seen.balance >= gas_floor) return;
+  if (before.balance !== null && before.balance < gas_floor) return;
+  const wei = { balance_wei: String(seen.balance), gas_floor_wei: String(gas_floor) };
+  const about = { chain: before.chain, address: before.address, ...wei };
+  log.warn(about, "the treasury has little native coin for gas");
 }
 
 /** Logs each change of the state once, not each run. */

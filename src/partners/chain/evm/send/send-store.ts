@@ -1,5 +1,5 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
-import type { Database, Session, Transaction } from "../../../../platform/db/database.ts";
+import type { Session, Transaction } from "../../../../platform/db/database.ts";
 import type { SignedAction } from "../signer/port.ts";
 import type { Attempt, EvmSend, OpenSend } from "./model.ts";
 
@@ -118,151 +118,6 @@ async function withAttempts(session: Session, rows: readonly SendRow[]): Promise
   }));
 }
 
-export type Fees = { max_fee: bigint; priority_fee: bigint };
-
-/**
- * Gives the queue's next nonce to a queued send and stores what is to be signed. False where it is
- * not queued any more, or another one is planned and not yet signed.
- */
-export function updatePlanned(
-  database: Database,
-  { key, chain, sender }: Pick<EvmSend, "key" | "chain" | "sender">,
-  plan: Fees & { gas: bigint },
-  now: Date,
-): Promise<boolean> {
-  return database.transaction(async (tx) => {
-    const [queue] = await tx.query<{
-      next_nonce: bigint | null;
-      is_planned: boolean;
-      state: string;
-    }>(
-      `select next_nonce, state, exists (select from evm_sends
-           where chain = $1 and sender = $2 and state = 'planned') as is_planned
-       from evm_senders where chain = $1 and address = $2 for update`,
-      [chain, sender],
-    );
-    if (!queue || queue.next_nonce === null) return false;
-    if (queue.is_planned || queue.state === "stopped") return false;
-    const planned = await tx.query(
-      `update evm_sends set state = 'planned', state_since = $3, nonce = $2, gas = $4,
-         problem = null, retry_at = null
-       where key = $1 and state = 'queued' and not is_cancelled returning key`,
-      [key, queue.next_nonce, now, plan.gas],
-    );
-    if (planned.length === 0) return false;
-    tx.write(
-      "update evm_senders set next_nonce = next_nonce + 1 where chain = $1 and address = $2",
-      [chain, sender],
-    );
-    insertAttempt(tx, { key, attempt: 1, is_cancel: false, ...plan }, now);
-    return true;
-  });
-}
-
-/** Plans a transaction that replaces the last one; nothing where another process did so. */
-export async function insertReplacement(
-  database: Database,
-  attempt: Pick<Attempt, "key" | "attempt" | "is_cancel"> & Fees,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => insertAttempt(tx, attempt, now));
-}
-
-function insertAttempt(
-  tx: Transaction,
-  one: Pick<Attempt, "key" | "attempt" | "is_cancel"> & Fees,
-  now: Date,
-): void {
-  tx.write(
-    `insert into evm_attempts (key, attempt, is_cancel, max_fee, priority_fee, planned_at)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [one.key, one.attempt, one.is_cancel, one.max_fee, one.priority_fee, now],
-  );
-}
-
-/** Stores the bytes of a planned attempt; the first ones stay. */
-export async function updateSigned(
-  database: Database,
-  { key, attempt }: Pick<Attempt, "key" | "attempt">,
-  { raw, tx_id }: { raw: string; tx_id: string },
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
-    tx.write(
-      `update evm_attempts set raw = $3, tx_id = $4
-       where key = $1 and attempt = $2 and raw is null`,
-      [key, attempt, raw, tx_id],
-    );
-    tx.write(
-      `update evm_sends set state = 'signed', state_since = $2
-       where key = $1 and state = 'planned'
-         and exists (select from evm_attempts where key = $1 and raw is not null)`,
-      [key, now],
-    );
-  });
-}
-
-/** The signer refused a planned attempt. The nonce of a first one is free again. */
-export async function deleteAttempt(
-  database: Database,
-  send: Pick<EvmSend, "key" | "chain" | "sender" | "nonce">,
-  { attempt }: Pick<Attempt, "attempt">,
-  later: { retry_at: Date; problem: string },
-  now: Date,
-): Promise<void> {
-  const { key, chain, sender, nonce } = send;
-  await database.transaction(async (tx) => {
-    await tx.query("select from evm_senders where chain = $1 and address = $2 for update", [
-      chain,
-      sender,
-    ]);
-    const deleted = await tx.query(
-      `delete from evm_attempts where key = $1 and attempt = $2 and raw is null returning key`,
-      [key, attempt],
-    );
-    if (deleted.length === 0) return;
-    tx.write("update evm_sends set retry_at = $2, problem = $3 where key = $1", [
-      ...[key, later.retry_at, later.problem],
-    ]);
-    if (attempt > 1) return;
-    tx.write(
-      `update evm_senders set next_nonce = $3
-       where chain = $1 and address = $2 and next_nonce = $3 + 1`,
-      [chain, sender, nonce],
-    );
-    tx.write(
-      `update evm_sends set state = 'queued', state_since = $2, nonce = null
-       where key = $1 and state = 'planned'`,
-      [key, now],
-    );
-  });
-}
-
-/** What the nodes said to the bytes. */
-export async function updateTried(
-  database: Database,
-  { key, attempt }: Pick<Attempt, "key" | "attempt">,
-  { answer, accepted_block }: { answer: string; accepted_block: number | null },
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
-    tx.write(
-      `update evm_attempts set tried_at = $3::timestamptz, answer = $4,
-         accepted_at = coalesce(accepted_at,
-           case when $5::bigint is null then null else $3::timestamptz end),
-         accepted_block = coalesce(accepted_block, $5)
-       where key = $1 and attempt = $2`,
-      [key, attempt, now, answer, accepted_block],
-    );
-    if (accepted_block === null) return;
-    tx.write(
-      `update evm_sends set state = 'broadcast', state_since = $2
-       where key = $1 and state = 'signed'`,
-      [key, now],
-    );
-  });
-}
-
 type Mined = { tx_id: string; block_number: number; block_hash: string };
 
 /** Null: its block was replaced, and it is not in another one yet. */
@@ -329,14 +184,39 @@ export async function updateWaiting(
   );
 }
 
-/** The operator does not want it any more: a signed one is replaced by a transfer of nothing. */
-export async function updateCancelled(session: Session, key: string): Promise<boolean> {
-  const rows = await session.query(
-    `update evm_sends set is_cancelled = true
-     where key = $1 and state in ('planned', 'signed', 'broadcast') returning key`,
-    [key],
+/**
+ * The operator does not want it any more: a queued one is refused, a later one is replaced by a
+ * transfer of nothing. Returns the state; null where it is too late, or there is none.
+ */
+export async function updateCancelled(
+  session: Session,
+  key: string,
+  problem: string,
+  now: Date,
+): Promise<EvmSend["state"] | null> {
+  const [row] = await session.query<{ state: EvmSend["state"] }>(
+    `update evm_sends set is_cancelled = true,
+       state = case when state = 'queued' then 'refused' else state end,
+       state_since = case when state = 'queued' then $3 else state_since end,
+       problem = case when state = 'queued' then $2 else problem end
+     where key = $1 and state in ('queued', 'planned', 'signed', 'broadcast') returning state`,
+    [key, problem, now],
   );
-  return rows.length > 0;
+  return row?.state ?? null;
+}
+
+/** A final transaction that is not ours has the nonce of these sends. */
+export function updateLost(
+  tx: Transaction,
+  keys: readonly string[],
+  problem: string,
+  now: Date,
+): void {
+  tx.write(
+    `update evm_sends set state = 'refused', state_since = $3, problem = $2
+     where key = any($1::text[]) and state in ('planned', 'signed', 'broadcast')`,
+    [keys, problem, now],
+  );
 }
 
 function writeAction(action: SignedAction): string {

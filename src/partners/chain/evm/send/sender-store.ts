@@ -1,5 +1,5 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
-import type { Session } from "../../../../platform/db/database.ts";
+import type { Session, Transaction } from "../../../../platform/db/database.ts";
 import type { SenderRow, SenderState } from "./model.ts";
 
 type StoredSender = Omit<SenderRow, "next_nonce" | "mined_nonce" | "balance" | "base_fee"> & {
@@ -114,13 +114,13 @@ export async function updateSenderState(
 }
 
 /** The operator lets a stopped queue go on at the nonce that is next on the chain. */
-export async function updateResumed(
-  session: Session,
+export function updateSenderResumed(
+  tx: Transaction,
   { chain, address }: Pick<SenderRow, "chain" | "address">,
   next_nonce: number,
   now: Date,
-): Promise<void> {
-  await session.query(
+): void {
+  tx.write(
     `update evm_senders set state = 'sending', state_since = $4, problem = null,
        next_nonce = greatest(next_nonce, $3)
      where chain = $1 and address = $2 and state = 'stopped'`,

@@ -3,8 +3,8 @@ import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
 import { type Signer, SigningRefused } from "../signer/port.ts";
 import { Misconfigured } from "../verify-nodes.ts";
+import { deleteAttempt, updateSigned } from "./attempt-store.ts";
 import type { Attempt, OpenSend, Sender } from "./model.ts";
-import { deleteAttempt, updateSigned } from "./send-store.ts";
 
 const ASKED_AGAIN_AFTER_MS = 5 * MINUTE_MS;
 

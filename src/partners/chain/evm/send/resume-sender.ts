@@ -1,0 +1,69 @@
+import type { Database, Transaction } from "../../../../platform/db/database.ts";
+import type { Watcher } from "../model.ts";
+import { NotResumable } from "../resume-chain.ts";
+import { verifyNodes } from "../verify-nodes.ts";
+import { readFinalOf } from "../watch-chain.ts";
+import { findReceipt, toMined } from "./follow-receipts.ts";
+import { listInFlight, updateFinal, updateLost } from "./send-store.ts";
+import { findSender, updateSenderResumed } from "./sender-store.ts";
+
+type ResumedSender = {
+  next_nonce: number;
+  /** Sends whose nonce a foreign transaction has: they are not paid and never will be. */
+  lost: readonly string[];
+};
+
+const LOST = "A transaction that Sliproad does not know has used its nonce.";
+const IN_FLIGHT_MAX = 10_000;
+
+/**
+ * Lets a queue go on that was stopped because somebody else used its key. Its next nonce is the one
+ * that the chain has next. Everything must be final: what could still be mined is not given up.
+ */
+export async function resumeSender(
+  database: Database,
+  { chain, rpcs }: Pick<Watcher, "chain" | "rpcs">,
+  address: string,
+  now: Date,
+  record: (tx: Transaction, resumed: ResumedSender) => void,
+): Promise<ResumedSender> {
+  const row = await findSender(database, chain.name, address);
+  if (row?.state !== "stopped") {
+    throw new NotResumable(
+      `Sending on ${chain.name} is not stopped (${row?.state ?? "never started"}). In other ` +
+        "states it goes on by itself once the cause is removed.",
+    );
+  }
+  await verifyNodes(chain, rpcs);
+  const final_block = await readFinalOf(rpcs, chain);
+  const counts = await Promise.all(
+    rpcs.flatMap((rpc) => [
+      rpc.transactionCount(address),
+      rpc.transactionCount(address, final_block),
+    ]),
+  );
+  if (new Set(counts).size > 1) {
+    throw new NotResumable(
+      `The last transactions of ${address} on ${chain.name} are not final yet, or the nodes ` +
+        "disagree about them. Try again when they are.",
+    );
+  }
+  const lost: string[] = [];
+  for (const send of await listInFlight(database, row, IN_FLIGHT_MAX)) {
+    if (send.nonce! >= counts[0]!) continue;
+    const found = await Promise.all(rpcs.map((rpc) => findReceipt(rpc, send)));
+    const [first] = found.filter((one) => one !== null);
+    if (!first) lost.push(send.key);
+    // Also one whose log does not have the transfer: the operator has looked at it.
+    else if (first.receipt.succeeded && !first.attempt.is_cancel) {
+      await updateFinal(database, send.key, toMined(first), { state: "final" }, now);
+    }
+  }
+  const resumed = { next_nonce: Math.max(counts[0]!, row.next_nonce ?? 0), lost };
+  await database.transaction(async (tx) => {
+    updateLost(tx, lost, LOST, now);
+    updateSenderResumed(tx, row, resumed.next_nonce, now);
+    record(tx, resumed);
+  });
+  return resumed;
+}
