@@ -172,6 +172,7 @@ function bankAnswer(offramp: Offramp, to: OfframpStatus): BankAnswer | null {
     currency: offramp.destination_currency,
     trace_number: null,
     uetr: null,
+    reasons: [],
   };
 }
 

@@ -56,6 +56,7 @@ export function createScriptedBank(): ScriptedBank {
         currency: instruction?.currency ?? "eur",
         trace_number: null,
         uetr: null,
+        reasons: [],
         ...more,
       };
       answers.push(answer);

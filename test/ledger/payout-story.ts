@@ -109,7 +109,7 @@ async function listExcess(
   const end_to_end_id = endToEndId(id, attempt);
   const answer: BankAnswer = {
     ...{ account_id, end_to_end_id, bank_reference: `${end_to_end_id}-returned` },
-    ...{ kind: "returned", amount, currency, trace_number: null, uetr: null },
+    ...{ kind: "returned", amount, currency, trace_number: null, uetr: null, reasons: [] },
   };
   await database.transaction(async (tx) =>
     insertBankAnswers(tx, [{ answer, outcome: "suspense", held }], NOW),

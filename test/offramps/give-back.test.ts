@@ -133,11 +133,26 @@ describe("a returned payout", () => {
     const story = await openPaid(TOTAL);
     await story.upload();
     await story.waitForStatus("fiat_sent");
-    bank.say(idOf(story, 1), "returned", { amount });
+    bank.say(idOf(story, 1), "returned", { amount, reasons: [{ code: "R02", text: null }] });
     await advance(server, 2_000);
     await story.waitForStatus("bounced");
     return story;
   }
+
+  it("says why it came back and what to do, as far as the bank gave a reason", async () => {
+    const story = await openReturned(200_00n);
+    expect((await story.show()).status_message).toBe(
+      "The bank returned the payment because the account is closed. " +
+        "Re-route it to another payment detail, or refund it.",
+    );
+    good(await story.reroute());
+    await story.waitForStatus("fiat_sent");
+    bank.say(idOf(story, 2), "returned");
+    await advance(server, 2_000);
+    expect((await story.waitForStatus("bounced")).status_message).toBe(
+      "The bank returned the payment. Re-route it to another payment detail, or refund it.",
+    );
+  });
 
   it("of one cent gives back one cent, and the fee stays earned", async () => {
     const story = await openReturned(1n);
@@ -190,9 +205,12 @@ describe("a returned payout", () => {
     good(await story.reroute());
     await settle(server);
     bank.manner = "pays";
-    bank.say(idOf(story, 2), "rejected");
+    bank.say(idOf(story, 2), "rejected", { reasons: [{ code: "BE01", text: null }] });
     await advance(server, 2_000);
-    await story.waitForStatus("failed");
+    expect((await story.waitForStatus("failed")).status_message).toBe(
+      "The bank rejected the payment because the name does not belong to the account. " +
+        "Its money was credited to the user's balance.",
+    );
     // 199 eur / 0.8
     expect(await story.owed()).toBe(248.75);
     expect(await ledgerBalance(server, "return_costs", "eur")).toBe(costs);

@@ -3,6 +3,7 @@ import type { NewEntry } from "../../ledger/model.ts";
 import { payoutBooked, payoutReturned } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
+import { explainReasons } from "../../partners/bank/reasons/explain-reason.ts";
 import { readOn } from "../../partners/read-on.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
@@ -177,8 +178,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
   if (answer.kind === "rejected") {
     if (!is_current || !is_open) return { outcome: "out_of_order" };
     settle({ status: "rejected" });
-    const status_message =
-      "The bank rejected the payment. Its money was credited to the user's balance.";
+    const status_message = `${told(answer)} Its money was credited to the user's balance.`;
     const decided = giveUp(progress.give_up_facts, entry, status_message, now);
     if ("problems" in decided) {
       // What came back earlier has no rate now: it is given up when the operator has set one.
@@ -221,12 +221,17 @@ function applyReturn(
   if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
   settle({ status: "returned", returned_amount: answer.amount });
-  const status_message =
-    "The bank returned the payment. Re-route it to another payment detail, or refund it.";
+  const status_message = `${told(answer)} ${explainReasons(answer.reasons).next_step}`;
   move(bounced(status_message, reroute_ms, now), answer.amount);
   // What came back beyond the payout waits in suspense, and in the operator's list.
   const held = answer.amount - offramp.destination_amount;
   return held > 0n ? { outcome: "suspense", held } : { outcome: "applied" };
+}
+
+/** What the bank did, and why if it said so. */
+function told({ kind, reasons }: BankAnswer): string {
+  const { because } = explainReasons(reasons);
+  return `The bank ${kind} the payment${because === null ? "" : ` because ${because}`}.`;
 }
 
 /** A bounced payout can be re-routed for a limited time. */

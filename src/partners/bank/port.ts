@@ -1,4 +1,5 @@
 import type { DepositRail, Rail } from "../../catalogue/rails.ts";
+import type { BankReason } from "./report.ts";
 
 /** A payment order, identified to us and the bank by its end-to-end id. */
 export type Instruction = {
@@ -27,6 +28,8 @@ export type BankAnswer = {
   currency: string;
   trace_number: string | null;
   uetr: string | null;
+  /** Why it was returned or rejected, as far as the bank says. */
+  reasons: readonly BankReason[];
 };
 
 /** The bank details a payer sends money to. Fields that a scheme does not have are absent. */

@@ -81,6 +81,7 @@ export function createSandboxBank(
         ...answer,
         trace_number: answer.currency === "usd" ? traceNumber(answer.end_to_end_id) : null,
         uetr: uetrOf(answer.end_to_end_id),
+        reasons: [],
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
     },
