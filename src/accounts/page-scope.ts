@@ -139,6 +139,15 @@ export function sendFile(reply: FastifyReply, name: string, type: FileType, file
     .send(file);
 }
 
+/** What the page says about the form that led to it, named by `?done=`; null if nothing. */
+export function readNotice(
+  request: FastifyRequest,
+  notices: Readonly<Record<string, string>>,
+): string | null {
+  const { done } = request.query as Record<string, unknown>;
+  return typeof done === "string" && Object.hasOwn(notices, done) ? notices[done]! : null;
+}
+
 /** A field of a form; empty when absent or sent twice. */
 export function readField(request: FastifyRequest, name: string): string {
   const fields = request.body as Record<string, unknown> | null | undefined;

@@ -4,6 +4,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  readNotice,
   requireConfirmed,
   requireSession,
   sendPage,
@@ -122,9 +123,8 @@ async function show(
     ...row,
     email: openEmail(deps.index_key, row.person_id, row.email),
   }));
-  const { done } = request.query as Record<string, unknown>;
   const problem = refusal && (refusal.problems[0]?.message ?? refusal.message);
-  const notice = refusal ? null : (NOTICES[String(done)] ?? null);
+  const notice = refusal ? null : readNotice(request, NOTICES);
   const shown = membersPage({ mode: deps.mode, session, members, problem, notice });
   return sendPage(reply, shown, refusal?.status ?? 200);
 }

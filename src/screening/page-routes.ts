@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  readNotice,
   requireConfirmed,
   requireSession,
   sendPage,
@@ -33,8 +34,7 @@ export function addScreeningPages(app: FastifyInstance, deps: ScreeningPageDeps)
   const deciding = { onRequest: [...may_review, requireConfirmed(deps, SCREENING_PATH)] };
   addPageScope(app, deps, (scope) => {
     scope.get(SCREENING_PATH, reviewer, (request, reply) => {
-      const { done } = request.query as Record<string, unknown>;
-      const text = NOTICES[done as MatchDecision];
+      const text = readNotice(request, NOTICES);
       return show(deps, request, reply, text ? { text, is_problem: false } : null);
     });
     scope.post(`${SCREENING_PATH}/:match_id`, deciding, (request, reply) =>

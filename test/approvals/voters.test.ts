@@ -350,3 +350,14 @@ it("sliproad verify finds no problems after these tests", async () => {
   await settle(server);
   expect(await findFault(server)).toBeNull();
 });
+
+it("a page that is opened with an unknown ?done= says nothing about it", async () => {
+  const admin = await addMember(server, "admin");
+  for (const page of ["members", "security", "documents", "screening"]) {
+    for (const done of ["constructor", "__proto__", "toString"]) {
+      const shown = await admin.visitor.get(`/dashboard/${page}?done=${done}`);
+      expect(shown.statusCode).toBe(200);
+      expect(shown.body).not.toContain("native code");
+    }
+  }
+});

@@ -3,7 +3,14 @@ import { Refusal } from "../../platform/errors.ts";
 import { localPath } from "../../platform/pages/local-path.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { ENROL_PATH, SECURITY_PATH } from "../page-paths.ts";
-import { readField, requireSession, sendPage, sendScriptedPage, withNext } from "../page-scope.ts";
+import {
+  readField,
+  readNotice,
+  requireSession,
+  sendPage,
+  sendScriptedPage,
+  withNext,
+} from "../page-scope.ts";
 import { passkeySite } from "../passkeys/model.ts";
 import { removeApp, renewRecoveryCodes } from "../second-factor/change-factor.ts";
 import { enrolTotp, offerSeed, readSeed } from "../second-factor/enrol-totp.ts";
@@ -125,13 +132,12 @@ async function show(
   const session = request.member!;
   const security = await loadSecurity(deps, session, realTime(deps.clock));
   const can_use_passkeys = passkeySite(deps.public_url()) !== null;
-  const { done } = request.query as Record<string, unknown>;
   const shown = securityPage({
     mode: deps.mode,
     session,
     security,
     problem: problem && { section: problem.section, text: textOf(problem.refusal)! },
-    notice: problem ? null : (NOTICES[String(done)] ?? null),
+    notice: problem ? null : readNotice(request, NOTICES),
     can_use_passkeys,
   });
   const send = can_use_passkeys ? sendScriptedPage : sendPage;

@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  readNotice,
   requireConfirmed,
   requireSession,
   sendFile,
@@ -47,8 +48,7 @@ export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void
     });
 
     scope.get(`${QUEUE_PATH}/:account_id/:user_id`, reviewer, (request, reply) => {
-      const { done } = request.query as Record<string, unknown>;
-      const text = NOTICES[done as ReviewOutcome];
+      const text = readNotice(request, NOTICES);
       return showReview(deps, request, reply, text ? { text, is_problem: false } : null);
     });
 

@@ -3,6 +3,7 @@ import {
   addPageScope,
   type PageDeps,
   readField,
+  readNotice,
   requireConfirmed,
   requireSession,
   sendFile,
@@ -47,8 +48,7 @@ export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): 
   const approving = { onRequest: [may_review, requireConfirmed(deps, DOCUMENTS_PATH)] };
   addPageScope(app, deps, (scope) => {
     scope.get(DOCUMENTS_PATH, reviewer, (request, reply) => {
-      const { done } = request.query as Record<string, unknown>;
-      const text = typeof done === "string" ? NOTICES[done] : undefined;
+      const text = readNotice(request, NOTICES);
       return show(deps, request, reply, text ? { text, refused: null } : null);
     });
     scope.get(documentFilePath(":offramp_id"), reviewer, (request, reply) =>
