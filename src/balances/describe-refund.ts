@@ -5,7 +5,7 @@ import { minorToText } from "../platform/money.ts";
 import { findUserName } from "../users/find-user-name.ts";
 import type { RefundDestination } from "./destinations.ts";
 import { findDestination, type LoadedRefunds, type RefundRequest } from "./refund-balances.ts";
-import { listSenders } from "./refund-store.ts";
+import { listSenders } from "./sender-store.ts";
 
 export const DESTINATIONS = {
   sender: "the address that they came from",

@@ -26,16 +26,14 @@ import { noteWallets } from "../users/note-wallets.ts";
 import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
-  type AddressMoney,
-  addressKey,
   findRegistered,
   hashAddress,
   insertRefunds,
-  listFromAddresses,
   type Refund,
   registeredKey,
 } from "./refund-store.ts";
 import { listReservations, type Reservation } from "./reservation-store.ts";
+import { type AddressMoney, addressKey, listFromAddresses } from "./sender-store.ts";
 
 export const SEND_REFUND_TASK = "send-refund";
 

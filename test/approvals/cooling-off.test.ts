@@ -73,6 +73,33 @@ describe("for 24 hours, any amount needs two members", () => {
     expect(await user.owed()).toBe(1000);
   });
 
+  it("that pays a new payee with a balance, in the place of coins that went back", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const [total, tx_id] = [await story.total(), newTxId()];
+    await deposit(server, { quote_id: await story.addQuote(), amount: 1000 });
+    const amount = total + 5;
+    await deposit(server, { quote_id: story.quote_id, amount, tx_id, from: STRANGE });
+    const refund = (wanted: number) =>
+      server.call("POST", `/users/${story.user_id}/refunds`, {
+        refund: { token: "usdc", chain: "polygon", amount: wanted, address: STRANGE },
+      });
+    // What the quote does not need may go back before; the rest is what pays it.
+    good(await refund(5));
+    good(await refund(total));
+    const { approval } = good(await story.execute(tx_id));
+    expect((await showProposal(server, approval.proposal_id)).why).toContain("created recently");
+    await ada.reject(approval.proposal_id, "Who is this?");
+    await story.waitForStatus("failed");
+    expect(await story.owed()).toBe(1000);
+    const other = await openStory(server, [{ amount: 200 }]);
+    const second = { tx_id: newTxId(), from: STRANGE };
+    await deposit(server, { quote_id: other.quote_id, amount, ...second });
+    const back = { token: "usdc", chain: "polygon", amount: 5, address: STRANGE };
+    good(await server.call("POST", `/users/${other.user_id}/refunds`, { refund: back }));
+    expect(good(await other.execute(second.tx_id)).approval).toBeUndefined();
+    await other.waitForStatus("fiat_sent");
+  });
+
   it("that goes to an address whose own coins were paid out", async () => {
     const story = await openStory(server, [{ amount: 200 }]);
     const [total, tx_id] = [await story.total(), newTxId()];

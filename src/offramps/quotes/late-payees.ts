@@ -1,13 +1,14 @@
 import { isCoolingOff } from "../../approvals/cooling-off.ts";
 import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
+import { hasGoneBack } from "../../balances/sender-store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { GatePolicy } from "../gates.ts";
 import { describeQuote } from "./describe-quote.ts";
 import type { Quote } from "./model.ts";
-import { findNewestAfterDeposit } from "./payee-store.ts";
+import { findNewestPayee } from "./payee-store.ts";
 
 /** The kind of proposals to pay the offramps of a quote. */
 export const PAY_QUOTE = "pay-quote";
@@ -24,15 +25,20 @@ export type LatePayeeDeps = {
 /**
  * When the newest payee was created to whom a payout was added after coins had come. Such coins
  * are money that was there, as in a balance: whoever adds a payee after the deposit names a new
- * destination for it.
+ * destination for it. Once the quote's own coins went back to their sender, other coins of the
+ * balance pay it, and so all of its payees count.
  */
 export async function findLatePayees(
   tx: Transaction,
-  { cooling_off_ms }: ApprovalRules,
-  { account_id, id, received }: Quote,
+  { cooling_off_ms, index_key }: ApprovalRules,
+  quote: Quote,
 ): Promise<Date[]> {
-  if (cooling_off_ms === 0 || received === 0n) return [];
-  const newest_at = await findNewestAfterDeposit(tx, account_id, id);
+  if (cooling_off_ms === 0 || quote.received === 0n) return [];
+  const { deposit_token: token, deposit_token_chain: chain, received, token_amount } = quote;
+  const excess = received > token_amount ? received - token_amount : 0n;
+  const money = { ...quote, token, chain, excess };
+  const is_from_others = await hasGoneBack(tx, index_key, quote.id, money);
+  const newest_at = await findNewestPayee(tx, quote, is_from_others);
   return newest_at ? [newest_at] : [];
 }
 

@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 
 /** A payment detail that a quote pays, as a destination. */
 type PayeeFacts = {
@@ -31,18 +32,22 @@ export function listPayees(
   );
 }
 
-/** When the newest payee was created to whom a payout was added after coins had come. */
-export async function findNewestAfterDeposit(
+/**
+ * When the newest payee was created to whom a payout was added after coins had come, or, if `any`,
+ * to whom one was added at all.
+ */
+export async function findNewestPayee(
   session: Session,
-  account_id: string,
-  quote_id: string,
+  { account_id, id: quote_id }: RecordKey,
+  any: boolean,
 ): Promise<Date | null> {
   const [row] = await session.query<{ newest_at: Date | null }>(
     `select max(d.created_at) as newest_at from offramps o
      join payment_details d on d.account_id = o.account_id and d.id = o.payment_detail_id
-     where o.account_id = $1 and o.quote_id = $2 and o.status <> 'failed' and o.created_at >= (
-       select min(mined_at) from deposits where account_id = $1 and quote_id = $2)`,
-    [account_id, quote_id],
+     where o.account_id = $1 and o.quote_id = $2 and o.status <> 'failed'
+       and ($3 or o.created_at >= (
+         select min(mined_at) from deposits where account_id = $1 and quote_id = $2))`,
+    [account_id, quote_id, any],
   );
   return row?.newest_at ?? null;
 }
