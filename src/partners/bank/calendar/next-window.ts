@@ -12,7 +12,7 @@ export type Schedule = {
 };
 
 /** The file of a window is complete at its end. */
-export type Window = {
+type Window = {
   closes_at: Date;
   /** The bank's day on which the window closes, YYYY-MM-DD. */
   day: string;

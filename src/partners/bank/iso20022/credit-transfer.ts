@@ -66,7 +66,7 @@ export const SCHEMES = {
 } as const;
 
 export type Scheme = keyof typeof SCHEMES;
-export type ChargeBearer = (typeof SCHEMES)[Scheme]["charge_bearers"][number];
+type ChargeBearer = (typeof SCHEMES)[Scheme]["charge_bearers"][number];
 
 /** What is common to all payments of a file: one debited account, one scheme, one day. */
 export type PaymentFile = {

@@ -56,7 +56,7 @@ export function readDetail(details: XmlElement): EntryDetail {
 }
 
 /** Up to version 06 a party's name stands in the party itself, later in `Pty`. */
-export function readParties(details: XmlElement): Pick<AccountEntry, "debtor" | "creditor"> {
+function readParties(details: XmlElement): Pick<AccountEntry, "debtor" | "creditor"> {
   const parties = details.find("RltdPties");
   const party = (name: string) => ({
     name:

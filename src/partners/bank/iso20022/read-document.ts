@@ -11,7 +11,7 @@ const MESSAGES = {
   BkToCstmrDbtCdtNtfctn: "camt.054",
 } as const;
 
-export type MessageName = (typeof MESSAGES)[keyof typeof MESSAGES];
+type MessageName = (typeof MESSAGES)[keyof typeof MESSAGES];
 
 /** Takes the parts of a message as they end. A part that was taken is forgotten. */
 export type PartReader<Item> = {

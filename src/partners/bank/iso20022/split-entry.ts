@@ -1,7 +1,7 @@
 import type { Charge, EntryDetail } from "./entry-detail.ts";
 
 /** A line of our account, as far as its division concerns. */
-export type EntryFacts = {
+type EntryFacts = {
   amount: bigint;
   currency: string;
   is_debit: boolean;

@@ -18,7 +18,7 @@ const REMITTANCE_LENGTH = 140;
 const ADDRESS = { line: 70, postal_code: 16, town: 35, state: 35 };
 
 /** Number and sum of the payments, as they stand at the head of the file. */
-export type FileTotals = { count: number; control_sum: string };
+type FileTotals = { count: number; control_sum: string };
 
 /**
  * A `pain.001.001.09` message in pieces, one payment at a time. The totals stand before the

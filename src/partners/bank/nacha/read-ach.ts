@@ -20,7 +20,7 @@ type AchEntry = {
 };
 
 /** The payee's bank sent a payment back. */
-export type AchReturn = AchEntry & {
+type AchReturn = AchEntry & {
   kind: "returned";
   /** R01 to R85. */
   code: string;
@@ -29,7 +29,7 @@ export type AchReturn = AchEntry & {
 };
 
 /** The payment stood, but the payee's bank asks for other data next time. */
-export type AchCorrection = AchEntry & {
+type AchCorrection = AchEntry & {
   kind: "correction";
   /** C01 to C14. */
   code: string;
@@ -40,10 +40,10 @@ export type AchCorrection = AchEntry & {
 };
 
 /** The ACH operator refused an entry before it reached the payee's bank. */
-export type AchReject = AchEntry & { kind: "rejected"; code: string };
+type AchReject = AchEntry & { kind: "rejected"; code: string };
 
 /** An entry that is neither, for a person. */
-export type AchOther = AchEntry & { kind: "other"; text: string };
+type AchOther = AchEntry & { kind: "other"; text: string };
 
 export type AchItem = AchReturn | AchCorrection | AchReject | AchOther;
 
