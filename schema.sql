@@ -405,6 +405,30 @@ END),
 CREATE INDEX evm_sends_open ON public.evm_sends USING btree (chain, sender, number) WHERE (state <> ALL (ARRAY['final'::text, 'refused'::text]));
 CREATE UNIQUE INDEX evm_sends_planned ON public.evm_sends USING btree (chain, sender) WHERE (state = 'planned'::text);
 
+create table evm_sweeps (
+  number bigint not null generated always as identity,
+  chain text not null,
+  address text not null,
+  token text not null,
+  contract text not null,
+  amount numeric not null,
+  millionths numeric not null,
+  method text not null,
+  state text not null,
+  state_since timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  top_ups integer not null default 0,
+  problem text,
+  retry_at timestamp with time zone,
+  constraint evm_sweeps_pkey PRIMARY KEY (number),
+  constraint evm_sweeps_amount_check CHECK ((amount > (0)::numeric)),
+  constraint evm_sweeps_method_check CHECK ((method = ANY (ARRAY['top_up'::text, 'authorization'::text]))),
+  constraint evm_sweeps_millionths_check CHECK ((millionths > (0)::numeric)),
+  constraint evm_sweeps_state_check CHECK ((state = ANY (ARRAY['open'::text, 'final'::text, 'failed'::text, 'given_up'::text]))),
+  constraint evm_sweeps_address_fkey FOREIGN KEY (address) REFERENCES evm_addresses(address)
+);
+CREATE UNIQUE INDEX evm_sweeps_open ON public.evm_sweeps USING btree (chain, address) WHERE (state = ANY (ARRAY['open'::text, 'failed'::text]));
+
 create table evm_transfers (
   number bigint not null generated always as identity,
   chain text not null,
@@ -418,15 +442,19 @@ create table evm_transfers (
   amount numeric not null,
   mined_at timestamp with time zone not null,
   finding text,
+  sweep bigint,
   constraint evm_transfers_pkey PRIMARY KEY (number),
   constraint evm_transfers_chain_tx_id_log_index_block_hash_key UNIQUE (chain, tx_id, log_index, block_hash),
   constraint evm_transfers_amount_check CHECK ((amount > (0)::numeric)),
-  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text, 'vanished'::text])))
+  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text, 'vanished'::text]))),
+  constraint evm_transfers_sweep_fkey FOREIGN KEY (sweep) REFERENCES evm_sweeps(number)
 );
 CREATE INDEX evm_transfers_address ON public.evm_transfers USING btree (address);
 CREATE INDEX evm_transfers_block ON public.evm_transfers USING btree (chain, block_number);
 CREATE INDEX evm_transfers_creditable ON public.evm_transfers USING btree (chain, number) WHERE (finding IS NULL);
 CREATE INDEX evm_transfers_findings ON public.evm_transfers USING btree (number) WHERE (finding IS NOT NULL);
+CREATE INDEX evm_transfers_sweep ON public.evm_transfers USING btree (sweep) WHERE (sweep IS NOT NULL);
+CREATE INDEX evm_transfers_unswept ON public.evm_transfers USING btree (chain, address, token) WHERE ((finding IS NULL) AND (sweep IS NULL));
 
 create table exports (
   account_id uuid not null,

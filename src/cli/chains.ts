@@ -7,6 +7,7 @@ import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
+import { addSweepCommands } from "./sweeps.ts";
 
 type ResumeOptions = JsonOption & { fromBlock?: string; reason: string };
 
@@ -71,6 +72,7 @@ export function addChainCommands(program: Command): void {
           : ["Every transfer that was read from later blocks is still on the chain."]),
       ]);
     });
+  addSweepCommands(chains);
 }
 
 /** Null where it was not given. */

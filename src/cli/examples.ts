@@ -161,6 +161,10 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad chains resume polygon --reason 'compared with two explorers'"],
     more: "What to compare before: docs/guides/chains.md.",
   },
+  "chains sweeps": { examples: ["sliproad chains sweeps", "sliproad chains sweeps --json"] },
+  "chains retry-sweep": {
+    examples: ["sliproad chains retry-sweep 12 --reason 'The token is no longer paused'"],
+  },
   "chains findings": {
     examples: ["sliproad chains findings"],
     more: "What each finding means: docs/guides/chains.md.",

@@ -5,6 +5,7 @@ import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resum
 import { runSender } from "../../../src/partners/chain/evm/send/run-sender.ts";
 import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { findSender } from "../../../src/partners/chain/evm/send/sender-store.ts";
+import { runSweeps } from "../../../src/partners/chain/evm/sweep/run-sweeps.ts";
 import { watchChain } from "../../../src/partners/chain/evm/watch-chain.ts";
 import { findWatchedChain } from "../../../src/partners/chain/evm/watch-store.ts";
 import type { ChainPort } from "../../../src/partners/chain/port.ts";
@@ -23,6 +24,7 @@ export type TestEvm = {
   rpcs: readonly RpcServer[];
   tokens: { usdc: TestToken; usdt: TestToken; other: TestToken; fake: TestToken };
   database: Database;
+  database_url: string;
   port: ChainPort;
   entry: ChainEntry;
   issue(): Promise<string>;
@@ -41,6 +43,8 @@ export type TestEvm = {
   /** Runs the queues of the chain once, as the worker does. */
   runSender(database?: Database): Promise<void>;
   watcher(): Watcher;
+  /** Looks once for what to sweep, and what comes next, as the worker does. */
+  runSweeps(database?: Database): Promise<void>;
   sender(): ReturnType<typeof findSender>;
   sendOf(key: string): ReturnType<typeof findSendByKey>;
   close(): Promise<void>;
@@ -114,7 +118,7 @@ export async function openTestEvm(
   });
   const evmNow = () => evm;
   return {
-    ...{ node, rpcs, tokens, database, entry, signer },
+    ...{ node, rpcs, tokens, database, entry, signer, database_url: db.url },
     get port() {
       return evmNow().chain;
     },
@@ -149,6 +153,10 @@ export async function openTestEvm(
       // As in a process of its own.
       const sender = { ...evm.senders[0]!, next_at_ms: 0 };
       await runSender({ database: other, clock }, sender, SILENT);
+    },
+    runSweeps: async (other = database) => {
+      const sweeper = { ...evm.sweepers[0]!, next_at_ms: 0 };
+      await runSweeps({ database: other, clock }, sweeper);
     },
     watcher: () => evm.watchers[0]!,
     sender: () => findSender(database, "polygon", TEST_TREASURY),

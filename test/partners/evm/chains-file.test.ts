@@ -38,6 +38,9 @@ describe("the chains file", () => {
       /tokens\.usdc\.address is not an address\. The EIP-55 checksum/,
     ],
     ["base", { ...ENTRY, confirmation: 3 }, /has the unknown key confirmation/],
+    ["base", { ...ENTRY, sweeping: { minimum: "5" } }, /sweeping needs sending/],
+    ["base", { ...ENTRY, sending: {}, sweeping: { minimum: 5 } }, /minimum must be an amount of/],
+    ["base", { ...ENTRY, sending: {}, sweeping: { minimum: "0" } }, /minimum must be an amount of/],
   ])("is refused with one sentence: %s %#", (name, entry, message) => {
     expect(() => loadChains(chainsFile({ [name]: entry as typeof ENTRY }))).toThrow(message);
   });

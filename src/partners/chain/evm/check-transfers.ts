@@ -1,8 +1,9 @@
 import type { Session } from "../../../platform/db/database.ts";
-import { RpcRefused } from "./json-rpc.ts";
+import { RpcFailure, RpcRefused } from "./json-rpc.ts";
 import type { EvmChain } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import type { Receipt } from "./rpc-values.ts";
+import { findSwept } from "./sweep/sweep-store.ts";
 import {
   type BlockRange,
   type LoggedTransfer,
@@ -101,8 +102,16 @@ async function readMovement(
   const before = { token: token.name, address: to, before: range.from_block };
   const received = await findReceived(session, chain.name, before);
   const balance = toMillionths(await rpc.balanceOf(contract, to, "latest"), token.decimals);
-  const has_moved = balance >= received + toMillionths(moved_before + stated, token.decimals);
-  return { has_moved, is_exact: false };
+  // After the balance: a sweep that began meanwhile is seen.
+  const swept = await findSwept(session, chain.name, before);
+  if (swept.is_moving) {
+    throw new RpcFailure(
+      `${rpc.host} has forgotten block ${block_number}, and ${to} is being swept; the deposit is ` +
+        "checked when the sweep is final",
+    );
+  }
+  const came_in = received + toMillionths(moved_before + stated, token.decimals);
+  return { has_moved: balance >= came_in - swept.amount, is_exact: false };
 }
 
 /** Null where the node keeps no state that old. */

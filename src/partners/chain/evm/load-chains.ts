@@ -3,6 +3,7 @@ import { operatorFile } from "../../../catalogue/operator-file.ts";
 import { checkAddress } from "../check-address.ts";
 import type { EvmChain, EvmSettings, TokenContract } from "./model.ts";
 import { readSending } from "./send/load-sending.ts";
+import { readSweeping } from "./sweep/load-sweeping.ts";
 import { openWallet } from "./wallet.ts";
 
 const FILE = operatorFile("The chains file");
@@ -11,7 +12,7 @@ const KEYS = ["xpub", "treasury", "chains"];
 const CHAIN_KEYS = [
   ...["chain_id", "rpc_urls", "final_tag", "confirmations", "first_block", "tokens"],
   ...["other_tokens", "lag_max_minutes", "poll_seconds", "timeout_seconds"],
-  ...["filtered_addresses_max", "sending"],
+  ...["filtered_addresses_max", "sending", "sweeping"],
 ];
 const TOKEN_KEYS = ["address", "decimals"];
 const RPC_URLS_MAX = 2;
@@ -78,9 +79,18 @@ function readChain(name: string, value: unknown): EvmChain {
     poll_seconds: number("poll_seconds", 0, 600, 4),
     timeout_seconds: number("timeout_seconds", 1, 60, 10),
     filtered_addresses_max: number("filtered_addresses_max", 0, 100_000, 2_000),
-    sending:
-      given.sending === undefined ? null : readSending(FILE, given.sending, `${path}.sending`),
+    ...readMoving(given, path),
   };
+}
+
+/** Whether tokens are sent, and deposits swept. */
+function readMoving(
+  { sending: sends, sweeping: sweeps }: Record<string, unknown>,
+  path: string,
+): Pick<EvmChain, "sending" | "sweeping"> {
+  const sending = sends === undefined ? null : readSending(FILE, sends, `${path}.sending`);
+  if (sweeps === undefined) return { sending, sweeping: null };
+  return { sending, sweeping: readSweeping(FILE, sweeps, `${path}.sweeping`, sending) };
 }
 
 function readTag(value: unknown, path: string): EvmChain["final_tag"] {

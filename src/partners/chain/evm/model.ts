@@ -21,6 +21,14 @@ export type SendingSettings = {
   in_flight_max: number;
 };
 
+/** When deposits of a chain are swept, as the operator's file says. */
+export type SweepingSettings = {
+  /** In millionths of a token. */
+  minimum: bigint;
+  /** None is started while a transaction would pay more, in wei per unit of gas. */
+  max_fee: bigint;
+};
+
 /** One real chain, as the operator's file configures it. */
 export type EvmChain = {
   name: Chain;
@@ -44,6 +52,8 @@ export type EvmChain = {
   filtered_addresses_max: number;
   /** Null: nothing is sent on this chain. */
   sending: SendingSettings | null;
+  /** Null: deposits stay at their addresses. */
+  sweeping: SweepingSettings | null;
 };
 
 export type EvmSettings = {

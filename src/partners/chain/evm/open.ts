@@ -18,6 +18,8 @@ import { sendMetrics, sendReadiness } from "./send/health.ts";
 import type { Sender } from "./send/model.ts";
 import { runSender } from "./send/run-sender.ts";
 import type { Signer } from "./signer/port.ts";
+import type { Sweeper } from "./sweep/model.ts";
+import { runSweeps } from "./sweep/run-sweeps.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
 import { openWallet, type Wallet } from "./wallet.ts";
 import { createWatcher, readFinalOf, watchChain } from "./watch-chain.ts";
@@ -33,6 +35,7 @@ type Evm = {
   chain: ChainPort;
   watchers: readonly Watcher[];
   senders: readonly Sender[];
+  sweepers: readonly Sweeper[];
   openModule(log: TaskLog): Module;
 };
 
@@ -52,10 +55,12 @@ export async function openEvm(
   const { treasury } = settings;
   const signer = openOnce(openSigner);
   const senders = watchers.flatMap((watcher) => createSender(watcher, treasury, signer.open));
+  const sweepers = senders.flatMap((sender) => createSweeper(sender, wallet));
   return {
     chain: createEvmChain({ ...deps, wallet, treasury, watchers }),
     watchers,
     senders,
+    sweepers,
     openModule: (log) => ({
       // One task each: a node that does not answer delays no other chain.
       tasks: [
@@ -69,8 +74,13 @@ export async function openEvm(
             runSender(deps, sender, log),
           ),
         ),
+        ...sweepers.map((sweeper) =>
+          recurringTask(deps.database, sweepTask(sweeper), SENT_EVERY_MS, () =>
+            runSweeps(deps, sweeper),
+          ),
+        ),
       ],
-      recurring: [...watchers.map(watchTask), ...senders.map(sendTask)],
+      recurring: [...watchers.map(watchTask), ...senders.map(sendTask), ...sweepers.map(sweepTask)],
       metrics: [evmMetrics(names), sendMetrics(senders)],
       readiness: async (session, time) => [
         ...(await readinessOf(settings.chains)(session, time)),
@@ -95,6 +105,15 @@ function watchTask({ chain }: Watcher): string {
 
 function sendTask({ chain }: Sender): string {
   return `send-${chain.name}`;
+}
+
+function sweepTask({ sender }: Sweeper): string {
+  return `sweep-${sender.chain.name}`;
+}
+
+function createSweeper(sender: Sender, wallet: Wallet): Sweeper[] {
+  const settings = sender.chain.sweeping;
+  return settings ? [{ sender, settings, wallet: wallet.fingerprint, next_at_ms: 0 }] : [];
 }
 
 function createSender(

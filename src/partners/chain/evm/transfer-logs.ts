@@ -87,6 +87,13 @@ export function toMillionths(value: bigint, decimals: number): bigint {
     : value * powerOfTen(TOKEN_DIGITS - decimals);
 }
 
+/** In the token's smallest unit; null where it has no coins that small. */
+export function fromMillionths(amount: bigint, decimals: number): bigint | null {
+  if (decimals >= TOKEN_DIGITS) return amount * powerOfTen(decimals - TOKEN_DIGITS);
+  const unit = powerOfTen(TOKEN_DIGITS - decimals);
+  return amount % unit === 0n ? amount / unit : null;
+}
+
 /** Identifies a log with everything that it says: two nodes must agree on all of it. */
 export function logKey({ block_hash, tx_id, log_index, contract, topics, data }: Log): string {
   return [block_hash, tx_id, log_index, contract, ...topics, data].join(" ");

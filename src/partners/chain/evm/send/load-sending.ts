@@ -42,7 +42,7 @@ export function readSending(
 }
 
 /** In the smallest unit; null where it is not an amount. */
-function readDecimal(value: unknown, digits: number): bigint | null {
+export function readDecimal(value: unknown, digits: number): bigint | null {
   const [, whole, part = ""] = /^(\d{1,9})(?:\.(\d{1,18}))?$/.exec(String(value)) ?? [];
   if (typeof value !== "string" || whole === undefined || part.length > digits) return null;
   return BigInt(whole + part.padEnd(digits, "0"));

@@ -1,10 +1,9 @@
-import { type Chain, TOKEN_DIGITS } from "../../../../catalogue/chains.ts";
+import type { Chain } from "../../../../catalogue/chains.ts";
 import type { Database } from "../../../../platform/db/database.ts";
-import { powerOfTen } from "../../../../platform/money.ts";
 import { type ChainPort, SendPending } from "../../port.ts";
 import type { EvmChain } from "../model.ts";
 import type { SignedAction } from "../signer/port.ts";
-import { contractsOf } from "../transfer-logs.ts";
+import { contractsOf, fromMillionths } from "../transfer-logs.ts";
 import type { EvmSend } from "./model.ts";
 import { findSendByKey, insertSend, updateAsked } from "./send-store.ts";
 
@@ -64,11 +63,4 @@ function outcomeOf({
   if (state === "final") return { tx_id: tx_id! };
   if (state === "refused") return { refused: problem! };
   throw new SendPending(`${key} is ${state}`);
-}
-
-/** In the token's smallest unit; null where it has no coins that small. */
-function fromMillionths(amount: bigint, decimals: number): bigint | null {
-  if (decimals >= TOKEN_DIGITS) return amount * powerOfTen(decimals - TOKEN_DIGITS);
-  const unit = powerOfTen(TOKEN_DIGITS - decimals);
-  return amount % unit === 0n ? amount / unit : null;
 }

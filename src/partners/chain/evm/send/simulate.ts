@@ -56,7 +56,10 @@ async function succeeds(rpc: Rpc, call: Call): Promise<boolean> {
 }
 
 /** How much gas to offer; what is not used is not paid. */
-export async function estimateGas({ rpcs }: Sender, send: EvmSend): Promise<bigint> {
+export async function estimateGas(
+  { rpcs }: Pick<Sender, "rpcs">,
+  send: Pick<EvmSend, "sender" | "action" | "gas">,
+): Promise<bigint> {
   if (send.gas !== null) return send.gas;
   const call = callOf(send.sender, send.action);
   if (!call) throw new Error(`a send of the kind ${send.action.kind} must name its gas`);

@@ -1,0 +1,60 @@
+import type { Chain } from "../../../../catalogue/chains.ts";
+import type { SweepingSettings } from "../model.ts";
+import type { Sender } from "../send/model.ts";
+
+/**
+ * | State    | Meaning                                                | Left when                    |
+ * |----------|--------------------------------------------------------|------------------------------|
+ * | open     | its transactions are being sent                        | the last one is final        |
+ * | final    | the tokens are in the treasury                         | never                        |
+ * | failed   | a transaction failed or was cancelled; the tokens are  | the operator tries it again: |
+ * |          | where they were                                        | given_up                     |
+ * | given_up | another sweep takes the tokens                         | never                        |
+ */
+type SweepState = "open" | "final" | "failed" | "given_up";
+
+/** Tokens that move from a deposit address to the treasury. */
+export type Sweep = {
+  number: bigint;
+  chain: Chain;
+  address: string;
+  address_index: number;
+  token: string;
+  contract: string;
+  /** In the token's smallest unit. */
+  amount: bigint;
+  /** The same in millionths of a token. */
+  millionths: bigint;
+  /**
+   * `top_up`: the treasury sends native coin to the address, which then sends the tokens.
+   * `authorization`: the treasury takes the tokens with a signature of the address (EIP-3009).
+   */
+  method: "top_up" | "authorization";
+  state: SweepState;
+  state_since: Date;
+  created_at: Date;
+  top_ups: number;
+  problem: string | null;
+  retry_at: Date | null;
+};
+
+export type Sweeper = {
+  sender: Sender;
+  settings: SweepingSettings;
+  /** The fingerprint of the wallet whose addresses the signer can sign for. */
+  wallet: string;
+  /** Real time. */
+  next_at_ms: number;
+};
+
+export function transferKey({ number }: Pick<Sweep, "number">): string {
+  return `sweep:${number}:transfer`;
+}
+
+export function authorizationKey({ number }: Pick<Sweep, "number">): string {
+  return `sweep:${number}:authorization`;
+}
+
+export function topUpKey({ number }: Pick<Sweep, "number">, top_up: number): string {
+  return `sweep:${number}:top_up:${top_up}`;
+}

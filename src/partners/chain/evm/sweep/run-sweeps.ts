@@ -1,0 +1,76 @@
+import type { Clock } from "../../../../platform/clock.ts";
+import type { Database } from "../../../../platform/db/database.ts";
+import { HOUR_MS } from "../../../../platform/durations.ts";
+import { realTime } from "../../../../platform/tasks/real-time.ts";
+import { ChainUnavailable } from "../../port.ts";
+import { RpcReverted } from "../json-rpc.ts";
+import { firstFees } from "../send/fees.ts";
+import { readView } from "../send/read-view.ts";
+import { fromMillionths } from "../transfer-logs.ts";
+import { advanceSweep } from "./advance-sweep.ts";
+import type { Sweep, Sweeper } from "./model.ts";
+import { insertSweep, listOpenSweeps, listUnswept, updateWaiting } from "./sweep-store.ts";
+
+type SweepDeps = { database: Database; clock: Clock };
+
+/** At the same time on a chain: top-ups share the treasury's queue with payments. */
+const OPEN_MAX = 4;
+const RUN_EVERY_MS = 5_000;
+/** A token may be paused, or its issuer may have blocked an address. */
+const REFUSED_AGAIN_AFTER_MS = HOUR_MS;
+
+/**
+ * Moves credited deposits into the treasury. Each step of a sweep is a send with a key of its own:
+ * whatever ends the process, the next run finds what was queued and continues from there.
+ */
+export async function runSweeps({ database, clock }: SweepDeps, sweeper: Sweeper): Promise<void> {
+  const now = realTime(clock);
+  if (now.getTime() < sweeper.next_at_ms) return;
+  sweeper.next_at_ms = now.getTime() + RUN_EVERY_MS;
+  const { chain } = sweeper.sender;
+  try {
+    await startSweeps(database, sweeper, now);
+    for (const sweep of await listOpenSweeps(database, chain.name, OPEN_MAX, now)) {
+      await advanceOrWait({ database, now, sweeper }, sweep);
+    }
+  } catch (error) {
+    // Sender and watcher report a node that is away.
+    if (!(error instanceof ChainUnavailable)) throw error;
+  }
+}
+
+async function advanceOrWait(
+  deps: Parameters<typeof advanceSweep>[0],
+  sweep: Sweep,
+): Promise<void> {
+  const { database, now } = deps;
+  try {
+    await advanceSweep(deps, sweep);
+    if (sweep.problem !== null) await updateWaiting(database, sweep.number, null);
+  } catch (error) {
+    if (!(error instanceof RpcReverted)) throw error;
+    const problem = "The token's contract refuses the transfer now; it is tried again in an hour.";
+    const retry_at = new Date(now.getTime() + REFUSED_AGAIN_AFTER_MS);
+    await updateWaiting(database, sweep.number, { problem, retry_at });
+  }
+}
+
+async function startSweeps(database: Database, sweeper: Sweeper, now: Date): Promise<void> {
+  const { sender, wallet, settings } = sweeper;
+  const { chain } = sender;
+  const open = await listOpenSweeps(database, chain.name, OPEN_MAX, now);
+  const wanted = { wallet, tokens: chain.tokens.map(({ name }) => name), ...settings };
+  const found = await listUnswept(database, chain.name, wanted, OPEN_MAX - open.length);
+  if (found.length === 0) return;
+  const { market } = await readView(sender, sender.treasury);
+  const fees = firstFees(market, sender.settings);
+  if (!fees || fees.max_fee > settings.max_fee) return;
+  for (const { address, token, amount: millionths, numbers } of found) {
+    const { address: contract, decimals } = chain.tokens.find(({ name }) => name === token)!;
+    // Of a token with fewer decimals than six, every deposit is a whole number of its units.
+    const amount = fromMillionths(millionths, decimals)!;
+    const of = { chain: chain.name, address, token, contract, amount, millionths };
+    const sweep = { ...of, method: "top_up" } as const;
+    await insertSweep(database, sweep, numbers, now);
+  }
+}

@@ -1,0 +1,300 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listSteps, listSweeps } from "../../../src/partners/chain/evm/sweep/sweep-store.ts";
+import type { Database } from "../../../src/platform/db/database.ts";
+import { runCommand } from "../../harness/command-line.ts";
+import { TEST_TREASURY } from "../../harness/evm/counting-signer.ts";
+import { openTestSigner } from "../../harness/evm/signer.ts";
+import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
+
+const TEN = 10_000_000n;
+const ONE_COIN = `0x${(10n ** 18n).toString(16)}`;
+const HOUR_MS = 60 * 60 * 1000;
+const GWEI = 10n ** 9n;
+/** Accesses to the database between two crashes; npm run soak tries each of them. */
+const CRASH_EVERY = process.env.LONG_TESTS ? 1 : 11;
+let evm: TestEvm;
+let data_dir: string;
+
+beforeAll(async () => {
+  data_dir = await mkdtemp(join(tmpdir(), "sliproad-sweep-"));
+  evm = await openTestEvm({ rpcs: 2, sends: true, entry: { sweeping: { minimum: "5" } } });
+});
+afterAll(async () => {
+  await evm?.close();
+  await rm(data_dir, { recursive: true });
+});
+
+beforeEach(() => evm.node.ask("hardhat_setBalance", TEST_TREASURY, ONE_COIN));
+afterEach(() => {
+  for (const rpc of evm.rpcs) Object.assign(rpc, { change: null, finalized_depth: 0 });
+  // Whatever a test did: no nonce has two actions.
+  expect(evm.signer.doubles).toEqual([]);
+});
+
+async function balanceOf(address: string, token = evm.tokens.usdc): Promise<bigint> {
+  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
+  return BigInt((await evm.node.ask("eth_call", { to: token.address, data })) as string);
+}
+
+/** A new address with a deposit that was read. */
+async function deposit(amount = TEN): Promise<string> {
+  const address = await evm.issue();
+  await evm.tokens.usdc.transfer(address, amount);
+  await evm.watch();
+  return address;
+}
+
+/** The worker runs both tasks until nothing changes any more. */
+async function settle(rounds = 8, database?: Database): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await evm.runSweeps(database);
+    await evm.runSender(database);
+    await evm.node.mine();
+  }
+}
+
+const sweepsOf = async (address: string) =>
+  (await listSweeps(evm.database, 1_000)).filter((one) => one.address === address).reverse();
+
+/** The operator's command. */
+function chainsCommand(...args: string[]) {
+  const environment = { DATABASE_URL: evm.database_url, SLIPROAD_DATA_DIR: data_dir };
+  return runCommand(["chains", ...args, "--json"], environment);
+}
+
+const signedFrom = (address: string) => evm.signer.signed.filter(({ from }) => from === address);
+const topUpsOf = (address: string) =>
+  evm.signer.signed.filter(
+    ({ action }) => action.kind === "gas_top_up" && action.address === address,
+  );
+
+describe("a deposit", () => {
+  it("moves to the treasury once, with a top-up for its gas, and no more is sent", async () => {
+    const address = await deposit();
+    const before = await balanceOf(TEST_TREASURY);
+    await settle();
+    expect(await balanceOf(address)).toBe(0n);
+    expect(await balanceOf(TEST_TREASURY)).toBe(before + TEN);
+    const sweeps = await sweepsOf(address);
+    expect(sweeps).toMatchObject([{ state: "final", amount: TEN, token: "usdc", top_ups: 1 }]);
+    const steps = [...(await listSteps(evm.database, sweeps)).values()];
+    expect(steps.map(({ state }) => state)).toEqual(["final", "final"]);
+    expect(steps.every(({ gas_cost }) => gas_cost! > 0n)).toBe(true);
+    await settle(3);
+    expect(await sweepsOf(address)).toHaveLength(1);
+    expect([signedFrom(address).length, topUpsOf(address).length]).toEqual([1, 1]);
+  });
+
+  it("below the minimum stays, until a further one makes it worth the gas", async () => {
+    const address = await deposit(4_999_999n);
+    await settle(3);
+    expect(await sweepsOf(address)).toEqual([]);
+    await evm.tokens.usdc.transfer(address, 1n);
+    await evm.watch();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final", amount: 5_000_000n }]);
+    expect(await balanceOf(address)).toBe(0n);
+  });
+
+  it("that is not final, or was not credited, stays where it is", async () => {
+    const address = await evm.issue();
+    for (const rpc of evm.rpcs) rpc.finalized_depth = 20;
+    await evm.tokens.usdc.transfer(address, TEN);
+    await evm.tokens.other.transfer(address, TEN);
+    await evm.watch();
+    await settle(2);
+    expect(await sweepsOf(address)).toEqual([]);
+    for (const rpc of evm.rpcs) rpc.finalized_depth = 0;
+    await evm.watch();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ token: "usdc", state: "final" }]);
+    expect(await balanceOf(address, evm.tokens.other)).toBe(TEN);
+  });
+
+  it("of each token is swept, one after the other, and each sum once", async () => {
+    const address = await deposit();
+    await evm.tokens.usdt.transfer(address, TEN);
+    await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    await settle(16);
+    const sweeps = await sweepsOf(address);
+    expect(sweeps).toMatchObject([
+      { token: "usdc", amount: 2n * TEN, state: "final" },
+      { token: "usdt", amount: TEN, state: "final" },
+    ]);
+    expect(await balanceOf(address)).toBe(0n);
+    expect(await balanceOf(address, evm.tokens.usdt)).toBe(0n);
+  });
+
+  it("waits while fees are above the sweep's own limit", async () => {
+    await evm.restart({ sweeping: { minimum: "5", max_fee_gwei: "0.000001" } });
+    const address = await deposit();
+    await settle(2);
+    expect(await sweepsOf(address)).toEqual([]);
+    await evm.restart();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final" }]);
+  });
+
+  it("gets a second top-up where fees rose before it was sent", async () => {
+    const address = await deposit();
+    await evm.runSweeps();
+    await evm.runSender();
+    const base_fee = `0x${(300n * GWEI).toString(16)}`;
+    await evm.node.ask("hardhat_setNextBlockBaseFeePerGas", base_fee);
+    await evm.node.mine();
+    await evm.node.ask("hardhat_setNextBlockBaseFeePerGas", `0x${(100n * GWEI).toString(16)}`);
+    await evm.node.mine();
+    await settle();
+    await evm.node.ask("hardhat_setNextBlockBaseFeePerGas", `0x${GWEI.toString(16)}`);
+    await evm.node.mine();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final", top_ups: 2 }]);
+    expect(signedFrom(address)).toHaveLength(1);
+  });
+});
+
+describe("a sweep that fails", () => {
+  it("before anything was signed delays no other, and goes on by itself", async () => {
+    const blocked = await deposit();
+    await evm.tokens.usdc.setBlocked(blocked, true);
+    const others = [];
+    for (let count = 0; count < 5; count += 1) others.push(await deposit());
+    await settle(16);
+    expect(await sweepsOf(blocked)).toMatchObject([
+      { state: "open", top_ups: 0, problem: expect.stringContaining("refuses the transfer now") },
+    ]);
+    for (const other of others) expect(await sweepsOf(other)).toMatchObject([{ state: "final" }]);
+    await evm.tokens.usdc.setBlocked(blocked, false);
+    evm.wait(HOUR_MS);
+    await settle();
+    expect(await sweepsOf(blocked)).toMatchObject([{ state: "final", problem: null }]);
+  });
+
+  it("after that is not repeated by itself, and the operator can try it again", async () => {
+    const address = await deposit();
+    for (let round = 0; round < 2; round += 1) {
+      await evm.runSweeps();
+      if (round === 0) await evm.runSender();
+      await evm.node.mine();
+      if (round === 0) await evm.runSender();
+    }
+    await evm.tokens.usdc.setBlocked(TEST_TREASURY, true);
+    await settle();
+    const [failed] = await sweepsOf(address);
+    expect(failed).toMatchObject({
+      state: "failed",
+      problem: expect.stringContaining("refuses a transfer to this address"),
+    });
+    await evm.tokens.usdc.setBlocked(TEST_TREASURY, false);
+    await settle(3);
+    expect(await sweepsOf(address)).toHaveLength(1);
+    const retry = ["retry-sweep", String(failed!.number), "--reason", "it is not blocked any more"];
+    expect(await chainsCommand(...retry)).toMatchObject({ code: 0 });
+    const twice = await chainsCommand(...retry);
+    expect(twice.stdout).toContain(`There is no failed sweep ${failed!.number}.`);
+    await settle();
+    const [, again] = await sweepsOf(address);
+    // The native coin of the first top-up is still there.
+    expect(again).toMatchObject({ state: "final", top_ups: 0 });
+    expect(await balanceOf(address)).toBe(0n);
+    const { sweeps } = JSON.parse((await chainsCommand("sweeps")).stdout);
+    expect(sweeps.slice(0, 2)).toMatchObject([
+      {
+        amount: "10",
+        token: "usdc",
+        state: "final",
+        steps: [{ step: "transfer", state: "final" }],
+      },
+      { address, state: "given_up", steps: [{ step: "top_up 1" }, { state: "refused" }] },
+    ]);
+    expect(Number(sweeps[1].gas_cost)).toBeGreaterThan(0);
+  });
+});
+
+describe("a crash", () => {
+  class Crash extends Error {}
+
+  /** The process ends before, or just after, its n-th access to the database. */
+  function crashing(at: number, is_after: boolean): Database {
+    let count = 0;
+    const step = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+      count += 1;
+      if (count < at) return work();
+      if (count === at && is_after) await work();
+      throw new Crash();
+    };
+    const { database } = evm;
+    return {
+      ...database,
+      query: (...args: never[]) => step(() => (database.query as never as Query)(...args)),
+      transaction: (...args: never[]) =>
+        step(() => (database.transaction as never as Query)(...args)),
+    } as Database;
+  }
+  type Query = (...args: never[]) => Promise<never>;
+
+  it("between any two steps neither loses nor doubles a sweep", async () => {
+    let crashes = 0;
+    let is_done = false;
+    for (let at = 1; !is_done; at += CRASH_EVERY) {
+      const address = await deposit();
+      const before = await balanceOf(TEST_TREASURY);
+      const crashed = await settle(5, crashing(at, at % 2 === 0)).then(
+        () => false,
+        (error: unknown) => {
+          if (error instanceof Crash) return true;
+          throw error;
+        },
+      );
+      is_done = !crashed;
+      crashes += crashed ? 1 : 0;
+      await evm.restart();
+      await settle();
+      expect(await sweepsOf(address), `at ${at}`).toMatchObject([{ state: "final", amount: TEN }]);
+      expect(await balanceOf(address)).toBe(0n);
+      expect(await balanceOf(TEST_TREASURY)).toBe(before + TEN);
+      expect([signedFrom(address).length, topUpsOf(address).length]).toEqual([1, 1]);
+    }
+    expect(crashes).toBeGreaterThan(3);
+  }, 600_000);
+});
+
+it("what was swept is subtracted where a node has forgotten the state of a block", async () => {
+  const address = await deposit();
+  await settle();
+  expect(await balanceOf(address)).toBe(0n);
+  for (const rpc of evm.rpcs) {
+    rpc.change = ({ method, params }) => {
+      if (method !== "eth_call" || params[1] === "latest") return undefined;
+      throw Object.assign(new Error("missing trie node"), { code: -32_000 });
+    };
+  }
+  await evm.tokens.usdc.transfer(address, TEN);
+  expect(await evm.watch()).toBe("current");
+  expect(await evm.credited(address)).toHaveLength(2);
+  await evm.tokens.usdc.pretend(address, TEN);
+  await evm.watch();
+  expect(await evm.findings(address)).toEqual(["balance_mismatch"]);
+});
+
+it("the real signer signs every step, and its journal has one line for each", async () => {
+  const signer = await openTestSigner([evm.tokens.usdc.address]);
+  const counting = evm.signer.sign;
+  evm.signer.sign = async (request) => {
+    await counting(request);
+    return signer.sign(request);
+  };
+  try {
+    const address = await deposit();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final" }]);
+    expect(await balanceOf(address)).toBe(0n);
+  } finally {
+    evm.signer.sign = counting;
+    await signer.close();
+  }
+});
