@@ -189,6 +189,15 @@ create table billing_emails (
 );
 CREATE UNIQUE INDEX billing_emails_index ON public.billing_emails USING btree (email_index);
 
+create table chain_reconciliations (
+  chain text not null,
+  currency text not null,
+  block_number bigint not null,
+  unexplained numeric not null,
+  at timestamp with time zone not null,
+  constraint chain_reconciliations_pkey PRIMARY KEY (chain, currency)
+);
+
 create table commands (
   account_id uuid not null,
   id uuid not null,
@@ -391,6 +400,7 @@ create table evm_sends (
   block_number bigint,
   block_hash text,
   gas_cost numeric,
+  is_gas_booked boolean not null default false,
   constraint evm_sends_pkey PRIMARY KEY (key),
   constraint evm_sends_chain_sender_nonce_key UNIQUE (chain, sender, nonce),
   constraint evm_sends_check CHECK (
@@ -404,6 +414,7 @@ END),
 );
 CREATE INDEX evm_sends_open ON public.evm_sends USING btree (chain, sender, number) WHERE (state <> ALL (ARRAY['final'::text, 'refused'::text]));
 CREATE UNIQUE INDEX evm_sends_planned ON public.evm_sends USING btree (chain, sender) WHERE (state = 'planned'::text);
+CREATE INDEX evm_sends_unbooked ON public.evm_sends USING btree (number) WHERE ((gas_cost IS NOT NULL) AND (NOT is_gas_booked));
 
 create table evm_sweeps (
   number bigint not null generated always as identity,

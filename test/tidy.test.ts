@@ -16,7 +16,8 @@ import {
 const MODULES = [
   ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
   ...["webhooks", "users", "kyc", "payment-details", "screening", "prices", "limits"],
-  ...["travel", "balances", "invoices", "offramps", "onramps", "retention", "reports", "verify"],
+  ...["travel", "balances", "invoices", "offramps", "onramps", "reconcile", "retention"],
+  ...["reports", "verify"],
   ...["sandbox", "docs", "app", "cli"],
 ];
 

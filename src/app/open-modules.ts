@@ -22,6 +22,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { openPlatformModule } from "../platform/open.ts";
 import { openPricesModule } from "../prices/open.ts";
+import { openReconcileModule } from "../reconcile/open.ts";
 import { openReportsModule } from "../reports/open.ts";
 import { openRetentionModule } from "../retention/open.ts";
 import { openSandboxModule } from "../sandbox/open.ts";
@@ -85,6 +86,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openOnrampsModule(core, {
       ...{ chain, bank, prices, approvals, limits, travel, screening, screenUsers },
     }),
+    ...(openWatcher ? [openReconcileModule(core)] : []),
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),

@@ -19,6 +19,18 @@ export function isChain(text: string): text is Chain {
   return (CHAINS as readonly string[]).includes(text);
 }
 
+/** What pays for transactions on each chain. Nothing else is stated in it: it is no currency. */
+export const NATIVE_COINS: Readonly<Record<Chain, string>> = {
+  polygon: "pol",
+  ethereum: "eth",
+  arbitrum: "eth",
+  base: "eth",
+  tron: "trx",
+  solana: "sol",
+};
+/** Native coins are booked in billionths. */
+export const COIN_DIGITS = 9;
+
 /** What a refund on each chain costs the user, in millionths of a token. */
 export type NetworkFees = Readonly<Record<Chain, bigint>>;
 

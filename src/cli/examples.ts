@@ -156,6 +156,13 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad sends resume polygon --reason 'compared with two explorers'"],
     more: "What to compare before: docs/guides/chains.md.",
   },
+  reconcile: {
+    examples: [
+      "sliproad reconcile --chain",
+      "sliproad reconcile --chain polygon --book --reason 'funded the treasury'",
+    ],
+    more: "What is compared, and when to book: docs/guides/chains.md.",
+  },
   "chains list": { examples: ["sliproad chains list", "sliproad chains list --json"] },
   "chains resume": {
     examples: ["sliproad chains resume polygon --reason 'compared with two explorers'"],

@@ -31,6 +31,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
   ["users", async () => (await import("./users.ts")).addUserCommands],
   ["travel", async () => (await import("./travel/travel.ts")).addTravelCommands],
+  ["reconcile", async () => (await import("./reconcile.ts")).addReconcileCommand],
   ["verify", async () => (await import("./verify.ts")).addVerifyCommand],
   ["doctor", async () => (await import("./doctor/doctor.ts")).addDoctorCommand],
   ["completion", async () => (await import("./completion.ts")).addCompletionCommand],

@@ -1,3 +1,4 @@
+import { COIN_DIGITS, NATIVE_COINS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { minorToText } from "../platform/money.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
@@ -82,7 +83,7 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
     [],
     "debit",
     "any",
-    "The operator's own conversions, until statements and chain show them.",
+    "The operator's own money: conversions, and transfers to and from the wallets.",
   ),
   rule("fees", [], "credit", "never_negative", "Fees earned."),
   rule("rounding", [], "credit", "any", "Rounding differences."),
@@ -99,6 +100,13 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
     "debit",
     "never_negative",
     "Fees that banks deduct from returned payments.",
+  ),
+  rule(
+    "network_costs",
+    [],
+    "debit",
+    "never_negative",
+    "Gas of transactions on chains, in the chain's coin.",
   ),
   rule(
     "write_offs",
@@ -149,9 +157,15 @@ export function naturalAmount(ledger_account: string, amount: bigint): bigint {
   return ruleOf(ledger_account).side === "debit" ? amount : -amount;
 }
 
+/** The decimal digits of what is booked: currencies, tokens, and the coins that pay for gas. */
+export function ledgerDigits(currency: string): number {
+  if (Object.values(NATIVE_COINS).includes(currency)) return COIN_DIGITS;
+  return minorDigits(currency) ?? 2;
+}
+
 /** A line with its amount as decimal text. */
 export function describeLine({ ledger_account, currency, amount }: EntryLine) {
-  return { ledger_account, currency, amount: minorToText(amount, minorDigits(currency) ?? 2) };
+  return { ledger_account, currency, amount: minorToText(amount, ledgerDigits(currency)) };
 }
 
 /** The first currency in which the lines do not sum to zero, with the difference. */

@@ -246,6 +246,16 @@ export const POSTINGS = {
       credit("short_deposits", "the shortfall, if any"),
     ],
   },
+  gas_paid: {
+    when: "A transaction that the operator signed is final; also one that failed or was cancelled.",
+    key: "gas:<chain>:<tx>",
+    lines: move("network_costs", "wallet:<chain>", "the gas in the chain's coin, rounded up"),
+  },
+  own_transfer: {
+    when: "The operator books what it moved to its wallets on a chain, or from them (reversed).",
+    key: "own_transfer:<chain>:<currency>:<block>",
+    lines: move("wallet:<chain>", "treasury", "the tokens or coins"),
+  },
   treasury_converted: {
     when: "The operator converted tokens to a currency, or back, to reduce the exposure.",
     key: "convert:<reference>",

@@ -7,6 +7,7 @@ import {
   refundSent,
   refundStarted,
 } from "../../src/ledger/balance-postings.ts";
+import { gasPaid, ownTransfer } from "../../src/ledger/chain-postings.ts";
 import { treasuryConverted } from "../../src/ledger/conversion-postings.ts";
 import * as exceptions from "../../src/ledger/exception-postings.ts";
 import { suspenseReceived } from "../../src/ledger/exception-postings.ts";
@@ -112,6 +113,10 @@ const every = fc
       onramp_delivered: onrampDelivered(onramp),
       onramp_refused: onrampRefused(onramp),
       onramp_given_back: onrampGivenBack(onramp, amount),
+      gas_paid: gasPaid({ account_id, chain: "chain", tx_id: "tx", coin: "eth", amount }),
+      own_transfer: ownTransfer({
+        ...{ account_id, chain: "chain", currency: "usdc", amount, block: 1 },
+      }),
       treasury_converted: treasuryConverted({
         ...{ account_id, reference: "trade-1" },
         bought: { currency: "eur", amount },

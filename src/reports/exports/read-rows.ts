@@ -1,6 +1,5 @@
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
-import { minorDigits } from "../../catalogue/currencies.ts";
-import type { EntryLine } from "../../ledger/model.ts";
+import { type EntryLine, ledgerDigits } from "../../ledger/model.ts";
 import { listEntriesById } from "../../ledger/store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { firstIdAt } from "../../platform/ids.ts";
@@ -175,7 +174,7 @@ function toColumns({ ledger_account, currency, amount }: EntryLine) {
 }
 
 function amountText(amount: bigint, currency: string): string {
-  return minorToText(amount, minorDigits(currency) ?? 2);
+  return minorToText(amount, ledgerDigits(currency));
 }
 
 function nextId(id: string): string {

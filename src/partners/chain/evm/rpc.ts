@@ -70,7 +70,8 @@ export function openRpc(url: string, timeout_ms: number) {
     /** How many transactions of an address are mined: the nonce of its next one. */
     transactionCount: (address: string, at: number | "latest" | "pending" = "latest") =>
       read("eth_getTransactionCount", [address, at === "pending" ? at : blockAt(at)], readNumber),
-    nativeBalance: (address: string) => read("eth_getBalance", [address, "latest"], readAmount),
+    nativeBalance: (address: string, at: number | BlockTag = "latest") =>
+      read("eth_getBalance", [address, blockAt(at)], readAmount),
     /** What a node suggests to pay above the base fee. */
     priorityFee: () => read("eth_maxPriorityFeePerGas", [], readAmount),
     /** The result of a transaction if it were mined now. */

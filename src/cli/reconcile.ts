@@ -1,0 +1,113 @@
+import type { Command } from "commander";
+import { findOperator } from "../accounts/store.ts";
+import type { Core } from "../app/open-core.ts";
+import { ledgerDigits } from "../ledger/model.ts";
+import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
+import type { EvmChain } from "../partners/chain/evm/model.ts";
+import { openWatcher } from "../partners/chain/evm/open.ts";
+import { readChains } from "../partners/chain/evm/read-chains.ts";
+import { ChainUnavailable } from "../partners/chain/port.ts";
+import { minorToText } from "../platform/money.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { bookOwnTransfers } from "../reconcile/book-own-transfers.ts";
+import { type Reconciled, reconcileChain } from "../reconcile/reconcile-chain.ts";
+import { withCore } from "./context.ts";
+import { byOperator } from "./operator.ts";
+import { type JsonOption, print } from "./output.ts";
+
+type Options = JsonOption & { chain?: string | true; book?: true; reason?: string };
+type Result = Reconciled & { chain: string; booked: string[] };
+
+export function addReconcileCommand(program: Command): void {
+  program
+    .command("reconcile")
+    .description("compare the ledger with what the wallets have on the real chains")
+    .requiredOption("--chain [name]", "one chain of the chains file; without a name all of them")
+    .option("--book", "book differences as the operator's own transfers")
+    .option("--reason <reason>", "with --book: the reason, for the audit log")
+    .action(async (options: Options) => {
+      if (options.book && !options.reason) throw new StartupError("--book needs a --reason.");
+      const results = await withCore((core) => reconcileAll(core, options));
+      const is_same = results.every(
+        ({ compared, booked }) => booked.length > 0 || compared.every(isSame),
+      );
+      print(options, { ok: is_same, chains: results.map(toDocument) }, results.flatMap(describe));
+      if (!is_same) process.exitCode = 1;
+    });
+}
+
+async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
+  const { config, database, clock } = core;
+  if (config.chains_file === undefined) {
+    throw new StartupError("SLIPROAD_CHAINS_FILE is not set: there is no real chain.");
+  }
+  const { chains, treasury } = readChains(config.chains_file);
+  const chosen = chains.filter(({ name }) => options.chain === true || options.chain === name);
+  if (chosen.length === 0) throw new StartupError(`The file has no chain ${options.chain}.`);
+  const { id: account_id } = (await findOperator(database))!;
+  const results: Result[] = [];
+  for (const chain of chosen) {
+    const found = await reconcile(core, chain, treasury);
+    const by = { account_id, ...byOperator(options.reason ?? "") };
+    const booked = options.book
+      ? await bookOwnTransfers(database, chain.name, found, by, clock.now())
+      : [];
+    results.push({ chain: chain.name, ...found, booked });
+  }
+  return results;
+}
+
+async function reconcile(core: Core, chain: EvmChain, treasury: string | null) {
+  try {
+    return await reconcileChain(core, openWatcher(chain), treasury);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable) && !(error instanceof Disagreement)) throw error;
+    throw new StartupError(`${chain.name} cannot be compared: ${error.message}.`);
+  }
+}
+
+const isSame = ({ unexplained }: Reconciled["compared"][number]) => unexplained === 0n;
+
+function textOf(amount: bigint, currency: string): string {
+  return minorToText(amount, ledgerDigits(currency));
+}
+
+function toDocument({ chain, block, compared, candidates, booked }: Result) {
+  return {
+    ...{ chain, block, booked },
+    compared: compared.map(({ currency, ...amounts }) => ({
+      currency,
+      ...Object.fromEntries(
+        Object.entries(amounts).map(([name, amount]) => [name, textOf(amount, currency)]),
+      ),
+    })),
+    candidates: candidates.map((one) => ({ ...one, amount: textOf(one.amount, one.currency) })),
+  };
+}
+
+const KINDS: Readonly<Record<Reconciled["candidates"][number]["kind"], string>> = {
+  not_credited: "read, and about to be credited",
+  credited_after: "credited after this block",
+  finding: "not credited, or credited and gone; see sliproad chains findings",
+  not_posted: "sent, and about to be posted",
+  posted_after: "sent after this block",
+};
+
+function describe({ chain, block, compared, candidates, booked }: Result): string[] {
+  return [
+    ...compared.map((one) => {
+      const { currency, ledger, on_chain, unexplained } = one;
+      const amounts = `ledger ${textOf(ledger, currency)}, chain ${textOf(on_chain, currency)}`;
+      const verdict = isSame(one)
+        ? "nothing found"
+        : booked.includes(currency)
+          ? `booked ${textOf(unexplained, currency)}`
+          : `DIFFERENT by ${textOf(unexplained, currency)}`;
+      return `${chain} block ${block}  ${currency}: ${amounts}: ${verdict}`;
+    }),
+    ...candidates.map(
+      ({ kind, currency, amount, tx_id }) =>
+        `  ${textOf(amount, currency)} ${currency}  ${KINDS[kind]}\n    ${tx_id}`,
+    ),
+  ];
+}

@@ -1,0 +1,123 @@
+import { NATIVE_COINS } from "../catalogue/chains.ts";
+import { walletOn } from "../ledger/model.ts";
+import type { EvmChain, Watcher } from "../partners/chain/evm/model.ts";
+import { readSameBlock } from "../partners/chain/evm/read-blocks.ts";
+import { type Holding, readHoldings } from "../partners/chain/evm/read-holdings.ts";
+import { toMillionths } from "../partners/chain/evm/transfer-logs.ts";
+import { findWatchedChain } from "../partners/chain/evm/watch-store.ts";
+import { ChainUnavailable } from "../partners/chain/port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database, Session } from "../platform/db/database.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
+import { roundUp } from "./book-gas.ts";
+import { sumGasInMotion } from "./gas-store.ts";
+import {
+  type Candidate,
+  countDeposits,
+  insertReconciliations,
+  listDepositCandidates,
+  listOwnAddresses,
+  listSendCandidates,
+  sumWallet,
+} from "./reconcile-store.ts";
+
+/** A token or the chain's coin: what the ledger says and what the wallets have. */
+export type Compared = {
+  currency: string;
+  ledger: bigint;
+  on_chain: bigint;
+  /** Recorded on one side only because the other follows within seconds. */
+  in_motion: bigint;
+  /** What is left: the chain has this much more than is known. Zero: nothing found. */
+  unexplained: bigint;
+};
+
+export type Reconciled = {
+  block: number;
+  compared: Compared[];
+  /** Transfers that may be the reason of a difference. */
+  candidates: Candidate[];
+};
+
+const CANDIDATES_MAX = 1_000;
+
+/**
+ * Compares `wallet:<chain>` of the ledger with what our addresses have on the chain, both after the
+ * last block whose deposits were read. What is in motion is counted; a finding is not: it is money
+ * that no account has, and is listed as the likely reason.
+ */
+export async function reconcileChain(
+  { database, clock }: { database: Database; clock: Clock },
+  watcher: Watcher,
+  treasury: string | null,
+): Promise<Reconciled> {
+  const { chain, rpcs } = watcher;
+  const books = await database.transaction(async (tx) => {
+    await tx.query("set transaction isolation level repeatable read, read only");
+    return readBooks(tx, chain);
+  });
+  const { block, hash } = books;
+  if ((await readSameBlock(rpcs, block)).hash !== hash) {
+    throw new ChainUnavailable(`${chain.name}: block ${block} was replaced`);
+  }
+  const addresses = new Set([...books.addresses, ...(treasury === null ? [] : [treasury])]);
+  const held = await readHoldings(watcher, [...addresses], block);
+  const compared = held.map((holding) => compare(chain, holding, books));
+  const at = realTime(clock);
+  await database.transaction(async (tx) => {
+    const rows = compared.map(({ currency, unexplained }) => ({ currency, unexplained }));
+    const place = { chain: chain.name, block_number: block, at };
+    insertReconciliations(
+      tx,
+      rows.map((row) => ({ ...place, ...row })),
+    );
+  });
+  return { block, compared, candidates: books.candidates };
+}
+
+type Books = Awaited<ReturnType<typeof readBooks>>;
+
+async function readBooks(session: Session, chain: EvmChain) {
+  const { name } = chain;
+  const row = await findWatchedChain(session, name);
+  if (!row) throw new ChainUnavailable(`${name} has never been read`);
+  const block = Number(row.scanned_block);
+  const sends = await listSendCandidates(session, name, block);
+  return {
+    block,
+    hash: row.scanned_hash,
+    sums: await sumWallet(session, walletOn(name)),
+    candidates: [
+      ...(await listDepositCandidates(session, name, block, CANDIDATES_MAX)),
+      ...sends.flatMap((send) => toCandidate(chain, send)),
+    ],
+    gas: await sumGasInMotion(session, name, block),
+    deposits: await countDeposits(session, name),
+    addresses: await listOwnAddresses(session, name),
+  };
+}
+
+function toCandidate(
+  { tokens }: EvmChain,
+  { contract, value, ...send }: Awaited<ReturnType<typeof listSendCandidates>>[number],
+): Candidate[] {
+  const token = tokens.find(({ address }) => address === contract);
+  if (!token) return [];
+  return [{ ...send, currency: token.name, amount: toMillionths(value, token.decimals) }];
+}
+
+function compare(chain: EvmChain, { currency, amount, is_finer }: Holding, books: Books): Compared {
+  const ledger = books.sums.get(currency) ?? 0n;
+  const is_coin = currency === NATIVE_COINS[chain.name];
+  const { booked_after, unbooked_before, booked_count } = books.gas;
+  const in_motion = is_coin
+    ? roundUp(booked_after) - roundUp(unbooked_before)
+    : books.candidates
+        .filter((one) => one.currency === currency && one.kind !== "finding")
+        .reduce((sum, one) => sum + one.amount, 0n);
+  const left = amount - ledger - in_motion;
+  // Of each deposit and each payment of gas less than one unit is rounded away, in our favour.
+  const rounded_max = is_finer ? BigInt(is_coin ? booked_count + 2 : books.deposits) : 0n;
+  const unexplained = left >= 0n && left <= rounded_max ? 0n : left;
+  return { currency, ledger, on_chain: amount, in_motion, unexplained };
+}

@@ -1,0 +1,170 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../harness/command-line.ts";
+import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import { type EvmNode, startEvmNode, type TestToken } from "../../harness/evm/node.ts";
+import { type RpcServer, startRpcServer } from "../../harness/evm/rpc-server.ts";
+import {
+  createSignerFiles,
+  type SignerFiles,
+  signerFile,
+  TEST_PASSPHRASE,
+  TEST_TREASURY,
+} from "../../harness/evm/signer.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { findFault, good, ledgerBalance, openStory } from "../../offramps/story.ts";
+import { openOnramp, receive } from "../../onramps/story.ts";
+
+const COIN = 10n ** 18n;
+const PAYEE = `0x${"9a".repeat(20)}`;
+
+let node: EvmNode;
+let usdc: TestToken;
+let rpc: RpcServer;
+let signer: SignerFiles;
+let environment: Record<string, string>;
+let server: TestServer;
+
+beforeAll(async () => {
+  node = await startEvmNode();
+  usdc = await node.deploy();
+  rpc = await startRpcServer(node);
+  signer = await createSignerFiles();
+  const signer_file = join(signer.directory, "signer.json");
+  await writeFile(signer_file, signerFile([usdc.address], { per_transaction_max: "5000" }));
+  const chains_file = join(signer.directory, "chains.json");
+  const tokens = { usdc: { address: usdc.address, decimals: 6 } };
+  const polygon = { rpc_urls: [rpc.url], tokens, sending: {}, lag_max_minutes: 10_080 };
+  await writeFile(chains_file, chainsFile({ polygon }, TEST_XPUB, TEST_TREASURY));
+  server = await startTestServer({
+    environment: {
+      ...{ SLIPROAD_CHAINS_FILE: chains_file, SLIPROAD_SIGNER_FILE: signer_file },
+      ...{ SLIPROAD_SIGNER_PASSPHRASE: TEST_PASSPHRASE, SLIPROAD_DOCUMENTS: "never" },
+    },
+  });
+  environment = {
+    ...{ DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir },
+    SLIPROAD_CHAINS_FILE: chains_file,
+  };
+});
+afterAll(async () => {
+  expect(await findFault(server)).toBeNull();
+  await server.close();
+  await rpc.close();
+  await node.close();
+  await signer.close();
+});
+
+type Amounts = { currency: string; ledger: string; on_chain: string; unexplained: string };
+type Document = {
+  ok: boolean;
+  chains: { compared: Amounts[]; candidates: { kind: string; amount: string }[] }[];
+};
+
+async function reconcile(...more: string[]) {
+  const args = ["reconcile", "--chain", "polygon", "--json", ...more];
+  const { code, stdout, stderr } = await runCommand(args, environment);
+  expect(stderr).toBe("");
+  const { ok, chains } = JSON.parse(stdout) as Document;
+  const amounts = Object.fromEntries(chains[0]!.compared.map((one) => [one.currency, one]));
+  return { code, ok, amounts, candidates: chains[0]!.candidates };
+}
+
+/** Waits until the watcher has read all blocks. */
+async function waitUntilRead(): Promise<void> {
+  const latest = BigInt((await node.ask("eth_blockNumber")) as string);
+  await waitFor(async () => {
+    const [row] = await server.core.database.query<{ scanned_block: bigint }>(
+      "select scanned_block from evm_chains",
+    );
+    return row!.scanned_block >= latest;
+  });
+}
+
+async function balanceOf(address: string): Promise<bigint> {
+  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
+  return BigInt((await node.ask("eth_call", { to: usdc.address, data })) as string);
+}
+
+describe("money on a real chain", () => {
+  it("that the operator moved to the treasury is a difference until it is booked", async () => {
+    expect((await reconcile()).ok).toBe(true);
+    await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${COIN.toString(16)}`);
+    await usdc.transfer(TEST_TREASURY, 5_000_000_000n);
+    await waitUntilRead();
+    const found = await reconcile();
+    expect(found).toMatchObject({ ok: false, code: 1 });
+    expect(found.amounts.usdc).toMatchObject({ ledger: "0", unexplained: "5000" });
+    expect(found.amounts.pol).toMatchObject({ unexplained: "1" });
+    const metrics = async () => (await fetch(`${server.url}/metrics`)).text();
+    expect(await metrics()).toMatch(/^sliproad_chain_difference\{chain="polygon"\} 1$/m);
+
+    expect(await reconcile("--book", "--reason", "funded")).toMatchObject({ ok: true, code: 0 });
+    expect(await ledgerBalance(server, "treasury", "usdc")).toBe(-5_000_000_000n);
+    expect(await reconcile()).toMatchObject({ ok: true, code: 0 });
+    expect(await metrics()).toMatch(/^sliproad_chain_difference\{chain="polygon"\} 0$/m);
+  });
+
+  it("comes in, pays out, is refunded and delivered: ledger and chain agree", async () => {
+    const story = await openStory(server, [{ amount: 100 }]);
+    const quote_path = `/users/${story.user_id}/quotes/${story.quote_id}`;
+    const { deposit_address, quote } = good(await server.call("GET", quote_path));
+    const needed = BigInt(Math.round(quote.deposit_token_amount * 1e6));
+    const tx_id = await usdc.transfer(deposit_address.address, needed + 50_000_000n);
+    good(await story.execute(tx_id));
+    await story.waitForStatus("fiat_sent");
+    await waitFor(async () => (await story.owed()) === 50);
+
+    const address = node.account;
+    const refund = { token: "usdc", chain: "polygon", amount: 50, address };
+    const before = await balanceOf(address);
+    good(await server.call("POST", `/users/${story.user_id}/refunds`, { refund }));
+    const sent = await waitFor(async () => {
+      const { refunds } = good(await server.call("GET", `/users/${story.user_id}/refunds`));
+      return refunds[0].status === "sent" && refunds[0];
+    });
+    expect(sent.tx_id).toMatch(/^0x[0-9a-f]{64}$/);
+    expect((await balanceOf(address)) - before).toBe(50_000_000n);
+
+    const onramp = await openOnramp(server, { destination_address: PAYEE });
+    await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
+    await waitFor(async () => (await onramp.show()).status === "crypto_sent");
+    expect(await balanceOf(PAYEE)).toBe(1_000_000_000n);
+
+    await waitFor(async () => (await unbookedGas()) === 0);
+    await waitUntilRead();
+    const { ok, amounts, candidates } = await reconcile();
+    expect({ ok, candidates }).toEqual({ ok: true, candidates: [] });
+    const held = 5_000_000_000n + needed - 1_000_000_000n;
+    expect(await ledgerBalance(server, "wallet:polygon", "usdc")).toBe(held);
+    expect(amounts.usdc!.on_chain).toBe(amounts.usdc!.ledger);
+    const gas = await ledgerBalance(server, "network_costs", "pol");
+    const left = BigInt((await node.ask("eth_getBalance", TEST_TREASURY, "latest")) as string);
+    expect(gas).toBeGreaterThan(0n);
+    expect(gas - (COIN - left) / 10n ** 9n).toBeLessThanOrEqual(2n);
+  });
+
+  it("at an address that was issued for another chain is listed as the likely reason", async () => {
+    const { user_id, quote_id } = await openStory(server, [{ amount: 100 }]);
+    const quote = good(await server.call("GET", `/users/${user_id}/quotes/${quote_id}`));
+    const { address } = quote.deposit_address;
+    await server.core.database.query("update evm_addresses set chain = 'base' where address = $1", [
+      address,
+    ]);
+    await usdc.transfer(address, 7_000_000n);
+    await waitUntilRead();
+    const found = await reconcile();
+    expect(found).toMatchObject({ ok: false, code: 1 });
+    expect(found.amounts.usdc!.unexplained).toBe("7");
+    expect(found.candidates).toMatchObject([{ kind: "finding", amount: "7" }]);
+  });
+});
+
+async function unbookedGas(): Promise<number> {
+  const rows = await server.core.database.query(
+    "select from evm_sends where gas_cost is null or not is_gas_booked",
+  );
+  return rows.length;
+}
