@@ -24,7 +24,8 @@ create table evm_sweeps (
   retry_at timestamptz
 );
 -- One at a time: two would count on the same native coin.
-create unique index evm_sweeps_open on evm_sweeps (chain, address) where state in ('open', 'failed');
+create unique index evm_sweeps_open on evm_sweeps (chain, address)
+  where state in ('open', 'failed');
 
 -- The sweep that takes it; null: it is still there. A transfer is in one sweep at most.
 alter table evm_transfers add column sweep bigint references evm_sweeps (number);

@@ -123,15 +123,7 @@ export async function openTestEvm(
       return evmNow().chain;
     },
     issue: async () => (await evm.chain.issueAddresses(database, ["polygon"], new Date()))[0]!,
-    watch: async () => {
-      const watcher = evm.watchers[0]!;
-      for (;;) {
-        // Without the pause after a failure: a test waits for nothing.
-        watcher.next_at_ms = 0;
-        const state = (await watchChain({ database, clock }, watcher))!;
-        if (state !== "reading") return state;
-      }
-    },
+    watch: () => watchAll({ database, clock }, evm.watchers[0]!),
     restart: async (change) => {
       evm = await open(change);
     },
@@ -163,4 +155,16 @@ export async function openTestEvm(
     sendOf: (key) => findSendByKey(database, key),
     close,
   };
+}
+
+async function watchAll(
+  deps: Parameters<typeof watchChain>[0],
+  watcher: Watcher,
+): ReturnType<TestEvm["watch"]> {
+  for (;;) {
+    // Without the pause after a failure: a test waits for nothing.
+    watcher.next_at_ms = 0;
+    const state = (await watchChain(deps, watcher))!;
+    if (state !== "reading") return state;
+  }
 }

@@ -3,13 +3,13 @@ import type { SweepingSettings } from "../model.ts";
 import type { Sender } from "../send/model.ts";
 
 /**
- * | State    | Meaning                                                | Left when                    |
- * |----------|--------------------------------------------------------|------------------------------|
- * | open     | its transactions are being sent                        | the last one is final        |
- * | final    | the tokens are in the treasury                         | never                        |
- * | failed   | a transaction failed or was cancelled; the tokens are  | the operator tries it again: |
- * |          | where they were                                        | given_up                     |
- * | given_up | another sweep takes the tokens                         | never                        |
+ * | State    | Meaning                                                | Left when                 |
+ * |----------|--------------------------------------------------------|---------------------------|
+ * | open     | its transactions are being sent                        | the last one is final     |
+ * | final    | the tokens are in the treasury                         | never                     |
+ * | failed   | a transaction failed or was cancelled; the tokens are  | the operator tries again: |
+ * |          | where they were                                        | given_up                  |
+ * | given_up | another sweep takes the tokens                         | never                     |
  */
 type SweepState = "open" | "final" | "failed" | "given_up";
 

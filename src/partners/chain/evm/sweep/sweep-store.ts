@@ -5,7 +5,7 @@ import { authorizationKey, type Sweep, topUpKey, transferKey } from "./model.ts"
 type SweepRow = Omit<Sweep, "amount" | "millionths"> & { amount: string; millionths: string };
 
 /** Credited deposits of one token at one address. */
-export type Unswept = {
+type Unswept = {
   address: string;
   address_index: number;
   token: string;
@@ -47,7 +47,7 @@ export async function listUnswept(
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
 
-export type NewSweep = Pick<
+type NewSweep = Pick<
   Sweep,
   "chain" | "address" | "token" | "contract" | "amount" | "millionths" | "method"
 >;
@@ -65,7 +65,8 @@ export async function insertSweep(
       const [created] = await tx.query<{ number: bigint }>(
         `insert into evm_sweeps (chain, address, token, contract, amount, millionths, method,
            state, state_since, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8) on conflict do nothing returning number`,
+         values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8) on conflict do nothing
+         returning number`,
         [chain, address, token, contract, amount, millionths, method, now],
       );
       if (!created) return false;
