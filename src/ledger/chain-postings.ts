@@ -1,7 +1,7 @@
 import { type NewEntry, walletOn } from "./model.ts";
 import { entry } from "./posting-kinds.ts";
 
-export type GasMoney = {
+type GasMoney = {
   account_id: string;
   chain: string;
   tx_id: string;
@@ -9,7 +9,7 @@ export type GasMoney = {
   /** Billionths of the coin. */
   amount: bigint;
 };
-export type OwnTransferMoney = {
+type OwnTransferMoney = {
   account_id: string;
   chain: string;
   currency: string;

@@ -85,14 +85,7 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
       writeQuote({
         quote: toQuote(quote, rates),
         deposit_address: { address: quote.deposit_address, blockchain: quote.deposit_token_chain },
-        crypto_transfer: quote.tx_id
-          ? {
-              tx_id: quote.tx_id,
-              blockchain: quote.deposit_token_chain,
-              network: quote.tx_network ?? "",
-              status: quote.tx_status ?? "unknown",
-            }
-          : null,
+        crypto_transfer: toNamedTransfer(quote),
         ...toApproval(quote),
         offramps: offramps.map(toRecord),
         ...(offramps.length < quote.offramp_count ? { has_more_offramps: true } : {}),
@@ -100,6 +93,12 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
     quotes: (quotes: readonly Quote[], rates_of: (quote: Quote) => Rates, has_more: boolean) =>
       writeQuoteList({ quotes: quotes.map((quote) => toQuote(quote, rates_of(quote))), has_more }),
   };
+}
+
+function toNamedTransfer({ tx_id, deposit_token_chain, tx_network, tx_status }: Quote) {
+  if (tx_id === null) return null;
+  const network = tx_network ?? "";
+  return { tx_id, blockchain: deposit_token_chain, network, status: tx_status ?? "unknown" };
 }
 
 /** Only where paying the quote needs two members. */

@@ -2,7 +2,7 @@ import type { Chain } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 
 /** A transaction of ours that is final. */
-export type PaidGas = { key: string; chain: Chain; tx_id: string; gas_cost: bigint };
+type PaidGas = { key: string; chain: Chain; tx_id: string; gas_cost: bigint };
 
 /** Those whose gas is not booked yet; locked. */
 export async function lockUnbookedGas(tx: Transaction, limit: number): Promise<PaidGas[]> {
@@ -19,7 +19,7 @@ export function updateGasBooked(tx: Transaction, keys: readonly string[]): void 
 }
 
 /** What was paid after a block although it is booked, and up to it although it is not, in wei. */
-export async function sumGasInMotion(
+export async function findGasInMotion(
   session: Session,
   chain: Chain,
   block: number,

@@ -10,19 +10,19 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { roundUp } from "./book-gas.ts";
-import { sumGasInMotion } from "./gas-store.ts";
+import { findGasInMotion } from "./gas-store.ts";
 import {
   type Candidate,
   countDeposits,
+  findWalletSums,
   insertReconciliations,
   listDepositCandidates,
   listOwnAddresses,
   listSendCandidates,
-  sumWallet,
 } from "./reconcile-store.ts";
 
 /** A token or the chain's coin: what the ledger says and what the wallets have. */
-export type Compared = {
+type Compared = {
   currency: string;
   ledger: bigint;
   on_chain: bigint;
@@ -86,12 +86,12 @@ async function readBooks(session: Session, chain: EvmChain) {
   return {
     block,
     hash: row.scanned_hash,
-    sums: await sumWallet(session, walletOn(name)),
+    sums: await findWalletSums(session, walletOn(name)),
     candidates: [
       ...(await listDepositCandidates(session, name, block, CANDIDATES_MAX)),
       ...sends.flatMap((send) => toCandidate(chain, send)),
     ],
-    gas: await sumGasInMotion(session, name, block),
+    gas: await findGasInMotion(session, name, block),
     deposits: await countDeposits(session, name),
     addresses: await listOwnAddresses(session, name),
   };

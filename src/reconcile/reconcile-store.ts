@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 
-export type Reconciliation = {
+type Reconciliation = {
   chain: Chain;
   currency: string;
   block_number: number;
@@ -37,7 +37,7 @@ export async function listReconciliations(session: Session): Promise<Reconciliat
 }
 
 /** What the ledger says that all accounts have in the wallets of a chain, by currency. */
-export async function sumWallet(
+export async function findWalletSums(
   session: Session,
   ledger_account: string,
 ): Promise<Map<string, bigint>> {
@@ -84,7 +84,8 @@ export async function listDepositCandidates(
              join ledger_entries e on e.account_id = s.account_id
                and e.key = 'fiat_deposit:' || s.id
            where o.chain = t.chain and o.address = t.address) as is_in_ledger
-       from evm_transfers t where t.chain = $1 and (t.finding is null or t.finding in ('other_chain', 'vanished'))
+       from evm_transfers t where t.chain = $1
+         and (t.finding is null or t.finding in ('other_chain', 'vanished'))
      )
      select case when finding is not null then 'finding' when is_on_chain then 'not_credited'
          else 'credited_after' end as kind,

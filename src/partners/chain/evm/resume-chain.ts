@@ -29,8 +29,8 @@ export type Resumed = {
 
 /**
  * Lets a chain be read on after a final block was replaced. Reading starts again at a block that
- * was not replaced: what is stored already is not credited a second time. Transfers that the chain does
- * not have any more are marked; whether they were credited, and what to do then, a person decides.
+ * was not replaced: what is stored already is not credited a second time. Transfers that the chain
+ * does not have any more are marked; what to do if they were credited, a person decides.
  */
 export async function resumeChain(
   { database, clock }: { database: Database; clock: Clock },
