@@ -12,6 +12,11 @@ type Identifier = {
   rules?: readonly (readonly [holds: (value: string) => boolean, reason: string])[];
 };
 
+const NOT_ZERO = [
+  (value: string) => /[1-9]/.test(value),
+  "Only zeros identify no account; check the number.",
+] as const;
+
 /** The identifiers that a field of the requirements table can name as its check. */
 export const IDENTIFIERS = {
   /** Country, length and structure from the IBAN registry, and mod 97. */
@@ -54,22 +59,28 @@ export const IDENTIFIERS = {
     ],
   },
   /** Format only: a check of the account needs tables that Vocalink changes every month. */
-  sort_code: { form: /^\d{6}$/, advice: "Send the sort code as 6 digits, e.g. 20-00-00." },
+  sort_code: {
+    form: /^\d{6}$/,
+    advice: "Send the sort code as 6 digits, e.g. 20-00-00.",
+    rules: [NOT_ZERO],
+  },
   uk_account: {
     form: /^\d{8}$/,
     advice: "Send the UK account number of 8 digits; pad a shorter one with leading zeros.",
+    rules: [NOT_ZERO],
   },
   /** Mexico: 17 digits weighted 3, 7, 1, each product mod 10, and one check digit. */
   clabe: {
     form: /^\d{18}$/,
     advice: "Send the CLABE of 18 digits.",
-    rules: [[(value) => hasCheckDigit(value, [3, 7, 1]), mismatch("CLABE")]],
+    rules: [NOT_ZERO, [(value) => hasCheckDigit(value, [3, 7, 1]), mismatch("CLABE")]],
   },
   /** Argentina's CBU and CVU: bank and branch with a check digit, account with a check digit. */
   cbu: {
     form: /^\d{22}$/,
     advice: "Send the CBU or CVU of 22 digits.",
     rules: [
+      NOT_ZERO,
       [(value) => hasCheckDigit(value.slice(0, 8), [7, 1, 3, 9]), mismatch("CBU")],
       [(value) => hasCheckDigit(value.slice(8), [3, 9, 7, 1]), mismatch("CBU")],
     ],
@@ -80,7 +91,11 @@ export const IDENTIFIERS = {
     advice: "Send the IFSC: four letters, a zero, six letters or digits, e.g. HDFC0000001.",
   },
   /** Australia: bank, state and branch. It has no check digit. */
-  bsb: { form: /^\d{6}$/, advice: "Send the BSB as 6 digits, e.g. 062-000." },
+  bsb: {
+    form: /^\d{6}$/,
+    advice: "Send the BSB as 6 digits, e.g. 062-000.",
+    rules: [NOT_ZERO],
+  },
   /** Morocco: bank 3, town 3, account 16, key 2. */
   rib_ma: {
     form: /^\d{24}$/,
@@ -102,10 +117,18 @@ export const IDENTIFIERS = {
     advice: "Send the Algerian RIB of 20 digits.",
     rules: [[(value) => hasRibKey(value.slice(3)), mismatch("RIB")]],
   },
-  /** CFA franc: bank 5, branch 5, account 11 (Central Africa) or 12 (West Africa), key 2. */
-  rib_cfa: {
-    form: /^[A-Z0-9]{5}\d{5}[A-Z0-9]{11,12}\d{2}$/,
-    advice: "Send the RIB of 23 or 24 letters and digits: bank, branch, account and key.",
+  /**
+   * CFA franc: bank 5, branch 5, account 11 (Central Africa) or 12 (West Africa), key 2. The key of
+   * the one with a zero after it is also right for the other, so each has its own length.
+   */
+  rib_cemac: {
+    form: /^[A-Z0-9]{5}\d{5}[A-Z0-9]{11}\d{2}$/,
+    advice: "Send the RIB of 23 letters and digits: bank, branch, account and key.",
+    rules: [[hasRibKey, mismatch("RIB")]],
+  },
+  rib_uemoa: {
+    form: /^[A-Z0-9]{5}\d{5}[A-Z0-9]{12}\d{2}$/,
+    advice: "Send the RIB of 24 letters and digits: bank, branch, account and key.",
     rules: [[hasRibKey, mismatch("RIB")]],
   },
 } as const satisfies Record<string, Identifier>;
@@ -123,7 +146,8 @@ export function checkIdentifier(check: IdentifierCheck, text: string): Parsed<st
 
 type NationalForm = { check: IdentifierCheck; account: readonly [from: number, to: number] };
 
-const CFA_RIB: NationalForm = { check: "rib_cfa", account: [10, -2] };
+const CEMAC_RIB: NationalForm = { check: "rib_cemac", account: [10, -2] };
+const UEMOA_RIB: NationalForm = { check: "rib_uemoa", account: [10, -2] };
 
 /** Where the account's own number stands in a country's long form of it. */
 const NATIONAL_FORMS: Readonly<Record<string, NationalForm>> = {
@@ -132,12 +156,13 @@ const NATIONAL_FORMS: Readonly<Record<string, NationalForm>> = {
   MA: { check: "rib_ma", account: [6, 22] },
   TN: { check: "rib_tn", account: [5, 18] },
   DZ: { check: "rib_dz", account: [8, 18] },
-  ...Object.fromEntries(
-    ["CM", "CF", "CG", "GA", "GQ", "TD", "SN", "BF", "BJ", "CI", "GW", "ML", "NE", "TG"].map(
-      (country) => [country, CFA_RIB],
-    ),
-  ),
+  ...byCountry(["CM", "CF", "CG", "GA", "GQ", "TD"], CEMAC_RIB),
+  ...byCountry(["SN", "BF", "BJ", "CI", "GW", "ML", "NE", "TG"], UEMOA_RIB),
 };
+
+function byCountry(countries: readonly string[], form: NationalForm) {
+  return Object.fromEntries(countries.map((country) => [country, form]));
+}
 
 /** From and to, in an IBAN without country and check digits. */
 const COMMON_RIB = [10, 21] as const;
@@ -185,14 +210,19 @@ export function accountNumberIn(identifier: string, country: string | null): str
 
 /** The IBAN that a text is, or begins with before letters such as a currency. */
 function ibanIn(value: string): string | null {
-  const candidates = [value, value.replace(/[A-Z]+$/, "")];
+  const candidates = [value, withoutLastLetters(value)];
   return candidates.find((text) => "value" in checkIdentifier("iban", text)) ?? null;
 }
 
 /** Without letters at both ends; a number that has no digit stays. */
 function withoutWords(value: string): string {
   const from = value.search(/\d/);
-  return from === -1 ? value : value.slice(from).replace(/[A-Z]+$/, "");
+  return from === -1 ? value : withoutLastLetters(value.slice(from));
+}
+
+function withoutLastLetters(text: string): string {
+  const last = [...text].findLastIndex((sign) => sign < "A" || sign > "Z");
+  return text.slice(0, last + 1);
 }
 
 function withoutBank(country: string, value: string): string {

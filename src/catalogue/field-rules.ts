@@ -52,7 +52,8 @@ function patternOf(source: string): RegExp {
 // The requirements table replaces it with one of the currency's own country.
 const EXAMPLE_IBAN = "DE89370400440532013000";
 
-const CFA_RIB = "the RIB of 23 or 24 letters and digits";
+/** A national code that has no publicly known form, without signs. */
+const CODE = "^[0-9A-Za-z]{1,20}$";
 
 /** The rules that the requirements table is composed of. */
 export const RULES = {
@@ -76,7 +77,7 @@ export const RULES = {
     "account_number",
     "the account number of 6 to 25 digits",
     "0012345678",
-    "^\\d{6,25}$",
+    "^(?=0*[1-9])\\d{6,25}$",
   ),
   sort_code: identifier("sort_code", "sort_code", "the sort code of 6 digits", "20-00-00"),
   uk_account: identifier(
@@ -90,15 +91,20 @@ export const RULES = {
   rib_ma: rib("rib_ma", "the Moroccan RIB of 24 digits", "011519000001205000534921"),
   rib_tn: rib("rib_tn", "the Tunisian RIB of 20 digits", "10006035183598478831"),
   rib_dz: rib("rib_dz", "the Algerian RIB of 20 digits", "00799999002345678941"),
-  rib_cemac: rib("rib_cfa", CFA_RIB, "10002000300277976315008"),
-  rib_uemoa: rib("rib_cfa", CFA_RIB, "SN0100152000048500003035"),
+  rib_cemac: rib("rib_cemac", "the RIB of 23 letters and digits", "10002000300277976315008"),
+  rib_uemoa: rib("rib_uemoa", "the RIB of 24 letters and digits", "SN0100152000048500003035"),
   bsb: identifier("bsb_number", "bsb", "the BSB of 6 digits", "062-000"),
   ifsc: identifier("ifsc", "ifsc", "the branch's IFSC of 11 characters", "HDFC0000001"),
-  bank_code: plain("bank_code", "the national code of the bank", "001"),
-  branch_code: plain("branch_code", "the code of the branch", "00012"),
-  ncc: plain("ncc", "the national clearing code", "010001"),
+  bank_code: plain("bank_code", "the national code of the bank", "001", CODE),
+  branch_code: plain("branch_code", "the code of the branch", "00012", CODE),
+  ncc: plain("ncc", "the national clearing code", "010001", CODE),
   account_type: plain("account_type", "checking or savings", "checking", "^(checking|savings)$"),
-  document_number: plain("document_number", "the number of the identity document", "123456785"),
+  document_number: plain(
+    "document_number",
+    "the number of the identity document",
+    "123456785",
+    "^(?=[^0-9]*[0-9])[0-9A-Za-z ./-]{1,40}$",
+  ),
   document_number_ars: plain(
     "document_number",
     "the DNI, CUIT or CUIL of 8 to 12 digits",
@@ -145,7 +151,8 @@ export function documentType(...types: [string, ...string[]]): FieldRule {
 
 function account(length_min: number, length_max: number, example: string): FieldRule {
   const description = `the account number of ${length_min} to ${length_max} letters or digits`;
-  const pattern = `^[0-9A-Za-z]{${length_min},${length_max}}$`;
+  // Only zeros or only letters are no account.
+  const pattern = `^(?=[0A-Za-z]*[1-9])[0-9A-Za-z]{${length_min},${length_max}}$`;
   return plain("account_number", description, example, pattern);
 }
 

@@ -109,7 +109,7 @@ export function checkPaymentDetail(
   const requirement = currency && rail && requirementOf(catalogue, currency, rail);
   const rules = requirement ? checkRequirement(draft, requirement, beneficiary_type) : [];
   checkOtherIdentifiers(draft, rules);
-  if (requirement) checkBankCountries(draft, requirement.bank_countries);
+  if (requirement) checkBankCountries(draft, catalogue, requirement.bank_countries);
   const metadata = readMetadata(draft.input.metadata, "metadata", draft.found.report);
   return { problems: draft.problems, fields: { ...draft.values, metadata } };
 }
@@ -146,7 +146,7 @@ export function satisfiesRail(
   const draft = readFields(fields, []);
   const type = draft.values.beneficiary_type as BeneficiaryType | null;
   checkSameAccount(draft, checkRequirement(draft, requirement, type));
-  checkBankCountries(draft, requirement.bank_countries);
+  checkBankCountries(draft, catalogue, requirement.bank_countries);
   return draft.problems.length === 0;
 }
 
@@ -286,9 +286,14 @@ function checkOtherIdentifiers(draft: Draft, applied: readonly FieldRule[]): voi
 
 /**
  * Money sent to a bank in a country outside the scheme is returned weeks later, and an IBAN and a
- * BIC of different countries belong to different banks.
+ * BIC of different countries belong to different banks. Where any country is accepted, the blocked
+ * ones are not.
  */
-function checkBankCountries(draft: Draft, accepted: readonly string[] | null): void {
+function checkBankCountries(
+  draft: Draft,
+  catalogue: Catalogue,
+  accepted: readonly string[] | null,
+): void {
   const { iban, swift_bic } = draft.values;
   const iban_country = iban?.slice(0, 2) ?? null;
   const bic_country = swift_bic?.slice(4, 6) ?? null;
@@ -298,7 +303,13 @@ function checkBankCountries(draft: Draft, accepted: readonly string[] | null): v
     [iban_field, iban_country],
     ["swift_bic", bic_country],
   ] as const) {
-    if (country === null || accepted === null || accepted.includes(country)) continue;
+    if (country === null || accepted?.includes(country)) continue;
+    if (accepted === null) {
+      if (!isBlockedCountry(catalogue, country)) continue;
+      const message = `Payouts to banks in ${countryName(country)} are not supported.`;
+      report(draft, name, "country_not_supported", message);
+      continue;
+    }
     const { currency, rails } = draft.values;
     const message =
       `The bank is in ${countryName(country)}, where ${currency} is not paid by ${rails}; ` +

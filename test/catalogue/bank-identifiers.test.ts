@@ -40,13 +40,20 @@ const PUBLISHED: [name: string, check: Check, numbers: string[]][] = [
   ["Tunisian RIB", CHECKS.rib_tn, ["10006035183598478831"]],
   ["Algerian RIB", CHECKS.rib_dz, ["00799999002345678941"]],
   [
-    "CFA RIB",
-    CHECKS.rib_cfa,
+    "West African RIB",
+    CHECKS.rib_uemoa,
     [
       ...["CI0080111301134291200589", "SN0100152000048500003035", "BJ0610100100144390000769"],
       ...["BF0840101300463574000390", "ML0160120102600100668497", "TG0090604310346500400070"],
-      ...["NE0380100100130305000268", "10002000300277976315008", "40021010032001890020126"],
-      ...["30011000101013451300019", "60002000010271091600153", "20001000010120069700160"],
+      "NE0380100100130305000268",
+    ],
+  ],
+  [
+    "Central African RIB",
+    CHECKS.rib_cemac,
+    [
+      ...["10002000300277976315008", "40021010032001890020126", "30011000101013451300019"],
+      ...["60002000010271091600153", "20001000010120069700160"],
     ],
   ],
 ];
@@ -91,8 +98,8 @@ describe("check digits", () => {
     ["Moroccan RIB", CHECKS.rib_ma, digits(22).map(withRibKey), 0],
     ["Tunisian RIB", CHECKS.rib_tn, digits(18).map(withRibKey), 0],
     ["Algerian RIB after the bank code", CHECKS.rib_dz, algerianRib(), 3],
-    ["Central African RIB", CHECKS.rib_cfa, frenchRib(), 0],
-    ["West African RIB", CHECKS.rib_cfa, digits(19).map((end) => westAfricanRib(end)), 2],
+    ["Central African RIB", CHECKS.rib_cemac, frenchRib(), 0],
+    ["West African RIB", CHECKS.rib_uemoa, digits(19).map((end) => westAfricanRib(end)), 2],
   ])("any single wrong digit is refused: %s", (_, check, arbitrary, from) => {
     fc.assert(
       fc.property(arbitrary, fc.nat(), fc.integer({ min: 1, max: 9 }), (number, at, step) => {
@@ -106,8 +113,8 @@ describe("check digits", () => {
   });
 
   test("a RIB key of 00 is refused if 97 is correct", () => {
-    expect(CHECKS.rib_cfa("ML0160120102600100668497")).toHaveProperty("value");
-    expect(CHECKS.rib_cfa("ML0160120102600100668400")).toHaveProperty("reason");
+    expect(CHECKS.rib_uemoa("ML0160120102600100668497")).toHaveProperty("value");
+    expect(CHECKS.rib_uemoa("ML0160120102600100668400")).toHaveProperty("reason");
   });
 
   test("the refusal of wrong check digits says what to check", () => {
@@ -131,8 +138,15 @@ describe("formats", () => {
     ["a UK account number of 7 digits", CHECKS.uk_account, "5577991"],
     ["an IFSC without its zero", CHECKS.ifsc, "HDFC1000001"],
     ["a BSB of 5 digits", CHECKS.bsb, "06200"],
-    ["a RIB with a letter in its branch", CHECKS.rib_cfa, "SN010A0152000048500003035"],
-    ["a RIB of 22 characters", CHECKS.rib_cfa, "1000200030027797631500"],
+    ["a RIB with a letter in its branch", CHECKS.rib_uemoa, "SN010A0152000048500003035"],
+    ["a RIB of 22 characters", CHECKS.rib_cemac, "1000200030027797631500"],
+    ["a Central African RIB with a zero after it", CHECKS.rib_cemac, "100020003002779763150080"],
+    ["a Central African RIB in West Africa", CHECKS.rib_uemoa, "10002000300277976315008"],
+    ["a sort code of zeros", CHECKS.sort_code, "00-00-00"],
+    ["a UK account number of zeros", CHECKS.uk_account, "00000000"],
+    ["a BSB of zeros", CHECKS.bsb, "000-000"],
+    ["a CLABE of zeros", CHECKS.clabe, "0".repeat(18)],
+    ["a CBU of zeros", CHECKS.cbu, "0".repeat(22)],
   ])("%s is refused", (_, check, text) => {
     expect(check(text)).toHaveProperty("reason");
   });

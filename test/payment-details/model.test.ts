@@ -82,6 +82,20 @@ describe("every currency, rail and beneficiary type", () => {
     },
   );
 
+  test.each(rows)("$title: signs, only zeros and only letters identify nothing", ({ row, set }) => {
+    const whole = example(row, set);
+    const codes = ["bank_code", "branch_code", "ncc", "document_number"];
+    for (const name of codes.filter((code) => code in whole)) {
+      for (const text of ["😀", "<b>1</b>", "=1+1", "١٢٣", "!"]) {
+        expect(found({ ...whole, [name]: text })).toEqual([`${name} record_invalid`]);
+      }
+    }
+    if (!("account_number" in whole)) return;
+    for (const text of ["0".repeat(8), "0".repeat(18), "0".repeat(22), "nullnull"]) {
+      expect(found({ ...whole, account_number: text })).toContain("account_number record_invalid");
+    }
+  });
+
   test.each(rows)("$title: the stored form passes again unchanged", ({ row, set }) => {
     const { fields } = check(example(row, set));
     expect(check(fields)).toEqual({ problems: [], fields });
@@ -304,6 +318,16 @@ describe("identifiers", () => {
     const rib_number = "sn010 01520 000485000030 35";
     expect(check({ ...xof, rib_number }).fields.rib_number).toBe("SN0100152000048500003035");
     expect(found({ ...xof, rib_number, swift_bic: "?" })).toEqual(["swift_bic record_invalid"]);
+  });
+
+  test("a bank in a blocked country is refused where any country is accepted", () => {
+    const code = "swift_bic country_not_supported";
+    const account = { account_number: "000123456789", swift_bic: "BANKIR22" };
+    expect(found({ ...usd_swift, ...account })).toEqual([code]);
+    const iban = "BY13NBRB3600900000002Z00AB00";
+    const [row] = describeRequirements(catalogue, { currency: "eur", rails: "swift" });
+    const eur_swift = { ...example(row!, []), iban, swift_bic: "BANKBY22" };
+    expect(found(eur_swift)).toEqual(["iban country_not_supported", code]);
   });
 
   test("a Peruvian business needs a RUC, not a DNI", () => {
