@@ -178,6 +178,74 @@ CREATE INDEX bank_answers_assigned ON public.bank_answers USING btree (account_i
 CREATE INDEX bank_answers_exceptions ON public.bank_answers USING btree (id) WHERE (outcome <> 'applied'::text);
 CREATE INDEX bank_answers_open ON public.bank_answers USING btree (id) WHERE (status = 'open'::text);
 
+create table bank_file_answers (
+  account_id uuid not null,
+  bank_reference text not null,
+  number bigint not null generated always as identity,
+  end_to_end_id text not null,
+  kind text not null,
+  amount bigint not null,
+  currency text not null,
+  trace_number text,
+  uetr text,
+  reason_codes text[] not null,
+  constraint bank_file_answers_pkey PRIMARY KEY (account_id, bank_reference),
+  constraint bank_file_answers_number_key UNIQUE (number),
+  constraint bank_file_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
+  constraint bank_file_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table bank_files (
+  id uuid not null,
+  bank_account text not null,
+  scheme text not null,
+  window_day date not null,
+  window_number integer not null,
+  closes_at timestamp with time zone not null,
+  execution_date date not null,
+  state text not null,
+  state_since timestamp with time zone not null,
+  message_id text not null,
+  created_at timestamp with time zone,
+  payments integer,
+  control_sum text,
+  temporary_name text,
+  digest bytea,
+  constraint bank_files_pkey PRIMARY KEY (id),
+  constraint bank_files_bank_account_scheme_window_day_window_number_key UNIQUE (bank_account, scheme, window_day, window_number),
+  constraint bank_files_message_id_key UNIQUE (message_id),
+  constraint bank_files_check CHECK (((state = 'open'::text) = (created_at IS NULL))),
+  constraint bank_files_check1 CHECK (((created_at IS NULL) = (payments IS NULL))),
+  constraint bank_files_check2 CHECK (((created_at IS NULL) = (control_sum IS NULL))),
+  constraint bank_files_check3 CHECK (((state = ANY (ARRAY['placing'::text, 'written'::text])) = (temporary_name IS NOT NULL))),
+  constraint bank_files_check4 CHECK (((temporary_name IS NULL) = (digest IS NULL))),
+  constraint bank_files_message_id_check CHECK (((length(message_id) >= 1) AND (length(message_id) <= 35))),
+  constraint bank_files_payments_check CHECK ((payments > 0)),
+  constraint bank_files_scheme_check CHECK ((scheme = ANY (ARRAY['sepa'::text, 'swift'::text, 'us_wire'::text]))),
+  constraint bank_files_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'placing'::text, 'written'::text]))),
+  constraint bank_files_window_number_check CHECK ((window_number >= 1))
+);
+CREATE INDEX bank_files_unwritten ON public.bank_files USING btree (closes_at, id) WHERE (state <> 'written'::text);
+
+create table bank_payments (
+  account_id uuid not null,
+  end_to_end_id text not null,
+  number bigint not null generated always as identity,
+  file_id uuid not null,
+  amount bigint not null,
+  currency text not null,
+  uetr uuid not null,
+  details bytea,
+  constraint bank_payments_pkey PRIMARY KEY (account_id, end_to_end_id),
+  constraint bank_payments_end_to_end_id_key UNIQUE (end_to_end_id),
+  constraint bank_payments_number_key UNIQUE (number),
+  constraint bank_payments_uetr_key UNIQUE (uetr),
+  constraint bank_payments_amount_check CHECK ((amount > 0)),
+  constraint bank_payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint bank_payments_file_id_fkey FOREIGN KEY (file_id) REFERENCES bank_files(id)
+);
+CREATE INDEX bank_payments_of_file ON public.bank_payments USING btree (file_id, number);
+
 create table billing_emails (
   account_id uuid not null,
   email bytea not null,

@@ -35,8 +35,13 @@ export class ControlSum {
   count = 0;
 
   add(minor: bigint, currency: string): void {
+    this.addSum(minor, currency, 1);
+  }
+
+  /** Several amounts of one currency at once. */
+  addSum(minor: bigint, currency: string, count: number): void {
     this.#units += minor * powerOfTen(SUM_SCALE - digitsOf(currency));
-    this.count += 1;
+    this.count += count;
   }
 
   /** With two decimals, and more where a currency has more. */

@@ -1,0 +1,223 @@
+import type { Session, Transaction } from "../../../platform/db/database.ts";
+import type { BankAnswer } from "../port.ts";
+import type { ClosedFile, FileState } from "./model.ts";
+
+/** Details are encrypted: payee and message. */
+export type PaymentRow = {
+  account_id: string;
+  end_to_end_id: string;
+  file_id: string;
+  amount: bigint;
+  currency: string;
+  uetr: string;
+  details: Buffer;
+};
+
+type OpenFile = {
+  id: string;
+  bank_account: string;
+  scheme: string;
+  window_day: string;
+  window_number: number;
+  closes_at: Date;
+  execution_date: string;
+  message_id: string;
+};
+
+const CLOSED_COLUMNS = `id, bank_account, scheme, execution_date::text as execution_date, state,
+  message_id, created_at, payments, control_sum, temporary_name`;
+
+/**
+ * The file of a window, created if it is the first payment's. It is locked: it cannot be closed
+ * before this transaction ends.
+ */
+export async function upsertFile(
+  tx: Transaction,
+  file: OpenFile,
+  now: Date,
+): Promise<{ id: string; state: FileState }> {
+  const [row] = await tx.query<{ id: string; state: FileState }>(
+    `insert into bank_files (id, bank_account, scheme, window_day, window_number, closes_at,
+       execution_date, message_id, state, state_since)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9)
+     on conflict (bank_account, scheme, window_day, window_number)
+       do update set state = bank_files.state
+     returning id, state`,
+    [
+      ...[file.id, file.bank_account, file.scheme, file.window_day, file.window_number],
+      ...[file.closes_at, file.execution_date, file.message_id, now],
+    ],
+  );
+  return row!;
+}
+
+/** Those of these ids that the bank has, or will get. */
+export async function findKnownPayments(
+  session: Session,
+  end_to_end_ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ end_to_end_id: string }>(
+    `select end_to_end_id from bank_payments where end_to_end_id = any($1)
+     union all
+     select end_to_end_id from bank_file_answers
+     where bank_reference = any(select 'refused-' || id from unnest($1::text[]) as id)`,
+    [end_to_end_ids],
+  );
+  return new Set(rows.map((row) => row.end_to_end_id));
+}
+
+/** A payment that is in a file already stays there. */
+export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[]): Promise<void> {
+  await tx.query(
+    `insert into bank_payments
+       (account_id, end_to_end_id, file_id, amount, currency, uetr, details)
+     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::uuid[],
+       $7::bytea[])
+     on conflict do nothing`,
+    [
+      rows.map((row) => row.account_id),
+      rows.map((row) => row.end_to_end_id),
+      rows.map((row) => row.file_id),
+      rows.map((row) => row.amount),
+      rows.map((row) => row.currency),
+      rows.map((row) => row.uetr),
+      rows.map((row) => row.details),
+    ],
+  );
+}
+
+/** Open files whose window has closed, locked; what another process is closing is left to it. */
+export async function lockDueFiles(tx: Transaction, now: Date, limit: number): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `select id from bank_files where state = 'open' and closes_at <= $1
+     order by closes_at, id limit $2 for update skip locked`,
+    [now, limit],
+  );
+  return rows.map((row) => row.id);
+}
+
+type CurrencySum = { file_id: string; currency: string; count: number; sum: bigint };
+
+/** Number and sum of the payments of files, by currency. */
+export function countPayments(session: Session, ids: readonly string[]): Promise<CurrencySum[]> {
+  return session.query(
+    `select file_id, currency, count(*)::integer as count, sum(amount)::bigint as sum
+     from bank_payments where file_id = any($1) group by file_id, currency`,
+    [ids],
+  );
+}
+
+export async function updateToClosed(
+  tx: Transaction,
+  file: { id: string; payments: number; control_sum: string },
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `update bank_files set state = 'closed', state_since = $2, created_at = $2, payments = $3,
+       control_sum = $4
+     where id = $1 and state = 'open'`,
+    [file.id, now, file.payments, file.control_sum],
+  );
+}
+
+/** A window in which nothing was paid leaves no file. */
+export async function deleteEmptyFile(tx: Transaction, id: string): Promise<void> {
+  await tx.query(
+    `delete from bank_files where id = $1 and state = 'open'
+       and not exists (select from bank_payments where file_id = $1)`,
+    [id],
+  );
+}
+
+/** Files that are complete and not yet where the bank takes them, oldest first. */
+export function listUnwrittenFiles(session: Session, limit: number): Promise<ClosedFile[]> {
+  return session.query(
+    `select ${CLOSED_COLUMNS} from bank_files where state in ('closed', 'placing')
+     order by closes_at, id limit $1`,
+    [limit],
+  );
+}
+
+type StoredPayment = Omit<PaymentRow, "file_id" | "details"> & {
+  number: bigint;
+  details: Buffer | null;
+};
+
+/** The payments of a file after a number, in their order. */
+export function listPayments(
+  session: Session,
+  file_id: string,
+  after: bigint,
+  limit: number,
+): Promise<StoredPayment[]> {
+  return session.query(
+    `select number, account_id, end_to_end_id, amount, currency, uetr, details
+     from bank_payments where file_id = $1 and number > $2 order by number limit $3`,
+    [file_id, after, limit],
+  );
+}
+
+/** Whether this caller's bytes are the file's: the first one decides. */
+export async function updateToPlacing(
+  session: Session,
+  id: string,
+  placed: { temporary_name: string; digest: Buffer },
+  now: Date,
+): Promise<boolean> {
+  const rows = await session.query(
+    `update bank_files set state = 'placing', state_since = $2, temporary_name = $3, digest = $4
+     where id = $1 and state = 'closed' returning id`,
+    [id, now, placed.temporary_name, placed.digest],
+  );
+  return rows.length > 0;
+}
+
+/** The file is the bank's: what is known of the payees is removed in the same statement. */
+export async function updateToWritten(session: Session, id: string, now: Date): Promise<void> {
+  await session.query(
+    `with written as (
+       update bank_files set state = 'written', state_since = $2
+       where id = $1 and state = 'placing' returning id)
+     update bank_payments set details = null where file_id in (select id from written)`,
+    [id, now],
+  );
+}
+
+/**
+ * Answers are read by number: each writer waits for the previous one, so that numbers follow the
+ * order of commits. An answer with a known reference is the same answer.
+ */
+export async function insertAnswers(
+  tx: Transaction,
+  answers: readonly BankAnswer[],
+): Promise<void> {
+  for (const answer of answers) {
+    await tx.query(
+      `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
+         currency, trace_number, uetr, reason_codes)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9
+       from (select pg_advisory_xact_lock(hashtextextended('bank file answers', 0))) as turn
+       on conflict do nothing`,
+      [
+        ...[answer.account_id, answer.bank_reference, answer.end_to_end_id, answer.kind],
+        ...[answer.amount, answer.currency, answer.trace_number, answer.uetr],
+        answer.reasons.flatMap(({ code }) => code ?? []),
+      ],
+    );
+  }
+}
+
+type StoredAnswer = Omit<BankAnswer, "reasons"> & { number: bigint; reason_codes: string[] };
+
+export function listAnswers(
+  session: Session,
+  cursor: string | null,
+  limit: number,
+): Promise<StoredAnswer[]> {
+  return session.query(
+    `select number, account_id, bank_reference, end_to_end_id, kind, amount, currency,
+       trace_number, uetr, reason_codes
+     from bank_file_answers where number > $1 order by number limit $2`,
+    [cursor ?? "0", limit],
+  );
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from "node:crypto";
+import type { Database, Transaction } from "../../../platform/db/database.ts";
+import type { Keyring } from "../../../platform/encryption/keyring.ts";
+import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
+import { newId } from "../../../platform/ids.ts";
+import { nextWindow } from "../calendar/next-window.ts";
+import { checkTransfer } from "../iso20022/check-transfer.ts";
+import type { BankAnswer, Instruction } from "../port.ts";
+import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
+import {
+  findKnownPayments,
+  insertAnswers,
+  insertPayments,
+  type PaymentRow,
+  upsertFile,
+} from "./store.ts";
+import { transferOf } from "./transfer-of.ts";
+
+export type FileBankDeps = {
+  database: Database;
+  keyring: Keyring;
+  accounts: readonly FileBankAccount[];
+};
+
+export const DETAILS = sealedJson<Pick<Instruction, "beneficiary" | "reference">>(
+  "bank_payments",
+  "details",
+);
+
+/** How many windows can be closed already when a payment looks for one. */
+const WINDOWS_TRIED_MAX = 5;
+
+/** What is wrong with a payment, in the words of ISO 20022. */
+const CODES: Readonly<Record<string, string>> = {
+  iban: "AC01",
+  account_number: "AC01",
+  account_name: "BE22",
+  city: "BE04",
+  country: "BE04",
+  swift_bic: "RC01",
+  bank_code: "RC01",
+  routing_number: "RC01",
+  amount: "AM02",
+  currency: "AM03",
+};
+const NOT_POSSIBLE = "FF03";
+
+type Routed = { instruction: Instruction; account: FileBankAccount; route: FileRoute };
+
+/**
+ * Puts instructions into the files of their windows, all or none. One that the bank has, or will
+ * get, is not touched: it stays in its file. One that no file can carry is answered at once.
+ */
+export async function submitPayments(
+  deps: FileBankDeps,
+  instructions: readonly Instruction[],
+  now: Date,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const ids = instructions.map(({ end_to_end_id }) => end_to_end_id);
+    const known = await findKnownPayments(tx, ids);
+    const unknown = instructions.filter(({ end_to_end_id }) => !known.has(end_to_end_id));
+    const { routed, refused } = divide(deps.accounts, unknown);
+    await insertAnswers(tx, refused);
+    if (routed.length > 0) await insertRouted(tx, deps, routed, now);
+  });
+}
+
+function divide(accounts: readonly FileBankAccount[], instructions: readonly Instruction[]) {
+  const routed: Routed[] = [];
+  const refused: BankAnswer[] = [];
+  for (const instruction of instructions) {
+    const found = routeOf(accounts, instruction);
+    const code = found ? findProblem(found.route, instruction) : NOT_POSSIBLE;
+    if (found && code === null) routed.push({ instruction, ...found });
+    else refused.push(refusal(instruction, code ?? NOT_POSSIBLE));
+  }
+  return { routed, refused };
+}
+
+function findProblem({ scheme }: FileRoute, instruction: Instruction): string | null {
+  const [problem] = checkTransfer(scheme, transferOf(scheme, instruction, randomUUID()));
+  return problem ? (CODES[problem.field] ?? NOT_POSSIBLE) : null;
+}
+
+/** The bank never got it, so its rejection is final. */
+function refusal(instruction: Instruction, code: string): BankAnswer {
+  const { account_id, end_to_end_id, amount, currency } = instruction;
+  return {
+    ...{ account_id, end_to_end_id, amount, currency },
+    bank_reference: `refused-${end_to_end_id}`,
+    kind: "rejected",
+    trace_number: null,
+    uetr: null,
+    reasons: [{ code, text: null }],
+  };
+}
+
+async function insertRouted(
+  tx: Transaction,
+  { keyring }: FileBankDeps,
+  routed: readonly Routed[],
+  now: Date,
+): Promise<void> {
+  const keys = await keyring.openAccounts(
+    tx,
+    routed.map(({ instruction }) => instruction),
+  );
+  const files = Map.groupBy(routed, ({ account, route }) => `${account.name}\n${route.scheme}`);
+  const rows: PaymentRow[] = [];
+  // In a fixed order, so that two callers never wait for each other's files.
+  for (const name of [...files.keys()].sort()) {
+    const inside = files.get(name)!;
+    const file_id = await lockOpenFile(tx, inside[0]!, now);
+    for (const { instruction } of inside) {
+      const { account_id, end_to_end_id, amount, currency, beneficiary, reference } = instruction;
+      const record = { account_id, id: end_to_end_id };
+      const details = DETAILS.seal(keys.get(account_id)!, record, { beneficiary, reference });
+      const uetr = randomUUID();
+      rows.push({ account_id, end_to_end_id, file_id, amount, currency, uetr, details });
+    }
+  }
+  await insertPayments(tx, rows);
+}
+
+/** The file of the first window that is open, by the bank's clock and by its state here. */
+async function lockOpenFile(
+  tx: Transaction,
+  { account, route }: Routed,
+  now: Date,
+): Promise<string> {
+  let from = now;
+  for (let tried = 0; tried < WINDOWS_TRIED_MAX; tried += 1) {
+    const window = nextWindow(route.schedule, from);
+    const id = newId(now);
+    const file = await upsertFile(
+      tx,
+      {
+        id,
+        bank_account: account.name,
+        scheme: route.scheme,
+        window_day: window.day,
+        window_number: window.number,
+        closes_at: window.closes_at,
+        execution_date: window.execution_date,
+        message_id: id.replaceAll("-", ""),
+      },
+      now,
+    );
+    if (file.state === "open") return file.id;
+    from = window.closes_at;
+  }
+  throw new Error(`no window of ${account.name} for ${route.scheme} is open`);
+}
