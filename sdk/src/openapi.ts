@@ -2636,7 +2636,7 @@ export interface components {
             /** @description What the chain's network fee takes of the amount; the rest is sent. */
             network_fee: number;
             address: string;
-            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
+            /** @description `pending`: recorded. `sending`: not final on the chain yet. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
             status: components["schemas"]["RefundStatus"];
             tx_id: string | null;
             /** Format: date-time */
@@ -3397,7 +3397,7 @@ export interface components {
         TravelTransferStatus: "sending" | "sent" | "failed";
         /**
          * @description - `pending`: Recorded. The tokens have not left yet.
-         *     - `sending`: The transaction was handed to the chain.
+         *     - `sending`: Waits for its turn on the chain, or is sent there and not final yet.
          *     - `sent`: The transaction is confirmed; `tx_id` names it. Final.
          *     - `failed`: The chain refused it. The amount is owed to the user again. Final.
          * @enum {string}

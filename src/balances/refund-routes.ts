@@ -31,7 +31,7 @@ const RefundRecord = titledObject("Refund", {
   address: Type.String(),
   status: Type.Enum([...REFUND_STATUSES], {
     description:
-      "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
+      "`pending`: recorded. `sending`: not final on the chain yet. `sent`: final; see `tx_id`. " +
       "`failed`: the chain rejected it permanently; the amount is part of the balance again.",
   }),
   tx_id: nullable(Type.String()),

@@ -102,7 +102,7 @@ export const MEANINGS = {
   BeneficiaryType: { individual: "A person.", business: "A company or another organisation." },
   RefundStatus: {
     pending: "Recorded. The tokens have not left yet.",
-    sending: "The transaction was handed to the chain.",
+    sending: "Waits for its turn on the chain, or is sent there and not final yet.",
     sent: "The transaction is confirmed; `tx_id` names it. Final.",
     failed: "The chain refused it. The amount is owed to the user again. Final.",
   } satisfies Meanings<RefundStatus>,

@@ -7,6 +7,7 @@ import {
   type SignRequest,
 } from "../../../src/partners/chain/evm/signer/port.ts";
 import { TEST_WORDS } from "./chains-file.ts";
+import { TEST_TREASURY } from "./signer.ts";
 
 const ABI = parseAbi(["function transfer(address to, uint256 amount)"]);
 
@@ -26,7 +27,6 @@ export type CountingSigner = Signer & {
 };
 
 const treasury_account = mnemonicToAccount(TEST_WORDS, { accountIndex: 1 });
-export const TEST_TREASURY = treasury_account.address.toLowerCase();
 
 export function createCountingSigner(): CountingSigner {
   const actions = new Map<string, string>();

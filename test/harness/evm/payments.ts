@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { SendPending } from "../../../src/partners/chain/port.ts";
-import { TEST_TREASURY } from "./counting-signer.ts";
+import { TEST_TREASURY } from "./signer.ts";
 import type { TestEvm } from "./test-evm.ts";
 
 const TEN = 10_000_000n;

@@ -14,9 +14,10 @@ import type { Database } from "../../../src/platform/db/database.ts";
 import { createTestDatabase } from "../database.ts";
 import { SILENT } from "../task-fixture.ts";
 import { type ChainEntry, settingsOf, TEST_XPUB } from "./chains-file.ts";
-import { type CountingSigner, createCountingSigner, TEST_TREASURY } from "./counting-signer.ts";
+import { type CountingSigner, createCountingSigner } from "./counting-signer.ts";
 import { type EvmNode, startEvmNode, type TestToken } from "./node.ts";
 import { type RpcServer, startRpcServer } from "./rpc-server.ts";
+import { TEST_TREASURY } from "./signer.ts";
 
 /** A node with two tokens, RPC servers in front of it, and the adapter that reads them. */
 export type TestEvm = {

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { resumeSender } from "../../../src/partners/chain/evm/send/resume-sender.ts";
 import { listInFlight, updateCancelled } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { TEST_WORDS } from "../../harness/evm/chains-file.ts";
-import { TEST_TREASURY } from "../../harness/evm/counting-signer.ts";
 import { createPayments, type TestPayments } from "../../harness/evm/payments.ts";
+import { TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
 import { atEveryCommit } from "../../harness/mortal.ts";
 import { Crash } from "../../harness/steps.ts";

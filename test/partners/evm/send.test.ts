@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { TEST_TREASURY } from "../../harness/evm/counting-signer.ts";
 import { createPayments, type TestPayments } from "../../harness/evm/payments.ts";
+import { TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
 
 const TEN = 10_000_000n;

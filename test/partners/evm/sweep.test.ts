@@ -5,8 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { listSteps, listSweeps } from "../../../src/partners/chain/evm/sweep/sweep-store.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
 import { runCommand } from "../../harness/command-line.ts";
-import { TEST_TREASURY } from "../../harness/evm/counting-signer.ts";
-import { openTestSigner } from "../../harness/evm/signer.ts";
+import { openTestSigner, TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
 
 const TEN = 10_000_000n;

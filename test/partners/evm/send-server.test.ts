@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../harness/command-line.ts";
+import { TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import {
+  newAddress,
+  openSendingChain,
+  type SendingChain,
+} from "../../harness/evm/sending-chain.ts";
+import { TEST_TREASURY } from "../../harness/evm/signer.ts";
+import { addApprovedUser, addQuote } from "../../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { findFault, good } from "../../offramps/story.ts";
+import { openOnramp, receive } from "../../onramps/story.ts";
+
+const FIFTY = 50_000_000n;
+let chain: SendingChain;
+let server: TestServer;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  chain = await openSendingChain(TEST_XPUB);
+  server = await startTestServer({
+    environment: chain.settings,
+    log_destination: { write: (line) => logged.push(line) },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await chain.close();
+});
+
+/** A user to whom fifty usdc on the real chain are owed. */
+async function addOwed(): Promise<string> {
+  const user_id = await addApprovedUser(server);
+  const quote_id = await addQuote(server, user_id);
+  const { body } = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
+  await chain.usdc.transfer(body.deposit_address.address, FIFTY);
+  await waitFor(async () => (await owedTo(user_id)) === 50);
+  return user_id;
+}
+
+async function owedTo(user_id: string): Promise<number | undefined> {
+  const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+  return balances.find((one: { chain: string }) => one.chain === "polygon")?.amount;
+}
+
+/** To the address that paid: another one would need an approval. */
+async function askRefund(user_id: string) {
+  const refund = { token: "usdc", chain: "polygon", amount: 50, address: chain.node.account };
+  good(await server.call("POST", `/users/${user_id}/refunds`, { refund }));
+  return async () => good(await server.call("GET", `/users/${user_id}/refunds`)).refunds[0];
+}
+
+function problems(): string[] {
+  return logged.filter((line) => (JSON.parse(line) as { level: number }).level >= 40);
+}
+
+describe("the service with a signer", () => {
+  it("pays a refund on the real chain: `sending` until the block is final, then `sent`", async () => {
+    const user_id = await addOwed();
+    const before = await chain.balanceOf(chain.node.account);
+    chain.rpc.finalized_depth = 3;
+    const show = await askRefund(user_id);
+    await waitFor(async () => (await chain.balanceOf(chain.node.account)) > before);
+    await waitFor(async () => (await show()).status === "sending");
+    // The block is not final: nothing else may be told, however often the task asks.
+    expect((await show()).tx_id).toBeNull();
+    await chain.node.mine(3);
+    chain.rpc.finalized_depth = 0;
+    const refund = await waitFor(async () => {
+      const one = await show();
+      return one.status === "sent" && one;
+    });
+    const receipt = (await chain.node.ask("eth_getTransactionReceipt", refund.tx_id)) as {
+      from: string;
+      status: string;
+    };
+    expect(receipt).toMatchObject({ from: TEST_TREASURY, status: "0x1" });
+    const paid = FIFTY - BigInt(Math.round(refund.network_fee * 1e6));
+    expect(await chain.balanceOf(chain.node.account)).toBe(before + paid);
+    expect(await findFault(server)).toBeNull();
+    expect(problems()).toEqual([]);
+  });
+
+  it("delivers an onramp: `sending_fiat` until the block is final, then `crypto_sent`", async () => {
+    const address = newAddress();
+    chain.rpc.finalized_depth = 3;
+    const onramp = await openOnramp(server, { destination_address: address });
+    await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
+    await waitFor(async () => (await chain.balanceOf(address)) > 0n);
+    expect(await onramp.show()).toMatchObject({ status: "sending_fiat", status_message: null });
+    await chain.node.mine(3);
+    chain.rpc.finalized_depth = 0;
+    const sent = await waitFor(async () => {
+      const one = await onramp.show();
+      return one.status === "crypto_sent" && one;
+    });
+    expect(sent.tx_id).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(await chain.balanceOf(address)).toBe(1_000_000_000n);
+    expect(await findFault(server)).toBeNull();
+    expect(problems()).toEqual([]);
+  });
+
+  it("a refund to an address that the issuer has blocked fails, and stays owed", async () => {
+    const user_id = await addOwed();
+    await chain.usdc.setBlocked(chain.node.account, true);
+    const show = await askRefund(user_id);
+    await waitFor(async () => (await show()).status === "failed");
+    await chain.usdc.setBlocked(chain.node.account, false);
+    expect(await owedTo(user_id)).toBe(50);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("tells about its queue in /metrics, sliproad sends list and doctor", async () => {
+    const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+    expect(metrics).toMatch(/^sliproad_sender_up\{chain="polygon"\} 1$/m);
+    const mined = await chain.mined();
+    expect(metrics).toContain(`sliproad_sender_next_nonce{chain="polygon"} ${mined}`);
+    expect(metrics).toMatch(/^sliproad_sender_native_balance\{chain="polygon"\} 0\.9\d+$/m);
+    const place = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
+    const environment = { ...place, ...chain.settings };
+    const listed = await runCommand(["sends", "list", "--json"], environment);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      senders: [{ chain: "polygon", address: TEST_TREASURY, state: "sending", problem: null }],
+      sends: [],
+    });
+    await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 15n).toString(16)}`);
+    await chain.queue(server.core.database, "test:low", FIFTY);
+    await chain.waitForFinal(server.core.database, "test:low");
+    const { stdout } = await runCommand(["doctor", "--json"], environment);
+    expect(stdout).toMatch(/little native coin for gas on polygon .* send some to 0x78839f/);
+    await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 18n).toString(16)}`);
+  });
+});
