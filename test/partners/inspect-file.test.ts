@@ -77,6 +77,22 @@ it("refuses a PNG of too many pixels before any of them is decompressed", async 
   expect(parts).toEqual([33]);
 });
 
+it("decompresses two PNGs at a time; the others wait", async () => {
+  const begun: number[] = [];
+  const opened = Promise.withResolvers<void>();
+  const slowly = async function* (number: number) {
+    begun.push(number);
+    await opened.promise;
+    yield png();
+  };
+  const results = [1, 2, 3].map((number) => inspectFile("png", slowly(number)));
+  await expect.poll(() => begun).toEqual([1, 2]);
+  expect(await inspect("jpg", jpeg())).toBeNull();
+  opened.resolve();
+  expect(await Promise.all(results)).toEqual([null, null, null]);
+  expect(begun).toEqual([1, 2, 3]);
+});
+
 /** The minimum of three measurements, since other load only adds to them. */
 async function processorMs(type: FileType, bytes: Buffer): Promise<number> {
   const times: number[] = [];

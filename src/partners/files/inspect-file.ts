@@ -1,4 +1,5 @@
 import { crc32, createInflate } from "node:zlib";
+import { Turns } from "../../platform/turns.ts";
 import type { FileType } from "./judge-file.ts";
 
 /** Why a file is unusable. */
@@ -14,6 +15,10 @@ const UNPACKED_CHUNK_BYTES = 1024 * 1024;
 /** The shortest code of a block of 8 × 8 pixels is one bit. */
 const JPEG_PIXELS_PER_BYTE_MAX = 512;
 const SEGMENTS_MAX = 10_000;
+/** Decompressing uses the few threads that files and passwords need too. */
+const PICTURES_AT_ONCE = 2;
+const PICTURE_WAIT_MAX_MS = 30_000;
+const pictures = new Turns(PICTURES_AT_ONCE, PICTURE_WAIT_MAX_MS);
 
 /**
  * Checks that a file is what its first bytes claim, to its end. It is read as a stream; the data of
@@ -26,8 +31,8 @@ export async function inspectFile(
 ): Promise<FileFault | null> {
   const reader = createReader(content);
   try {
-    const inspect = { jpg: inspectJpeg, png: inspectPng, pdf: inspectPdf }[type];
-    return await inspect(reader);
+    if (type === "png") return await pictures.run(() => inspectPng(reader));
+    return await (type === "jpg" ? inspectJpeg(reader) : inspectPdf(reader));
   } catch (error) {
     if (error === ENDED) return "truncated";
     throw error;
