@@ -88,6 +88,8 @@ function alreadyMember(): Refusal {
 }
 
 function notEmail(): Refusal {
-  const message = "Send a valid e-mail address such as name@example.com.";
+  const message =
+    "Send a valid e-mail address such as name@example.com, an international domain in its ASCII " +
+    "form (xn--…).";
   return Refusal.of([{ field: "email", code: "record_invalid", message }]);
 }

@@ -3,9 +3,14 @@ import { openPersonal, sealPersonal } from "./seal-personal.ts";
 
 const EMAIL_LENGTH_MAX = 254;
 
-/** Text before and after one @: only sending a message could verify more. */
+/**
+ * Text before and after one @: only sending a message could verify more. ASCII only: members judge
+ * by the e-mail who is to be let in, and letters that look alike, are invisible or reverse the text
+ * would show them somebody else's.
+ */
 export function isEmail(text: string): boolean {
-  return text.length <= EMAIL_LENGTH_MAX && /^[^\s@]+@[^\s@]+$/.test(text.trim());
+  const form = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+$/;
+  return text.length <= EMAIL_LENGTH_MAX && form.test(text.trim());
 }
 
 /** The normalised form that is stored and looked up. */

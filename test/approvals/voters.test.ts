@@ -302,6 +302,21 @@ it("a member whom an admin invites on the page waits for two members, the admin 
   expect((await ben.visitor.get(MEMBERS)).statusCode).toBe(403);
 });
 
+it("an e-mail that looks like another one is no e-mail of a new member", async () => {
+  await ada.visitor.get("/dashboard/members");
+  for (const email of [
+    "carol@\u0430.test",
+    "carol@a.test\u200b",
+    "ca\u00adrol@a.test",
+    "c\u0000@a",
+  ]) {
+    const fields = { email, role: "approver", reason: "new colleague" };
+    const refused = await ada.visitor.post("/dashboard/members/add", fields);
+    expect(refused.statusCode, JSON.stringify(email)).toBe(422);
+    expect(refused.body).toContain("an international domain in its ASCII form");
+  }
+});
+
 it("one of two voters ends a proposal, one of three cannot stop their own removal", async () => {
   const { account_id, key } = await server.addAccount("Trio");
   const eve = await addMember(server, "admin", account_id);
