@@ -496,17 +496,21 @@ create table evm_sweeps (
   state text not null,
   state_since timestamp with time zone not null,
   created_at timestamp with time zone not null,
+  authorization_nonce text,
+  is_authorization_refused boolean not null default false,
   top_ups integer not null default 0,
   problem text,
   retry_at timestamp with time zone,
   constraint evm_sweeps_pkey PRIMARY KEY (number),
   constraint evm_sweeps_amount_check CHECK ((amount > (0)::numeric)),
+  constraint evm_sweeps_check CHECK (((method = 'top_up'::text) OR (authorization_nonce IS NOT NULL))),
   constraint evm_sweeps_method_check CHECK ((method = ANY (ARRAY['top_up'::text, 'authorization'::text]))),
   constraint evm_sweeps_millionths_check CHECK ((millionths > (0)::numeric)),
   constraint evm_sweeps_state_check CHECK ((state = ANY (ARRAY['open'::text, 'final'::text, 'failed'::text, 'given_up'::text]))),
   constraint evm_sweeps_address_fkey FOREIGN KEY (address) REFERENCES evm_addresses(address)
 );
 CREATE UNIQUE INDEX evm_sweeps_open ON public.evm_sweeps USING btree (chain, address) WHERE (state = ANY (ARRAY['open'::text, 'failed'::text]));
+CREATE INDEX evm_sweeps_refused ON public.evm_sweeps USING btree (chain, contract) WHERE is_authorization_refused;
 
 create table evm_transfers (
   number bigint not null generated always as identity,

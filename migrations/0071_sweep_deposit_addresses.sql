@@ -17,12 +17,19 @@ create table evm_sweeps (
   state text not null check (state in ('open', 'final', 'failed', 'given_up')),
   state_since timestamptz not null,
   created_at timestamptz not null,
+  -- The contract takes tokens once for an address and this number; with it, whether they were taken
+  -- can be asked.
+  authorization_nonce text,
+  -- The contract did not accept the authorization: later sweeps of the token use top-ups.
+  is_authorization_refused boolean not null default false,
   -- How often native coin was sent to the address to pay for the transfer.
   top_ups integer not null default 0,
   problem text,
   -- An open one is not looked at before.
-  retry_at timestamptz
+  retry_at timestamptz,
+  check (method = 'top_up' or authorization_nonce is not null)
 );
+create index evm_sweeps_refused on evm_sweeps (chain, contract) where is_authorization_refused;
 -- One at a time: two would count on the same native coin.
 create unique index evm_sweeps_open on evm_sweeps (chain, address)
   where state in ('open', 'failed');

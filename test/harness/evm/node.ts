@@ -28,6 +28,8 @@ export type TestToken = {
   pretend(to: string, value: bigint): Promise<string>;
   setBlocked(address: string, is_blocked: boolean): Promise<string>;
   setPaused(is_paused: boolean): Promise<string>;
+  /** The token has EIP-3009: what it says to sign, and what it checks. */
+  setDomains(stated: string, checked: string): Promise<string>;
 };
 
 const { abi } = compiled;
@@ -75,6 +77,7 @@ export async function startEvmNode(chain_id = 31_337): Promise<EvmNode> {
         pretend: (to, value) => call(address, "pretend", [account, to, value]),
         setBlocked: (who, is_blocked) => call(address, "setBlocked", [who, is_blocked]),
         setPaused: (is_paused) => call(address, "setPaused", [is_paused]),
+        setDomains: (stated, checked) => call(address, "setDomains", [stated, checked]),
       };
     },
     mine: async (blocks = 1) => {

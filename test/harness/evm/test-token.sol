@@ -17,10 +17,19 @@ contract TestToken {
     mapping(address => bool) public isBlocked;
     bool public isPaused;
 
+    /// EIP-3009: what the token says to sign, and what it checks. Zero: it has no authorizations.
+    bytes32 private statedDomain;
+    bytes32 private checkedDomain;
+    mapping(address => mapping(bytes32 => bool)) private isUsed;
+    bytes32 private constant AUTHORIZATION_TYPE = keccak256(
+        "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+
     error InsufficientBalance();
     error InsufficientAllowance();
     error Blocked();
     error Paused();
+    error AuthorizationRefused();
 
     constructor(string memory name_, string memory symbol_, uint8 decimals_) {
         name = name_;
@@ -45,6 +54,44 @@ contract TestToken {
     function transfer(address to, uint256 value) external returns (bool) {
         move(msg.sender, to, value);
         return true;
+    }
+
+    function setDomains(bytes32 stated, bytes32 checked_) external {
+        statedDomain = stated;
+        checkedDomain = checked_;
+    }
+
+    function DOMAIN_SEPARATOR() external view returns (bytes32) {
+        if (statedDomain == 0) revert AuthorizationRefused();
+        return statedDomain;
+    }
+
+    function authorizationState(address from, bytes32 nonce) external view returns (bool) {
+        if (statedDomain == 0) revert AuthorizationRefused();
+        return isUsed[from][nonce];
+    }
+
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        bytes32 message = keccak256(
+            abi.encode(AUTHORIZATION_TYPE, from, to, value, validAfter, validBefore, nonce)
+        );
+        message = keccak256(abi.encodePacked("\x19\x01", checkedDomain, message));
+        bool isValid = block.timestamp > validAfter && block.timestamp < validBefore;
+        if (!isValid || isUsed[from][nonce] || ecrecover(message, v, r, s) != from) {
+            revert AuthorizationRefused();
+        }
+        isUsed[from][nonce] = true;
+        move(from, to, value);
     }
 
     function approve(address spender, uint256 value) external returns (bool) {

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { LocalSigner } from "../../../src/partners/chain/evm/signer/local-signer.ts";
+import type { SignRequest } from "../../../src/partners/chain/evm/signer/port.ts";
 import { listSteps, listSweeps } from "../../../src/partners/chain/evm/sweep/sweep-store.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
 import { runCommand } from "../../harness/command-line.ts";
@@ -260,6 +262,99 @@ describe("a crash", () => {
     }
     expect(crashes).toBeGreaterThan(3);
   }, 600_000);
+});
+
+describe("a token with authorizations (EIP-3009)", () => {
+  const DOMAIN = `0x${"d0".repeat(32)}`;
+  const OTHER = `0x${"0d".repeat(32)}`;
+  const NONE = `0x${"00".repeat(32)}`;
+  const DAY_MS = 24 * HOUR_MS;
+  const authorizations: SignRequest[] = [];
+  let sign: TestEvm["signer"]["sign"];
+  let signer: LocalSigner;
+
+  beforeAll(async () => {
+    signer = await openTestSigner([evm.tokens.usdt.address]);
+    sign = evm.signer.sign;
+    evm.signer.sign = (request) => {
+      authorizations.push(request);
+      return signer.sign(request);
+    };
+  });
+  afterAll(async () => {
+    evm.signer.sign = sign;
+    await evm.tokens.usdt.setDomains(NONE, NONE);
+    await signer.close();
+  });
+
+  const depositUsdt = async () => {
+    const address = await evm.issue();
+    await evm.tokens.usdt.transfer(address, TEN);
+    await evm.watch();
+    return address;
+  };
+  const usdtOf = (address: string) => balanceOf(address, evm.tokens.usdt);
+
+  it("is swept in one transaction of the treasury, without native coin for the address", async () => {
+    await evm.tokens.usdt.setDomains(DOMAIN, DOMAIN);
+    const address = await depositUsdt();
+    const before = await usdtOf(TEST_TREASURY);
+    await settle(4);
+    const sweeps = await sweepsOf(address);
+    expect(sweeps).toMatchObject([{ state: "final", method: "authorization", top_ups: 0 }]);
+    expect(await usdtOf(TEST_TREASURY)).toBe(before + TEN);
+    expect(authorizations.map(({ action }) => action.kind)).toEqual(["sweep_with_authorization"]);
+    expect(await evm.node.ask("eth_getBalance", address, "latest")).toBe("0x0");
+  });
+
+  it("whose authorization a stranger uses first is swept all the same", async () => {
+    const address = await depositUsdt();
+    await evm.runSweeps();
+    const [sweep] = await sweepsOf(address);
+    await evm.node.ask("evm_setAutomine", false);
+    await evm.runSender();
+    const [step] = (await listSteps(evm.database, [sweep!])).values();
+    const attempts = await evm.database.query<{ tx_id: string }>(
+      "select tx_id from evm_attempts where key = $1",
+      [step!.key],
+    );
+    const { tx_id } = attempts[0]!;
+    const { input } = (await evm.node.ask("eth_getTransactionByHash", tx_id)) as { input: string };
+    await evm.node.ask("hardhat_dropTransaction", tx_id);
+    const stolen = { from: evm.node.account, to: evm.tokens.usdt.address, data: input };
+    await evm.node.ask("eth_sendTransaction", stolen);
+    await evm.node.ask("evm_mine");
+    await evm.node.ask("evm_setAutomine", true);
+    expect(await usdtOf(address)).toBe(0n);
+    evm.wait(60_000);
+    await settle(3);
+    expect(await sweepsOf(address)).toMatchObject([{ state: "open" }]);
+    evm.wait(DAY_MS + HOUR_MS);
+    await settle(2);
+    expect(await sweepsOf(address)).toMatchObject([
+      { state: "final", top_ups: 0, problem: expect.stringContaining("Another transaction") },
+    ]);
+  });
+
+  it("that does not accept its own domain is swept by top-up, once the authorization expired", async () => {
+    await evm.tokens.usdt.setDomains(DOMAIN, OTHER);
+    const address = await depositUsdt();
+    await settle(5);
+    expect(await sweepsOf(address)).toMatchObject([
+      { state: "open", top_ups: 0, problem: expect.stringContaining("was not accepted") },
+    ]);
+    expect(await usdtOf(address)).toBe(TEN);
+    evm.wait(DAY_MS + HOUR_MS);
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([
+      { state: "final", method: "top_up", top_ups: 1, problem: null },
+    ]);
+    expect(await usdtOf(address)).toBe(0n);
+    // It is remembered for the token.
+    const next = await depositUsdt();
+    await settle();
+    expect(await sweepsOf(next)).toMatchObject([{ state: "final", method: "top_up" }]);
+  });
 });
 
 it("what was swept is subtracted where a node has forgotten the state of a block", async () => {

@@ -27,6 +27,9 @@ export type Rpc = ReturnType<typeof openRpc>;
 
 /** The first four bytes of keccak256("balanceOf(address)") and of keccak256("decimals()"). */
 const BALANCE_OF = "0x70a08231";
+/** Of "DOMAIN_SEPARATOR()" and of "authorizationState(address,bytes32)" (EIP-3009). */
+const DOMAIN_SEPARATOR = "0x3644e515";
+const AUTHORIZATION_STATE = "0xe94a0102";
 const DECIMALS = "0x313ce567";
 
 export function openRpc(url: string, timeout_ms: number) {
@@ -78,6 +81,13 @@ export function openRpc(url: string, timeout_ms: number) {
     simulate: (call: Call) => read("eth_call", [call, "latest"], readBytes),
     estimateGas: (call: Call) => read("eth_estimateGas", [call], readAmount),
     sendRaw: (raw: string) => read("eth_sendRawTransaction", [raw], readHash),
+    /** What a signature for this contract must contain; 32 bytes. */
+    domainSeparator: async (contract: string) =>
+      `0x${(await call(contract, DOMAIN_SEPARATOR, "latest")).toString(16).padStart(64, "0")}`,
+    isAuthorizationUsed: async (contract: string, address: string, nonce: string) => {
+      const arguments_of = `${address.slice(2).padStart(64, "0")}${nonce.slice(2)}`;
+      return (await call(contract, `${AUTHORIZATION_STATE}${arguments_of}`, "latest")) !== 0n;
+    },
     decimals: async (contract: string) => Number(await call(contract, DECIMALS, "latest")),
   };
 }

@@ -2,6 +2,7 @@ import type { Database } from "../../../../platform/db/database.ts";
 import { Disagreement } from "../check-transfers.ts";
 import type { Rpc } from "../rpc.ts";
 import type { Receipt } from "../rpc-values.ts";
+import type { SignedAction } from "../signer/port.ts";
 import { logKey, toTransfers } from "../transfer-logs.ts";
 import { type Attempt, type OpenSend, type Sender, SendingStopped } from "./model.ts";
 import type { View } from "./read-view.ts";
@@ -80,19 +81,29 @@ function outcomeOf(
       problem: `The transaction ${attempt.tx_id} failed on ${chain.name}.`,
     };
   }
-  if (action.kind !== "token_transfer") return { state: "final" };
+  const expected = expectedTransfer(action, sender);
+  if (!expected) return { state: "final" };
   const { block_number } = receipt;
   const range = { from_block: block_number, to_block: block_number };
   const is_paid = toTransfers(chain, range, receipt.logs).some(
     ({ log, from, to, value }) =>
-      log.contract === action.contract &&
-      from === sender &&
-      to === action.to &&
-      value === action.amount,
+      log.contract === expected.contract &&
+      from === expected.from &&
+      to === expected.to &&
+      value === expected.amount,
   );
   if (is_paid) return { state: "final" };
   throw new SendingStopped(
     `${attempt.tx_id} (${key}) succeeded on ${chain.name}, but its log does not have the ` +
       "transfer: the token's contract does not do what it should",
   );
+}
+
+type ExpectedTransfer = { contract: string; from: string; to: string; amount: bigint };
+
+/** The transfer that an action's receipt must have; null where it moves no tokens. */
+function expectedTransfer(action: SignedAction, sender: string): ExpectedTransfer | null {
+  if (action.kind === "token_transfer") return { ...action, from: sender };
+  if (action.kind !== "sweep_with_authorization") return null;
+  return { ...action, from: action.address, to: sender };
 }

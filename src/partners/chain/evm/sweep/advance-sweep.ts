@@ -5,10 +5,9 @@ import { readView } from "../send/read-view.ts";
 import { findSendByKey, insertSend, listInFlight } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
-import { type Sweep, type Sweeper, topUpKey, transferKey } from "./model.ts";
+import { type AdvanceDeps, advanceAuthorized } from "./authorize-sweep.ts";
+import { type Sweep, topUpKey, transferKey } from "./model.ts";
 import { updateEnded, updateToppedUp } from "./sweep-store.ts";
-
-type AdvanceDeps = { database: Database; now: Date; sweeper: Sweeper };
 
 /** Fees rise between the top-up and the transfer. */
 const TOP_UP_PERCENT = 120n;
@@ -22,6 +21,7 @@ const TOP_UPS_MAX = 5;
  */
 export async function advanceSweep(deps: AdvanceDeps, sweep: Sweep): Promise<void> {
   const { database, now } = deps;
+  if (sweep.method === "authorization") return advanceAuthorized(deps, sweep);
   const transfer = await findSendByKey(database, transferKey(sweep));
   if (transfer?.state === "final") {
     return updateEnded(database, sweep.number, { state: "final", problem: null }, now);

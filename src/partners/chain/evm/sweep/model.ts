@@ -33,6 +33,8 @@ export type Sweep = {
   state: SweepState;
   state_since: Date;
   created_at: Date;
+  /** 32 random bytes; null: it is not swept by authorization. */
+  authorization_nonce: string | null;
   top_ups: number;
   problem: string | null;
   retry_at: Date | null;
@@ -57,4 +59,15 @@ export function authorizationKey({ number }: Pick<Sweep, "number">): string {
 
 export function topUpKey({ number }: Pick<Sweep, "number">, top_up: number): string {
   return `sweep:${number}:top_up:${top_up}`;
+}
+
+/** Nothing can be done for a sweep before a time. The message is a sentence for the operator. */
+export class SweepWaits extends Error {
+  override name = "SweepWaits";
+  readonly until: Date;
+
+  constructor(message: string, until: Date) {
+    super(message);
+    this.until = until;
+  }
 }

@@ -3,12 +3,14 @@ import type { Database } from "../../../../platform/db/database.ts";
 import { HOUR_MS } from "../../../../platform/durations.ts";
 import { realTime } from "../../../../platform/tasks/real-time.ts";
 import { ChainUnavailable } from "../../port.ts";
+import { Disagreement } from "../check-transfers.ts";
 import { RpcReverted } from "../json-rpc.ts";
 import { firstFees } from "../send/fees.ts";
 import { readView } from "../send/read-view.ts";
 import { fromMillionths } from "../transfer-logs.ts";
 import { advanceSweep } from "./advance-sweep.ts";
-import type { Sweep, Sweeper } from "./model.ts";
+import { chooseMethod } from "./authorize-sweep.ts";
+import { type Sweep, type Sweeper, SweepWaits } from "./model.ts";
 import { insertSweep, listOpenSweeps, listUnswept, updateWaiting } from "./sweep-store.ts";
 
 type SweepDeps = { database: Database; clock: Clock };
@@ -34,8 +36,8 @@ export async function runSweeps({ database, clock }: SweepDeps, sweeper: Sweeper
       await advanceOrWait({ database, now, sweeper }, sweep);
     }
   } catch (error) {
-    // Sender and watcher report a node that is away.
-    if (!(error instanceof ChainUnavailable)) throw error;
+    // Sender and watcher report nodes that are away or contradict each other.
+    if (!(error instanceof ChainUnavailable || error instanceof Disagreement)) throw error;
   }
 }
 
@@ -48,11 +50,18 @@ async function advanceOrWait(
     await advanceSweep(deps, sweep);
     if (sweep.problem !== null) await updateWaiting(database, sweep.number, null);
   } catch (error) {
-    if (!(error instanceof RpcReverted)) throw error;
-    const problem = "The token's contract refuses the transfer now; it is tried again in an hour.";
-    const retry_at = new Date(now.getTime() + REFUSED_AGAIN_AFTER_MS);
-    await updateWaiting(database, sweep.number, { problem, retry_at });
+    const waits = error instanceof RpcReverted ? refusedNow(now) : error;
+    if (!(waits instanceof SweepWaits)) throw error;
+    const later = { problem: waits.message, retry_at: waits.until };
+    await updateWaiting(database, sweep.number, later);
   }
+}
+
+function refusedNow(now: Date): SweepWaits {
+  return new SweepWaits(
+    "The token's contract refuses the transfer now; it is tried again in an hour.",
+    new Date(now.getTime() + REFUSED_AGAIN_AFTER_MS),
+  );
 }
 
 async function startSweeps(database: Database, sweeper: Sweeper, now: Date): Promise<void> {
@@ -70,7 +79,7 @@ async function startSweeps(database: Database, sweeper: Sweeper, now: Date): Pro
     // Of a token with fewer decimals than six, every deposit is a whole number of its units.
     const amount = fromMillionths(millionths, decimals)!;
     const of = { chain: chain.name, address, token, contract, amount, millionths };
-    const sweep = { ...of, method: "top_up" } as const;
-    await insertSweep(database, sweep, numbers, now);
+    const how = await chooseMethod({ database, now, sweeper }, of);
+    await insertSweep(database, { ...of, ...how }, numbers, now);
   }
 }

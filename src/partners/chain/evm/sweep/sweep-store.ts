@@ -49,7 +49,14 @@ export async function listUnswept(
 
 type NewSweep = Pick<
   Sweep,
-  "chain" | "address" | "token" | "contract" | "amount" | "millionths" | "method"
+  | "chain"
+  | "address"
+  | "token"
+  | "contract"
+  | "amount"
+  | "millionths"
+  | "method"
+  | "authorization_nonce"
 >;
 
 /** Creates a sweep that takes these transfers. False where another process has taken some. */
@@ -62,12 +69,13 @@ export async function insertSweep(
   return database
     .transaction(async (tx) => {
       const { chain, address, token, contract, amount, millionths, method } = sweep;
+      const { authorization_nonce } = sweep;
       const [created] = await tx.query<{ number: bigint }>(
         `insert into evm_sweeps (chain, address, token, contract, amount, millionths, method,
-           state, state_since, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8) on conflict do nothing
+           authorization_nonce, state, state_since, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $9) on conflict do nothing
          returning number`,
-        [chain, address, token, contract, amount, millionths, method, now],
+        [chain, address, token, contract, amount, millionths, method, authorization_nonce, now],
       );
       if (!created) return false;
       const taken = await tx.query(
@@ -135,6 +143,33 @@ export async function updateEnded(
      where number = $1 and state = 'open'`,
     [number, state, problem, now],
   );
+}
+
+/** The authorization was not used, or not accepted: native coin is sent instead. */
+export async function updateUnauthorized(
+  session: Session,
+  number: bigint,
+  { is_authorization_refused }: { is_authorization_refused: boolean },
+): Promise<void> {
+  await session.query(
+    `update evm_sweeps set method = 'top_up', is_authorization_refused = $2
+     where number = $1 and state = 'open' and method = 'authorization'`,
+    [number, is_authorization_refused],
+  );
+}
+
+/** Whether the token's contract refused an authorization since then. */
+export async function existsAuthorizationRefused(
+  session: Session,
+  { chain, contract }: { chain: Chain; contract: string },
+  since: Date,
+): Promise<boolean> {
+  const rows = await session.query(
+    `select from evm_sweeps where chain = $1 and contract = $2 and is_authorization_refused
+       and created_at >= $3 limit 1`,
+    [chain, contract, since],
+  );
+  return rows.length > 0;
 }
 
 /** Counts a top-up. False where another process was faster. */
