@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Chain, Token } from "../../src/catalogue/chains.ts";
 import { checkAddress } from "../../src/partners/chain/check-address.ts";
-import type { ChainPort, Transfer } from "../../src/partners/chain/port.ts";
+import { type ChainPort, sendIfDone, type Transfer } from "../../src/partners/chain/port.ts";
 import type { Database } from "../../src/platform/db/database.ts";
+import type { TestSend } from "../harness/chain-process.ts";
+
+const ROUNDS_MAX = 20;
+/** Each takes seconds to start on a busy machine. */
+const PROCESSES = { timeout: 180_000 };
 
 /** A chain that a test can pay on. */
 export type PayableChain = {
@@ -14,12 +19,23 @@ export type PayableChain = {
   pay(address: string, token: Token, amount: bigint): Promise<string>;
   /** A cursor of another adapter, which knew this chain before. */
   foreign_cursor: string;
-  /** After it, everything that was paid before is final and read. */
+  /** After it, everything that was paid before is final and read, and what is sent goes on. */
   settle(): Promise<void>;
+  /** How much arrived at an address under a key, as the chain shows it. */
+  arrived(key: string, address: string): Promise<bigint>;
+  /**
+   * Sends in a process of its own, which is killed (kill -9) at one of `kill_points`; null: it ends
+   * by itself and returns the outcomes.
+   */
+  sendInProcess(
+    sends: readonly TestSend[],
+    kill_at: string | null,
+  ): Promise<Record<string, unknown> | null>;
+  kill_points: readonly string[];
   close(): Promise<void>;
 };
 
-/** What every adapter of the chain port guarantees about deposits. */
+/** What every adapter of the chain port guarantees. */
 export function chainSuite(open: () => Promise<PayableChain>): void {
   let on: PayableChain;
   beforeAll(async () => {
@@ -101,5 +117,69 @@ export function chainSuite(open: () => Promise<PayableChain>): void {
     const unknown = `0x${"12".repeat(32)}`;
     expect(await status({ tx_id: unknown, address, token: "usdc" })).toBe("unknown");
     expect(await on.port.readTransaction(on.chain, unknown)).toEqual({ status: "unknown" });
+  });
+
+  let sent = 0;
+  const newSend = (amount = 5_000_000n) => {
+    sent += 1;
+    const address = `0x${sent.toString(16).padStart(40, "c")}`;
+    return {
+      key: `refund:suite:${sent}`,
+      chain: on.chain,
+      token: "usdc",
+      amount,
+      address,
+    } as const;
+  };
+  type Send = ReturnType<typeof newSend>;
+
+  const outcomeOf = async (send: Send) => {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const outcome = await sendIfDone(on.port, send);
+      if (outcome) return outcome;
+      await on.settle();
+    }
+    throw new Error(`${send.key} has no outcome`);
+  };
+
+  it("tokens are sent once per key, to however many callers at once and however often", async () => {
+    const send = newSend();
+    expect(on.port.sending).toContain(on.chain);
+    expect(await on.port.findSend(on.chain, send.key)).toBeNull();
+    await Promise.all(Array.from({ length: 5 }, () => sendIfDone(on.port, send)));
+    const outcome = await outcomeOf(send);
+    expect(outcome).toEqual({ tx_id: expect.any(String) });
+    expect(await on.port.findSend(on.chain, send.key)).toEqual(outcome);
+    expect(await outcomeOf(send)).toEqual(outcome);
+    expect(await on.arrived(send.key, send.address)).toBe(send.amount);
+  });
+
+  it("another transfer under the same key is an error, and is not sent", async () => {
+    const send = newSend();
+    await outcomeOf(send);
+    for (const other of [{ amount: 6_000_000n }, { token: "usdt" as const }, newSend()]) {
+      await expect(on.port.send({ ...send, ...other, key: send.key })).rejects.toThrow(
+        "was used for another transfer",
+      );
+    }
+    await on.settle();
+    expect(await on.arrived(send.key, send.address)).toBe(send.amount);
+  });
+
+  it("a process that is killed sends nothing twice and loses nothing", PROCESSES, async () => {
+    const addresses = await issue(3);
+    const { cursor } = await listAll();
+    for (const address of addresses) await on.pay(address, "usdc", 1_000_000n);
+    const sends = Array.from({ length: 3 }, () => newSend(7_000_000n));
+    const texts = sends.map(({ key, amount, address }) => ({ key, amount: `${amount}`, address }));
+    for (const point of on.kill_points) expect(await on.sendInProcess(texts, point)).toBeNull();
+    const outcomes = await on.sendInProcess(texts, null);
+    for (const { key, address, amount } of sends) {
+      expect(outcomes![key]).toEqual({ tx_id: expect.any(String) });
+      expect(await on.port.findSend(on.chain, key)).toEqual(outcomes![key]);
+      expect(await on.arrived(key, address)).toBe(amount);
+    }
+    await on.settle();
+    expect((await listAll(cursor)).found.map(({ address }) => address)).toEqual(addresses);
   });
 }

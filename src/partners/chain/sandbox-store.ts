@@ -77,12 +77,21 @@ type SandboxSend = {
   recipient: Buffer;
 };
 
-export async function insertSandboxSend(session: Session, send: SandboxSend): Promise<void> {
-  await session.query(
+/** False where the key was used for another transfer. */
+export async function insertSandboxSend(session: Session, send: SandboxSend): Promise<boolean> {
+  const values = [send.key, send.tx_id, send.chain, send.token, send.amount, send.recipient];
+  const inserted = await session.query(
     `insert into sandbox_sends (key, tx_id, chain, token, amount, recipient)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [send.key, send.tx_id, send.chain, send.token, send.amount, send.recipient],
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning key`,
+    values,
   );
+  if (inserted.length > 0) return true;
+  const same = await session.query(
+    `select from sandbox_sends where key = $1 and tx_id = $2 and chain = $3 and token = $4
+       and amount = $5 and recipient = $6`,
+    values,
+  );
+  return same.length > 0;
 }
 
 export async function findSandboxSend(

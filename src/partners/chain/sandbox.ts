@@ -61,7 +61,8 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       const { chain, key } = request;
       const tx_id = sandboxTxId(chain, key);
       const recipient = digestRecipient(index_key, key, address);
-      await insertSandboxSend(session, { ...request, tx_id, recipient });
+      const is_same = await insertSandboxSend(session, { ...request, tx_id, recipient });
+      if (!is_same) throw new Error(`the key ${key} was used for another transfer`);
       return { tx_id };
     },
   };
