@@ -39,7 +39,7 @@ export function createCountingSigner(): CountingSigner {
     beforeSign: null,
     sign: async (request) => {
       await self.beforeSign?.();
-      if (self.fault === "refuses") throw new SigningRefused("the limit of a day is used up", true);
+      if (self.fault === "refuses") throw new SigningRefused("the limit of a day is used up");
       if (self.fault === "unavailable") throw new SignerUnavailable("the signer does not answer");
       const { chain_id, key, nonce, action } = request;
       const account =

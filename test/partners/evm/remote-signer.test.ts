@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -5,16 +6,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LocalSigner } from "../../../src/partners/chain/evm/signer/local-signer.ts";
+import { openConfiguredSigner } from "../../../src/partners/chain/evm/signer/open.ts";
 import type { Signer, SignRequest } from "../../../src/partners/chain/evm/signer/port.ts";
 import { openRemoteSigner } from "../../../src/partners/chain/evm/signer/remote-signer.ts";
 import { requestText } from "../../../src/partners/chain/evm/signer/request-text.ts";
 import { createSignerServer } from "../../../src/partners/chain/evm/signer/signer-server.ts";
+import { readConfig } from "../../../src/platform/config/config.ts";
 import { type Running, runCommand, startCommand } from "../../harness/command-line.ts";
-import { openTestSigner, signerFile, TEST_PASSPHRASE } from "../../harness/evm/signer.ts";
+import { TEST_WORDS } from "../../harness/evm/chains-file.ts";
+import {
+  openTestSigner,
+  signerFile,
+  TEST_PASSPHRASE,
+  TEST_TREASURY,
+} from "../../harness/evm/signer.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
 const USDC = "0x00000000000000000000000000000000000000c1";
 const PAYEE = "0x00000000000000000000000000000000000000b0";
+const PROGRAM = join(import.meta.dirname, "../../../bin/sliproad");
 const TOKEN = "a-token-of-the-tests-0123456789abcdef";
 const TIMEOUT_MS = 20_000;
 /** Long enough for the answers that do come. */
@@ -72,10 +82,10 @@ describe("a signer in another process", () => {
 
   it("refuses what the signer refuses, with its reason", async () => {
     const refused = remote.sign(pay(2n, 0));
-    await expect(refused).rejects.toMatchObject({ name: "SigningRefused", until_later: false });
+    await expect(refused).rejects.toMatchObject({ name: "SigningRefused" });
     await expect(refused).rejects.toThrow("already used for another action");
     const later = remote.sign(pay(999_999_999_999n + 1n, 5));
-    await expect(later).rejects.toMatchObject({ name: "SigningRefused", until_later: true });
+    await expect(later).rejects.toThrow("within 24 hours");
     expect(log.at(-1)).toHaveProperty("refused");
   });
 
@@ -145,15 +155,18 @@ describe("sliproad signer", () => {
     await waitFor(async () => {
       if (running.child.exitCode !== null) throw new Error(running.printed().stderr);
       return running.printed().stdout.includes('"treasury"');
-    });
+    }, 60_000);
     return running;
   };
-  const connect = () =>
-    openRemoteSigner({
-      address: join(directory, "signer.sock"),
-      token: TOKEN,
-      timeout_ms: TIMEOUT_MS,
+  const open = (settings: Record<string, string>) => openConfiguredSigner(readConfig(settings));
+  /** With the settings of a worker, which have no key. */
+  const connect = () => {
+    const { SLIPROAD_SIGNER_ADDRESS, SLIPROAD_SIGNER_TOKEN } = environment();
+    const SLIPROAD_SIGNER_TIMEOUT_SECONDS = "20";
+    return open({
+      ...{ SLIPROAD_SIGNER_ADDRESS, SLIPROAD_SIGNER_TOKEN, SLIPROAD_SIGNER_TIMEOUT_SECONDS },
     });
+  };
 
   it("keeps its promise of a nonce through kill -9, and is alone with its journal", async () => {
     await writeFile(join(directory, "passphrase"), `${TEST_PASSPHRASE}\n`);
@@ -190,15 +203,38 @@ describe("sliproad signer", () => {
     await remote.close();
     again.child.kill("SIGTERM");
     expect((await again.ended).code).toBe(0);
+    await expect(connect()).rejects.toMatchObject({ name: "SignerUnavailable" });
+  }, 180_000);
+
+  it("has the same key again from its words, and keeps the files that are there", async () => {
+    const keystore = join(directory, "restored.json");
+    const restore = () =>
+      spawnSync(
+        process.execPath,
+        [PROGRAM, "wallet", "restore", "--keystore", keystore, "--json"],
+        {
+          input: TEST_WORDS.toUpperCase(),
+          env: { PATH: process.env.PATH, ...environment() },
+          encoding: "utf8",
+        },
+      );
+    expect(JSON.parse(restore().stdout)).toMatchObject({ treasury: TEST_TREASURY, keystore });
+    const text = await readFile(keystore, "utf8");
+    expect(text).toContain(TEST_TREASURY);
+    expect(restore().stdout).toContain("restored.json.journal cannot be created (EEXIST)");
+    expect(await readFile(keystore, "utf8")).toBe(text);
   }, 60_000);
 
   it("says which setting is missing or wrong", async () => {
-    const { SLIPROAD_SIGNER_TOKEN: _, ...without_token } = environment();
-    const missing = await runCommand(["signer"], without_token);
+    const { SLIPROAD_SIGNER_ADDRESS, SLIPROAD_SIGNER_TOKEN: _, ...own } = environment();
+    const missing = await runCommand(["signer"], { ...own, SLIPROAD_SIGNER_ADDRESS });
     expect(missing.stderr).toContain("SLIPROAD_SIGNER_TOKEN must be set.");
+    await expect(open(environment())).rejects.toThrow("are both set");
+    await expect(open({ SLIPROAD_SIGNER_ADDRESS })).rejects.toThrow("TOKEN must be set");
+    await expect(open({})).rejects.toThrow("SLIPROAD_SIGNER_FILE is not set");
     await writeFile(join(directory, "passphrase"), "another passphrase");
-    const wrong = await runCommand(["signer"], environment());
-    expect(wrong.code).not.toBe(0);
-    expect(wrong.stderr).toContain("the passphrase is wrong, or the file was changed.");
+    await expect(open(own)).rejects.toThrow("the passphrase is wrong, or the file was changed.");
+    const outside = { ...environment(), SLIPROAD_SIGNER_ADDRESS: "10.0.0.1:4002" };
+    expect(() => readConfig(outside)).toThrow("or a port of this machine");
   }, 60_000);
 });

@@ -47,7 +47,6 @@ export function openHistory(journal: Journal, treasury: string): History {
     if (sum <= max) return;
     throw new SigningRefused(
       `${sum} of ${of} on chain ${chain.chain_id} within 24 hours is more than the limit, ${max}.`,
-      amount <= max,
     );
   };
 

@@ -63,18 +63,11 @@ export type Signer = {
 };
 
 /**
- * Nothing was signed for this request. The same request may succeed later only where `until_later`
- * is true (the limit of a day); else never with these settings of the signer.
+ * Nothing was signed for this request. It may be later: when the limit of a day allows it, or with
+ * other settings of the signer. The message is a sentence for the operator.
  */
 export class SigningRefused extends Error {
   override name = "SigningRefused";
-  readonly until_later: boolean;
-
-  /** The message is a sentence for the operator. */
-  constructor(message: string, until_later = false) {
-    super(message);
-    this.until_later = until_later;
-  }
 }
 
 /** The signer did not answer: it may have signed. Ask again with the same request. */

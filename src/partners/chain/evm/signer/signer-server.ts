@@ -38,7 +38,7 @@ export function createSignerServer(
       const { message } = error as Error;
       log({ refused: asked, reason: message });
       if (error instanceof SigningRefused) {
-        return reply.code(422).send({ refused: message, until_later: error.until_later });
+        return reply.code(422).send({ refused: message });
       }
       if (error instanceof SignerUnavailable) return reply.code(503).send({ error: message });
       return reply.code(500).send({ error: "The signer failed; see its log." });
