@@ -721,9 +721,9 @@ create table invoice_views (
   constraint invoice_views_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint invoice_views_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE INDEX invoice_views_created ON public.invoice_views USING btree (account_id, creation_date);
-CREATE INDEX invoice_views_format ON public.invoice_views USING btree (account_id, format, id);
-CREATE INDEX invoice_views_role ON public.invoice_views USING btree (account_id, role, id);
+CREATE INDEX invoice_views_created ON public.invoice_views USING btree (account_id, creation_date) WHERE (creation_date IS NOT NULL);
+CREATE INDEX invoice_views_format ON public.invoice_views USING btree (account_id, format, id) WHERE (format IS NOT NULL);
+CREATE INDEX invoice_views_role ON public.invoice_views USING btree (account_id, role, id) WHERE (role IS NOT NULL);
 CREATE INDEX invoice_views_status ON public.invoice_views USING btree (status, account_id, id);
 CREATE INDEX invoice_views_updated ON public.invoice_views USING btree (account_id, updated_at);
 

@@ -1,3 +1,4 @@
+-- Breaks running code: no
 set local lock_timeout = '5s';
 
 -- Letters before and after an account number, such as a currency, name no other account now. A

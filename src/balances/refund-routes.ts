@@ -72,10 +72,10 @@ export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void
     description:
       "Sends tokens that Sliproad owes to the user, on the chain on which they came in, less the " +
       "chain's network fee: to an address that they came from (at most what came from there and " +
-      "was neither paid out nor sent back) or to a registered one. To another address, or above the approval " +
-      "amount, the request becomes a proposal that two members have to confirm. A user who is " +
-      "not approved gets tokens only where they came from; for a suspended or failed user two " +
-      "members confirm it, one of them the operator's.",
+      "was neither paid out nor sent back) or to a registered one. To another address, or above " +
+      "the approval amount, the request becomes a proposal that two members have to confirm. A " +
+      "user who is not approved gets tokens only where they came from; for a suspended or failed " +
+      "user two members confirm it, one of them the operator's.",
     tag: TAG,
     body: RefundBody,
     body_example: {

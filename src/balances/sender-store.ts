@@ -61,8 +61,8 @@ export async function listFromAddresses(
 }
 
 /**
- * Whether more went back to a sender of this quote's deposits than their other deposits and `excess`
- * (what the quote does not need) explain: then the quote is paid with what others sent.
+ * Whether more went back to a sender of this quote's deposits than their other deposits and
+ * `excess` (what the quote does not need) explain: then the quote is paid with what others sent.
  */
 export async function hasGoneBack(
   session: Session,

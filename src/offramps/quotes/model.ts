@@ -67,7 +67,7 @@ export function quoteStatus(
   return quote.closed_at || now >= quote.expires_at ? "expired" : "open";
 }
 
-export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
+const OFFRAMPS_PER_QUOTE_MAX = 5_000;
 /** How long after the expiry the rest of a deposit may arrive; then an unpaid quote ends. */
 const REST_MS = HOUR_MS;
 /** A named transfer that the chain does not find within this time may be replaced. */

@@ -27,7 +27,7 @@ import {
   findDeposit,
   findLastPart,
   insertFiatDeposits,
-  isLineFrozen,
+  findLineFreeze,
   lockDeposits,
   openDeposits,
   updateDeposits,
@@ -89,7 +89,7 @@ async function nextStep(
   }
   if (deposit.status !== "returning") return null;
   // Frozen after the decision: it waits, also to learn what became of a request before.
-  if (await isLineFrozen(deps.database, deposit)) return "later";
+  if (await findLineFreeze(deps.database, deposit)) return "later";
   if (isToken(deposit.currency)) return returnTokens(deps, deposit);
   // The key names the deposit and the attempt: repeated calls make the bank return it once.
   const answer = await deps.bank.returnCredit({

@@ -111,7 +111,7 @@ export function findDeposit(
 }
 
 /** Whether a user, or their account, is frozen whose onramp this line or a part of it names. */
-export async function isLineFrozen(
+export async function findLineFreeze(
   session: Session,
   line: Pick<FiatDeposit, "account_id" | "bank_account" | "bank_reference">,
 ): Promise<boolean> {
