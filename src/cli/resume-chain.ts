@@ -37,15 +37,17 @@ export async function resumeOnCommandLine(
 export async function resumeSendingOnCommandLine(
   { config, database, clock }: Core,
   name: string,
+  address: string | null,
   reason: string,
 ): ReturnType<typeof resumeSender> {
   const { chain, treasury } = readChain(config, name);
-  if (treasury === null) throw new StartupError("The chains file has no treasury.");
+  const sender = address?.toLowerCase() ?? treasury;
+  if (sender === null) throw new StartupError("The chains file has no treasury.");
   const { id: account_id } = (await findOperator(database))!;
   const act = { account_id, ...byOperator(reason), action: "chain.resume_sending" };
   const now = realTime(clock);
   return orSay(() =>
-    resumeSender(database, openWatcher(chain), treasury, now, (tx, { next_nonce, lost }) =>
+    resumeSender(database, openWatcher(chain), sender, now, (tx, { next_nonce, lost }) =>
       recordAudit(
         tx,
         { ...act, record: `chain:${name}`, detail: { next_nonce, lost: [...lost] } },

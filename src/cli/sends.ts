@@ -52,13 +52,14 @@ export function addSendCommands(program: Command): void {
 
   sends
     .command("resume")
-    .description("send on after somebody else used the treasury's key")
+    .description("send on after somebody else used the key of the treasury or of an address")
     .argument("<chain>", "its name in the chains file, e.g. polygon")
+    .option("--address <address>", "a deposit address that sends its sweep; default: the treasury")
     .requiredOption("--reason <reason>", "the reason, for the audit log")
-    .action(async (name: string, options: ReasonOption) => {
+    .action(async (name: string, options: ReasonOption & { address?: string }) => {
       const { resumeSendingOnCommandLine } = await import("./resume-chain.ts");
       const { next_nonce, lost } = await withCore((core) =>
-        resumeSendingOnCommandLine(core, name, options.reason),
+        resumeSendingOnCommandLine(core, name, options.address ?? null, options.reason),
       );
       print(options, { chain: name, next_nonce, lost }, [
         `Sending on ${name} goes on with nonce ${next_nonce}.`,

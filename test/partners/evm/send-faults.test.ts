@@ -1,5 +1,7 @@
 import { mnemonicToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { sendReadiness } from "../../../src/partners/chain/evm/send/health.ts";
+import type { Sender } from "../../../src/partners/chain/evm/send/model.ts";
 import { resumeSender } from "../../../src/partners/chain/evm/send/resume-sender.ts";
 import { listInFlight, updateCancelled } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { TEST_WORDS } from "../../harness/evm/chains-file.ts";
@@ -354,6 +356,29 @@ it("a payment that nobody asks for any more is not signed", async () => {
   expect(await pay.settle(one)).toHaveProperty("tx_id");
 });
 
+/** As the operator does. */
+function resume() {
+  const { chain, rpcs } = evm.watcher();
+  return resumeSender(evm.database, { chain, rpcs }, TEST_TREASURY, new Date(), () => {});
+}
+
+it("a transaction that succeeds without its transfer stops the sending; it ends when resumed", async () => {
+  const one = await unmined();
+  for (const rpc of evm.rpcs) {
+    rpc.change = ({ method }, answer) =>
+      method === "eth_getTransactionReceipt" && answer ? { ...answer, logs: [] } : undefined;
+  }
+  await evm.node.mine();
+  await evm.runSender();
+  expect(await evm.sender()).toMatchObject({
+    state: "stopped",
+    problem: expect.stringMatching(/its log does not have the transfer/),
+  });
+  expect(await pay.ask(one)).toBe("mined");
+  await resume();
+  expect(await pay.ask(one)).toHaveProperty("tx_id");
+});
+
 describe("somebody else with the key", () => {
   const foreign = async (nonce: number) => {
     const account = mnemonicToAccount(TEST_WORDS, { accountIndex: 1 });
@@ -364,11 +389,6 @@ describe("somebody else with the key", () => {
     await evm.node.ask("eth_sendRawTransaction", raw);
     await evm.node.mine();
   };
-  const resume = () => {
-    const { chain, rpcs } = evm.watcher();
-    return resumeSender(evm.database, { chain, rpcs }, TEST_TREASURY, new Date(), () => {});
-  };
-
   it("stops the sending loudly, until the operator resumes it", async () => {
     const { next_nonce } = (await evm.sender())!;
     await foreign(next_nonce!);
@@ -384,6 +404,39 @@ describe("somebody else with the key", () => {
     expect(await resume()).toEqual({ next_nonce: next_nonce! + 1, lost: [] });
     expect(await pay.settle(one)).toHaveProperty("tx_id");
     await expect(resume()).rejects.toThrow(/is not stopped/);
+  });
+
+  it("is noticed while nothing is mined yet: nothing new is signed", async () => {
+    const { next_nonce } = (await evm.sender())!;
+    const pending = `0x${(next_nonce! + 1).toString(16)}`;
+    evm.rpcs[0]!.change = ({ method, params }) =>
+      method === "eth_getTransactionCount" && params[1] === "pending" ? pending : undefined;
+    const one = pay.next();
+    await pay.ask(one);
+    await evm.runSender();
+    expect(await evm.sender()).toMatchObject({
+      state: "disagreeing",
+      problem: expect.stringMatching(/on their way that are not known here/),
+    });
+    expect(await pay.ask(one)).toBe("queued");
+    evm.rpcs[0]!.change = null;
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+  });
+
+  it("may be an old copy of the database: it stops at the first look, and /readyz fails", async () => {
+    await evm.database.query("update evm_senders set next_nonce = next_nonce - 1");
+    evm.wait(MINUTE_MS);
+    await evm.runSender();
+    expect(await evm.sender()).toMatchObject({ state: "stopped" });
+    const { chain } = evm.watcher();
+    const sender = { chain, treasury: TEST_TREASURY } as Sender;
+    const ready = sendReadiness([sender]);
+    expect(await ready(evm.database, { real_now: new Date() })).toEqual([
+      "polygon does not send (stopped); see sliproad sends list.",
+    ]);
+    await resume();
+    expect(await ready(evm.database, { real_now: new Date() })).toEqual([]);
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
   });
 
   it("who takes the nonce of our payment stops it too; that payment is refused then", async () => {

@@ -59,6 +59,25 @@ export async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | nul
   return null;
 }
 
+/**
+ * Whether, as all nodes say, a final transaction that is none of its own has the nonce of a send.
+ * Each node is asked in one batch: behind a balancer, one that is behind may not have the receipt.
+ */
+export async function isTaken(
+  rpcs: readonly Rpc[],
+  { sender, nonce, attempts }: OpenSend,
+  final_block: number,
+): Promise<boolean> {
+  const asked = rpcs.map(async (rpc) => {
+    const [count, ...receipts] = await Promise.all([
+      rpc.transactionCount(sender, final_block),
+      ...attempts.flatMap(({ tx_id }) => (tx_id === null ? [] : [rpc.receipt(tx_id)])),
+    ]);
+    return count > nonce! && receipts.every((receipt) => receipt === null);
+  });
+  return (await Promise.all(asked)).every((one) => one);
+}
+
 export function toMined({ attempt, receipt }: Found) {
   const { block_number, block_hash, gas_cost } = receipt;
   return { tx_id: attempt.tx_id!, block_number, block_hash, gas_cost };

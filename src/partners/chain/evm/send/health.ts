@@ -28,7 +28,9 @@ export function sendReadiness(senders: readonly Sender[]) {
   };
 }
 
+/** Payments that wait for gas or tokens are no reason to send callers elsewhere. */
 function isReported({ state, state_since }: SenderRow, real_now: Date): boolean {
+  if (state === "waiting") return false;
   if (state === "stopped" || state === "misconfigured") return true;
   return real_now.getTime() - state_since.getTime() > PROBLEM_REPORTED_AFTER_MS;
 }

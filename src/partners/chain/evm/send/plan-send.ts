@@ -12,6 +12,8 @@ type PlanDeps = { database: Database; now: Date; sender: Sender; view: View };
 const PAYEE_REFUSED =
   "The token's contract refuses a transfer to this address; its issuer may have blocked it.";
 const SIMULATED_AGAIN_AFTER_MS = MINUTE_MS;
+/** No transfer needs this much; above a block's limit a transaction could never be mined. */
+const GAS_MAX = 5_000_000n;
 
 /**
  * Gives a queued send its nonce, gas and fees, if it would succeed now. Returns why it has to wait;
@@ -48,6 +50,9 @@ export async function planSend(
     return wait(`the fees of ${sender.chain.name} are above max_fee_gwei`, 0);
   }
   const gas = await estimateGas(sender, send);
+  if (gas > GAS_MAX) {
+    return wait(`${send.key} would need ${gas} units of gas`, SIMULATED_AGAIN_AFTER_MS);
+  }
   const reserved = unmined.reduce((sum, one) => sum + costOf(one), 0n);
   const value = action.kind === "gas_top_up" ? action.amount : 0n;
   if (view.balance < reserved + gas * fees.max_fee + value) {

@@ -3,7 +3,7 @@ import type { Watcher } from "../model.ts";
 import { NotResumable } from "../resume-chain.ts";
 import { verifyNodes } from "../verify-nodes.ts";
 import { readFinalOf } from "../watch-chain.ts";
-import { findReceipt, toMined } from "./follow-receipts.ts";
+import { findReceipt, isTaken, toMined } from "./follow-receipts.ts";
 import { listInFlight, updateFinal, updateLost } from "./send-store.ts";
 import { findSender, updateSenderResumed } from "./sender-store.ts";
 
@@ -51,12 +51,11 @@ export async function resumeSender(
   const lost: string[] = [];
   for (const send of await listInFlight(database, row, IN_FLIGHT_MAX)) {
     if (send.nonce! >= counts[0]!) continue;
-    const found = await Promise.all(rpcs.map((rpc) => findReceipt(rpc, send)));
-    const [first] = found.filter((one) => one !== null);
-    if (!first) lost.push(send.key);
+    if (await isTaken(rpcs, send, final_block)) lost.push(send.key);
+    const found = await findReceipt(rpcs[0]!, send);
     // Also one whose log does not have the transfer: the operator has looked at it.
-    else if (first.receipt.succeeded && !first.attempt.is_cancel) {
-      await updateFinal(database, send.key, toMined(first), { state: "final" }, now);
+    if (found?.receipt.succeeded && !found.attempt.is_cancel) {
+      await updateFinal(database, send.key, toMined(found), { state: "final" }, now);
     }
   }
   const resumed = { next_nonce: Math.max(counts[0]!, row.next_nonce ?? 0), lost };

@@ -4,7 +4,7 @@ import type { Signer } from "../signer/port.ts";
 import { insertReplacement } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
-import { followReceipts } from "./follow-receipts.ts";
+import { followReceipts, isTaken } from "./follow-receipts.ts";
 import {
   type Attempt,
   type OpenSend,
@@ -15,7 +15,7 @@ import {
 import { planSend } from "./plan-send.ts";
 import { compareNonce, readFirstNonce, readView, type View } from "./read-view.ts";
 import { listInFlight, listQueued } from "./send-store.ts";
-import { type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
+import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
 type RunDeps = { database: Database; now: Date };
@@ -52,7 +52,7 @@ export async function runQueue(
     const nonce = await readFirstNonce(sender, row.address);
     await updateFirstNonce(database, row, nonce);
   }
-  compareNonce(sender, row, view);
+  compareNonce(sender, (await findSender(database, row.chain, row.address))!, view);
   await compareForeign(sender, unmined, view);
   const problems: string[] = [];
   const run = { database, now, sender, row, view, getSigner, problems };
@@ -80,11 +80,7 @@ async function compareForeign(
   view: View,
 ): Promise<void> {
   const passed = unmined.find(({ nonce }) => nonce! < view.mined_nonce);
-  if (!passed) return;
-  const counts = await Promise.all(
-    rpcs.map((rpc) => rpc.transactionCount(passed.sender, view.final_block)),
-  );
-  if (counts.some((count) => count <= passed.nonce!)) return;
+  if (!passed || !(await isTaken(rpcs, passed, view.final_block))) return;
   throw new SendingStopped(
     `nonce ${passed.nonce} of ${passed.sender} on ${chain.name} was used by a transaction that ` +
       `is not known here, not by ${passed.key}: somebody else has the key. See ` +
