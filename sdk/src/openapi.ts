@@ -2826,6 +2826,13 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        NamedTransfer: {
+            tx_id: string;
+            blockchain: string;
+            network: string;
+            /** @description What the chain says about the transfer. Deposits are credited whoever names them. */
+            status: components["schemas"]["NamedTransferStatus"];
+        };
         Offramp: {
             /** Format: uuid */
             id: string;
@@ -2874,13 +2881,7 @@ export interface components {
                 address: string;
                 blockchain: string;
             };
-            crypto_transfer: {
-                tx_id: string;
-                blockchain: string;
-                network: string;
-                /** @description What the chain says about the transfer. Deposits are credited whoever names them. */
-                status: components["schemas"]["NamedTransferStatus"];
-            } | null;
+            crypto_transfer: components["schemas"]["NamedTransfer"] | null;
             /** @description Present when paying the offramps needs two members. */
             approval?: {
                 /** Format: uuid */
@@ -3442,6 +3443,14 @@ export interface components {
          */
         QuoteStatus: "open" | "executed" | "expired" | "failed";
         /**
+         * @description - `unknown`: The chain does not know it, or was not asked yet.
+         *     - `pending`: The chain has it, but it is not final.
+         *     - `final`: It is final and pays the deposit address in the token of the quote.
+         *     - `failed`: It failed, or it does not pay the deposit address in the token. Name another one.
+         * @enum {string}
+         */
+        NamedTransferStatus: "unknown" | "pending" | "final" | "failed";
+        /**
          * @description - `initiated`: Created. Sliproad waits for the quote to be executed and its deposit to arrive.
          *     - `pending_internal_assessment`: The deposit is confirmed. Sliproad checks the payout.
          *     - `ongoing_checks`: On hold: a check is open, such as a missing document. `status_message` says which one.
@@ -3459,14 +3468,6 @@ export interface components {
          * @enum {string}
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
-        /**
-         * @description - `unknown`: The chain does not know it, or was not asked yet.
-         *     - `pending`: The chain has it, but it is not final.
-         *     - `final`: It is final and pays the deposit address in the token of the quote.
-         *     - `failed`: It failed, or it does not pay the deposit address in the token. Name another one.
-         * @enum {string}
-         */
-        NamedTransferStatus: "unknown" | "pending" | "final" | "failed";
         /**
          * @description - `open`: It waits for the operator.
          *     - `returning`: The bank is asked to send the money back.
@@ -5841,12 +5842,7 @@ export interface operations {
                      *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *         "blockchain": "polygon"
                      *       },
-                     *       "crypto_transfer": {
-                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
-                     *         "blockchain": "polygon",
-                     *         "network": "amoy",
-                     *         "status": "open"
-                     *       },
+                     *       "crypto_transfer": null,
                      *       "offramps": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
@@ -5939,12 +5935,7 @@ export interface operations {
                      *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *         "blockchain": "polygon"
                      *       },
-                     *       "crypto_transfer": {
-                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
-                     *         "blockchain": "polygon",
-                     *         "network": "amoy",
-                     *         "status": "executed"
-                     *       },
+                     *       "crypto_transfer": null,
                      *       "offramps": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
@@ -6064,12 +6055,7 @@ export interface operations {
                      *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *         "blockchain": "polygon"
                      *       },
-                     *       "crypto_transfer": {
-                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
-                     *         "blockchain": "polygon",
-                     *         "network": "amoy",
-                     *         "status": "executed"
-                     *       },
+                     *       "crypto_transfer": null,
                      *       "offramps": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
@@ -6161,12 +6147,7 @@ export interface operations {
                      *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                      *         "blockchain": "polygon"
                      *       },
-                     *       "crypto_transfer": {
-                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
-                     *         "blockchain": "polygon",
-                     *         "network": "amoy",
-                     *         "status": "executed"
-                     *       },
+                     *       "crypto_transfer": null,
                      *       "offramps": [
                      *         {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",

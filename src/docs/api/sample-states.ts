@@ -33,7 +33,7 @@ export const BY_OPERATION: Readonly<Record<string, SampleRecords>> = {
     },
   },
   updateOfframp: JUST_CREATED,
-  executeQuote: { Offramp: JUST_CREATED.Offramp },
+  executeQuote: { Offramp: JUST_CREATED.Offramp, NamedTransfer: { status: "unknown" } },
   fundQuote: { Offramp: JUST_CREATED.Offramp, "": { crypto_transfer: null } },
   rerouteOfframp: { Offramp: { status: "sending_fiat", status_message: null } },
   refundOfframp: {

@@ -73,6 +73,7 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     one_of: [],
   },
   Quote: { id: IDS.quote_id, status: "executed" },
+  NamedTransfer: { status: "final" },
   QuoteRate: { fiat_amount: 1000, fiat_currency: "eur", currency_pair: "usdceur", expiry: null },
   Conversion: {
     input_currency: "usdc",

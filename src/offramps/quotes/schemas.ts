@@ -42,7 +42,7 @@ const DepositAddressRecord = Type.Object({
 });
 
 const CryptoTransfer = nullable(
-  Type.Object({
+  titledObject("NamedTransfer", {
     tx_id: Type.String(),
     blockchain: Type.String(),
     network: Type.String(),
