@@ -227,6 +227,34 @@ create table bank_files (
 );
 CREATE INDEX bank_files_unwritten ON public.bank_files USING btree (closes_at, id) WHERE (state <> 'written'::text);
 
+create table bank_lines (
+  bank_account text not null,
+  entry_key text not null,
+  part integer not null,
+  parts integer not null,
+  number bigint not null generated always as identity,
+  report_digest bytea not null,
+  kind text not null,
+  amount bigint not null,
+  currency text not null,
+  booked_on date,
+  state text not null,
+  problem text,
+  details bytea not null,
+  constraint bank_lines_pkey PRIMARY KEY (bank_account, entry_key, part),
+  constraint bank_lines_number_key UNIQUE (number),
+  constraint bank_lines_amount_check CHECK ((amount >= 0)),
+  constraint bank_lines_check CHECK ((parts > part)),
+  constraint bank_lines_check1 CHECK (((problem IS NULL) = (state <> 'unmatched'::text))),
+  constraint bank_lines_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'incoming'::text, 'taken_back'::text, 'charge'::text]))),
+  constraint bank_lines_part_check CHECK ((part >= 0)),
+  constraint bank_lines_state_check CHECK ((state = ANY (ARRAY['answer'::text, 'credit'::text, 'unmatched'::text]))),
+  constraint bank_lines_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
+);
+CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE (state = 'credit'::text);
+CREATE INDEX bank_lines_of_report ON public.bank_lines USING btree (report_digest);
+CREATE INDEX bank_lines_unmatched ON public.bank_lines USING btree (number) WHERE (state = 'unmatched'::text);
+
 create table bank_payments (
   account_id uuid not null,
   end_to_end_id text not null,
@@ -245,6 +273,29 @@ create table bank_payments (
   constraint bank_payments_file_id_fkey FOREIGN KEY (file_id) REFERENCES bank_files(id)
 );
 CREATE INDEX bank_payments_of_file ON public.bank_payments USING btree (file_id, number);
+
+create table bank_reports (
+  digest bytea not null,
+  name text not null,
+  read_at timestamp with time zone not null,
+  constraint bank_reports_pkey PRIMARY KEY (digest)
+);
+
+create table bank_unmatched_statuses (
+  report_digest bytea not null,
+  number bigint not null generated always as identity,
+  level text not null,
+  status text not null,
+  message_id text,
+  batch_id text,
+  end_to_end_id text,
+  reason_codes text[] not null,
+  problem text not null,
+  constraint bank_unmatched_statuses_pkey PRIMARY KEY (number),
+  constraint bank_unmatched_statuses_level_check CHECK ((level = ANY (ARRAY['file'::text, 'batch'::text, 'payment'::text]))),
+  constraint bank_unmatched_statuses_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
+);
+CREATE INDEX bank_unmatched_statuses_of_report ON public.bank_unmatched_statuses USING btree (report_digest);
 
 create table billing_emails (
   account_id uuid not null,

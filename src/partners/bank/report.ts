@@ -51,6 +51,7 @@ type ReportedParty = { name: string | null; account: string | null };
 /** A part of a line of our account: a line without details has one part. */
 export type AccountEntry = PaymentIds & {
   kind: EntryKind;
+  report: "camt.052" | "camt.053" | "camt.054";
   account: string;
   statement_id: string | null;
   /** The same for the same line in every file; its parts are numbered. */

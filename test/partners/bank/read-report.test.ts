@@ -75,6 +75,7 @@ describe("statements in the styles of several banks", () => {
     const [first, second, statement] = await read(xml);
     expect(first).toMatchObject({
       kind: "incoming",
+      report: "camt.054",
       statement_id: "0012",
       amount: 10_005n,
       currency: "chf",

@@ -1,8 +1,9 @@
 import type { Rail } from "../../../catalogue/rails.ts";
 import type { Schedule } from "../calendar/next-window.ts";
 import type { PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
+import type { AccountEntry } from "../report.ts";
 
-/** A way of paying from an account: what it pays, in which scheme, and when the bank takes files. */
+/** A way of paying from an account: its scheme, and when the bank takes files. */
 export type FileRoute = Pick<
   PaymentFile,
   "scheme" | "charge_bearer" | "is_batch_booked" | "address_form"
@@ -14,15 +15,17 @@ export type FileBankAccount = Pick<PaymentFile, "debtor" | "debtor_account" | "d
   name: string;
   /** The directory that the bank's transfer program empties. */
   outbox: string;
+  /** The reports whose lines count: banks report the same money in several. */
+  booked_by: AccountEntry["report"];
   routes: readonly FileRoute[];
 };
 
 /**
- * | State     | Means                                              | Next                          |
- * | `open`    | takes payments until its window closes             | closed, or gone if it is empty |
- * | `closed`  | payments, totals and time are fixed                | placing                       |
- * | `placing` | its bytes are on disk under a temporary name       | written                       |
- * | `written` | the bank can take it; payees' details are removed  |                               |
+ * | State     | Means                                             | Next                         |
+ * | `open`    | takes payments until its window closes            | closed, or gone if empty     |
+ * | `closed`  | payments, totals and time are fixed               | placing                      |
+ * | `placing` | its bytes are on disk under a temporary name      | written                      |
+ * | `written` | the bank can take it; payees' details are removed |                              |
  */
 export type FileState = "open" | "closed" | "placing" | "written";
 

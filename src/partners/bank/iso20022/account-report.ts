@@ -37,7 +37,7 @@ const BALANCES: Readonly<Record<string, AccountBalance["type"]>> = {
 };
 
 /** Reads `camt.052`, `camt.053` and `camt.054`, which list lines of an account the same way. */
-export function readAccountReport(): PartReader<ReportItem> {
+export function readAccountReport(report: AccountEntry["report"]): PartReader<ReportItem> {
   let details: EntryDetail[] = [];
   let batches: XmlElement[] = [];
   let lines = new StatementLines();
@@ -57,7 +57,7 @@ export function readAccountReport(): PartReader<ReportItem> {
           const items = lines.readEntry(part, parents.at(-1)!, details, batches);
           details = [];
           batches = [];
-          return items;
+          return items.map((item) => ({ ...item, report }));
         }
         default: {
           const items = lines.end(part);
@@ -83,7 +83,7 @@ class StatementLines {
     statement: XmlElement,
     details: readonly EntryDetail[],
     batches: readonly XmlElement[],
-  ): AccountEntry[] {
+  ): Omit<AccountEntry, "report">[] {
     const place = `entry ${this.#entries + 1} of statement ${statement.read("Id") ?? ""}`.trim();
     const money = requireMoney(element.find("Amt"), place);
     const is_debit = requireIsDebit(element.read("CdtDbtInd"), place);

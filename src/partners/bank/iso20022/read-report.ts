@@ -14,7 +14,7 @@ export function readReport(
 ): AsyncGenerator<ReportItem> {
   return readDocument<ReportItem>(
     bytes,
-    (message) => (message === "pain.002" ? readPaymentStatuses() : readAccountReport()),
+    (message) => (message === "pain.002" ? readPaymentStatuses() : readAccountReport(message)),
     limits,
   );
 }

@@ -1,0 +1,191 @@
+import type { Transaction } from "../../../platform/db/database.ts";
+import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
+import type { AccountEntry, PaymentIds, PaymentStatus, ReportItem } from "../report.ts";
+import { UnreadableFile } from "../unreadable-file.ts";
+import {
+  type FindPayments,
+  type KnownPayment,
+  lineName,
+  type Matched,
+  matchEntry,
+  matchStatus,
+} from "./match-entry.ts";
+import type { FileBankAccount } from "./model.ts";
+import {
+  findKnownLines,
+  insertLines,
+  insertReport,
+  insertUnmatchedStatuses,
+  type LineRow,
+  listPaymentsById,
+  listPaymentsOfFiles,
+  lockLines,
+} from "./report-store.ts";
+import { insertAnswers } from "./store.ts";
+import type { FileBankDeps } from "./submit-payments.ts";
+
+export type ReportDeps = FileBankDeps & {
+  /** The account whose key encrypts what banks say about people. */
+  operator_id: string;
+};
+
+/** What is kept of a line for the person who has to match it. */
+type LineDetails = Pick<
+  AccountEntry,
+  "debtor" | "creditor" | "text" | "reasons" | "bank_code" | "bank_reference" | "end_to_end_id"
+>;
+
+export const LINE_DETAILS = sealedJson<LineDetails>("bank_lines", "details");
+
+const ITEMS_AT_ONCE = 500;
+
+type Report = { digest: Buffer; name: string; items: AsyncIterable<ReportItem> };
+type BookedEntry = AccountEntry & { bank_account: string };
+
+/**
+ * Records a report of a bank: its answers, its lines, or nothing at all if it cannot be read to its
+ * end. Lines that are known, from this report or another, are passed over: the same money counts
+ * once. Returns false if these bytes were recorded before.
+ */
+export async function applyReport(deps: ReportDeps, report: Report, now: Date): Promise<boolean> {
+  return deps.database.transaction(async (tx) => {
+    if (!(await insertReport(tx, report, now))) return false;
+    await lockLines(tx);
+    const key = await deps.keyring.openAccount(tx, deps.operator_id);
+    const recording = { deps, key, digest: report.digest, begun: new Map() };
+    for await (const items of inBatches(report.items)) {
+      await applyStatuses(tx, report.digest, items.filter(isStatus));
+      const entries = items.filter(isEntry).flatMap((entry) => bookedOf(deps.accounts, entry));
+      await applyEntries(tx, recording, entries);
+    }
+    return true;
+  });
+}
+
+function isStatus(item: ReportItem): item is PaymentStatus {
+  return item.kind === "status";
+}
+
+function isEntry(item: ReportItem): item is AccountEntry {
+  return "entry_key" in item;
+}
+
+/** Only booked lines of the reports that count for an account move money. */
+function bookedOf(accounts: readonly FileBankAccount[], entry: AccountEntry): BookedEntry[] {
+  const account = accounts.find(({ debtor_account: id }) =>
+    "iban" in id ? id.iban === entry.account : id.number === entry.account,
+  );
+  if (!account) throw new UnreadableFile("A statement is of an account that is not ours.");
+  if (entry.report !== account.booked_by) return [];
+  const is_ours = entry.state === "booked" || entry.state === "unknown";
+  return is_ours ? [{ ...entry, bank_account: account.name }] : [];
+}
+
+async function applyStatuses(
+  tx: Transaction,
+  digest: Buffer,
+  statuses: readonly PaymentStatus[],
+): Promise<void> {
+  if (statuses.length === 0) return;
+  const find = await openFinder(tx, statuses);
+  for (const status of statuses) {
+    const matched = matchStatus(status, find);
+    if (matched?.state === "answer") await insertAnswers(tx, matched.answers);
+    if (matched?.state !== "unmatched") continue;
+    await insertUnmatchedStatuses(tx, digest, [{ ...status, problem: matched.problem }]);
+  }
+}
+
+/** A line of this report, whose parts may be in two batches, or which may be repeated. */
+type BegunLine = { parts: number; next: number };
+type Recording = {
+  deps: ReportDeps;
+  key: Buffer;
+  digest: Buffer;
+  begun: Map<string, BegunLine>;
+};
+
+async function applyEntries(
+  tx: Transaction,
+  { deps, key, digest, begun }: Recording,
+  entries: readonly BookedEntry[],
+): Promise<void> {
+  const lines: LineRow[] = [];
+  const answers: Extract<Matched, { state: "answer" }>["answers"] = [];
+  const find = await openFinder(tx, entries);
+  for (const [bank_account, of_account] of Map.groupBy(entries, (one) => one.bank_account)) {
+    const keys = of_account.map(({ entry_key }) => entry_key);
+    const known = await findKnownLines(tx, bank_account, keys);
+    for (const entry of of_account) {
+      const name = `${bank_account}\n${entry.entry_key}`;
+      // A line that was known before this report stays as it was divided then.
+      if (known.has(entry.entry_key) && !begun.has(name)) continue;
+      const line = begun.get(name) ?? { parts: entry.parts, next: 0 };
+      begun.set(name, line);
+      if (entry.parts !== line.parts || entry.part !== line.next) continue;
+      line.next += 1;
+      const matched = matchEntry(entry, find);
+      if (matched.state === "answer") answers.push(...matched.answers);
+      lines.push(lineOf(deps.operator_id, key, entry, matched));
+    }
+  }
+  if (lines.length === 0) return;
+  await insertLines(tx, digest, lines);
+  await insertAnswers(tx, answers);
+}
+
+function lineOf(operator_id: string, key: Buffer, entry: BookedEntry, matched: Matched): LineRow {
+  const { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id } = entry;
+  const { bank_account, entry_key, part, parts, kind, amount, currency, booked_on } = entry;
+  const details = { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id };
+  const record = { account_id: operator_id, id: lineName(entry) };
+  return {
+    ...{ bank_account, entry_key, part, parts, kind, amount, currency, booked_on },
+    state: matched.state,
+    problem: matched.state === "unmatched" ? matched.problem : null,
+    details: LINE_DETAILS.seal(key, record, details),
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The payments that these items can be about. */
+async function openFinder(tx: Transaction, items: readonly PaymentIds[]): Promise<FindPayments> {
+  const ids = items.flatMap((item) => [item.end_to_end_id, item.instruction_id]);
+  const uetrs = items.map(({ uetr }) => uetr).filter((uetr) => UUID.test(uetr ?? ""));
+  const messages = items.flatMap((item) => [item.message_id, item.batch_id]);
+  const [by_id, of_files] = [
+    await listPaymentsById(tx, present(ids), present(uetrs)),
+    await listPaymentsOfFiles(tx, present(messages)),
+  ];
+  const files = Map.groupBy(of_files, ({ message_id }) => message_id);
+  const named = new Map<string, KnownPayment>();
+  for (const payment of by_id) {
+    named.set(payment.end_to_end_id, payment);
+    named.set(payment.uetr, payment);
+  }
+  return {
+    byIds: ({ end_to_end_id, instruction_id, uetr }) => {
+      const found = [end_to_end_id, instruction_id, uetr?.toLowerCase()].flatMap(
+        (id) => named.get(id ?? "") ?? [],
+      );
+      return [...new Set(found)];
+    },
+    ofFile: (message_id) => files.get(message_id) ?? [],
+  };
+}
+
+function present(texts: readonly (string | null)[]): string[] {
+  return [...new Set(texts.filter((text) => text !== null))];
+}
+
+async function* inBatches(items: AsyncIterable<ReportItem>): AsyncGenerator<ReportItem[]> {
+  let batch: ReportItem[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < ITEMS_AT_ONCE) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}

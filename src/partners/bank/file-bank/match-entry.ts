@@ -1,0 +1,132 @@
+import { SCHEMES, type Scheme } from "../iso20022/credit-transfer.ts";
+import type { BankAnswer } from "../port.ts";
+import type { AccountEntry, PaymentIds, PaymentStatus } from "../report.ts";
+
+/** A payment of ours that is in a file. */
+export type KnownPayment = {
+  account_id: string;
+  end_to_end_id: string;
+  amount: bigint;
+  currency: string;
+  /** Stored for every payment; `is_uetr_sent` says whether the bank was told. */
+  uetr: string;
+  scheme: Scheme;
+  message_id: string;
+};
+
+/** Finds payments by what banks repeat. */
+export type FindPayments = {
+  byIds(ids: PaymentIds): readonly KnownPayment[];
+  ofFile(message_id: string): readonly KnownPayment[];
+};
+
+/** What a line means to us. */
+export type Matched =
+  | { state: "answer"; answers: BankAnswer[] }
+  | { state: "credit" }
+  | { state: "unmatched"; problem: string };
+
+/**
+ * Rejected as a duplicate: the other one may have been paid. Neither is known to be unpaid, so it
+ * is not final.
+ */
+const DUPLICATES: ReadonlySet<string> = new Set("AM05 DUPL DU01 DU02 DU03 DU04 DU05".split(" "));
+
+/** What a status of a bank means: only a final rejection is an answer. Null: nothing yet. */
+export function matchStatus(status: PaymentStatus, find: FindPayments): Matched | null {
+  if (status.outcome !== "rejected" || !status.is_final) return null;
+  if (status.reasons.some(({ code }) => code !== null && DUPLICATES.has(code))) {
+    return unmatched("Rejected as a duplicate: find out whether the other one was paid.");
+  }
+  const concerned = paymentsOf(status, find);
+  if (concerned.length === 0) return unmatched("No payment of ours was rejected here.");
+  if (status.level === "payment" && concerned.length > 1) {
+    return unmatched("The ids of this status belong to several payments.");
+  }
+  const answers = concerned.map((payment) => ({
+    ...answerTo(payment, "rejected"),
+    bank_reference: `rejected-${payment.end_to_end_id}`,
+    reasons: status.reasons,
+  }));
+  return { state: "answer", answers };
+}
+
+function paymentsOf(status: PaymentStatus, find: FindPayments): readonly KnownPayment[] {
+  if (status.level === "payment") return find.byIds(status);
+  // Our files have one batch, with the same id.
+  const message_id = status.level === "batch" ? status.batch_id : status.message_id;
+  return message_id === null ? [] : find.ofFile(message_id);
+}
+
+/** Our own ids are looked for before a credit counts as money that somebody paid in. */
+export function matchEntry(entry: AccountEntry, find: FindPayments): Matched {
+  if (entry.problem !== null) return unmatched(entry.problem);
+  const found = find.byIds(entry);
+  if (found.length > 1) return unmatched("The ids of this line belong to several payments.");
+  const [payment] = found;
+  switch (entry.kind) {
+    case "incoming":
+      if (payment) return returned(entry, payment);
+      return entry.booked_on === null ? unmatched("This credit has no date.") : { state: "credit" };
+    case "returned":
+      return payment
+        ? returned(entry, payment)
+        : unmatched("No payment of ours was returned here.");
+    case "booked":
+      return payment ? booked(entry, payment) : bookedFile(entry, find);
+    case "charge":
+      return unmatched("A fee of the bank.");
+    case "taken_back":
+      return unmatched("The bank took money back that it had credited.");
+  }
+}
+
+function returned(entry: AccountEntry, payment: KnownPayment): Matched {
+  const { amount, currency, reasons } = entry;
+  const answer = { ...answerTo(payment, "returned"), amount, currency, reasons };
+  return { state: "answer", answers: [{ ...answer, bank_reference: lineName(entry) }] };
+}
+
+function booked(entry: AccountEntry, payment: KnownPayment): Matched {
+  if (entry.currency !== payment.currency || entry.amount !== payment.amount) {
+    return unmatched("The bank booked another amount than was ordered.");
+  }
+  const answer = { ...answerTo(payment, "booked"), bank_reference: lineName(entry) };
+  return { state: "answer", answers: [answer] };
+}
+
+/** A file that was booked as one sum. */
+function bookedFile(entry: AccountEntry, find: FindPayments): Matched {
+  const message_id = entry.batch_id ?? entry.message_id;
+  const has_payment_id = entry.end_to_end_id !== null || entry.instruction_id !== null;
+  const payments = message_id === null || has_payment_id ? [] : find.ofFile(message_id);
+  if (payments.length === 0) return unmatched("No payment of ours was booked here.");
+  const sum = payments.reduce((total, { amount }) => total + amount, 0n);
+  const is_same_currency = payments.every(({ currency }) => currency === entry.currency);
+  const is_counted = entry.batch_count === null || entry.batch_count === payments.length;
+  if (!is_same_currency || sum !== entry.amount || !is_counted) {
+    return unmatched("The bank booked another sum than the file has.");
+  }
+  const answers = payments.map((payment) => ({
+    ...answerTo(payment, "booked"),
+    bank_reference: `${lineName(entry)}-${payment.end_to_end_id}`,
+  }));
+  return { state: "answer", answers };
+}
+
+function answerTo(
+  { account_id, end_to_end_id, amount, currency, uetr, scheme }: KnownPayment,
+  kind: BankAnswer["kind"],
+): Omit<BankAnswer, "bank_reference"> {
+  const proof = { trace_number: null, uetr: SCHEMES[scheme].is_uetr_sent ? uetr : null };
+  return { account_id, end_to_end_id, kind, amount, currency, ...proof, reasons: [] };
+}
+
+/** Our name of a line's part: the same line has the same one in every file. */
+export function lineName({ entry_key, part }: Pick<AccountEntry, "entry_key" | "part">): string {
+  return `${entry_key}-${part}`;
+}
+
+function unmatched(problem: string): Matched {
+  return { state: "unmatched", problem };
+}

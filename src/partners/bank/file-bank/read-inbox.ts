@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, readdir, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { readReport } from "../iso20022/read-report.ts";
+import { UnreadableFile } from "../unreadable-file.ts";
+import { applyReport, type ReportDeps } from "./apply-report.ts";
+
+/** Where files go that were read, and those that cannot be: inside the inbox. */
+const DONE = "done";
+const SET_ASIDE = "set-aside";
+
+/** A file that changed this recently may still be written by the bank's transfer program. */
+const QUIET_MS = 10_000;
+const FILES_AT_ONCE_MAX = 100;
+
+/** A file that a person has to repair or to send back to the bank. */
+type SetAside = { name: string; problem: string };
+
+/**
+ * Reads the files that banks left in a directory, oldest name first, and moves each one away. A
+ * file is moved after it was recorded: after a crash it is found again, and known by its bytes. One
+ * that cannot be read is set aside, counts for nothing, and does not delay the others; moved back
+ * into the inbox it is read again.
+ */
+export async function readInbox(
+  deps: ReportDeps,
+  inbox: string,
+  now: Date,
+  real_now: Date,
+): Promise<SetAside[]> {
+  for (const folder of [DONE, SET_ASIDE]) await mkdir(join(inbox, folder), { recursive: true });
+  const entries = await readdir(inbox, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const set_aside: SetAside[] = [];
+  const reports = names.filter((name) => !name.startsWith(".")).sort();
+  for (const name of reports.slice(0, FILES_AT_ONCE_MAX)) {
+    try {
+      const { mtimeMs } = await stat(join(inbox, name));
+      if (mtimeMs > real_now.getTime() - QUIET_MS) continue;
+      const problem = await takeFile(deps, inbox, name, now);
+      if (problem !== null) set_aside.push({ name, problem });
+    } catch (error) {
+      // Another reader has moved the file: it is that reader's.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return set_aside;
+}
+
+async function takeFile(
+  deps: ReportDeps,
+  inbox: string,
+  name: string,
+  now: Date,
+): Promise<string | null> {
+  const path = join(inbox, name);
+  const digest = await digestOf(path);
+  const problem = await readOne(deps, { path, name, digest }, now);
+  // Banks use names again.
+  const kept = `${digest.toString("hex").slice(0, 16)}-${name}`;
+  await rename(path, join(inbox, ...(problem === null ? [DONE, kept] : [SET_ASIDE, name])));
+  return problem;
+}
+
+/** Null if the file is recorded; else why it cannot be read. */
+async function readOne(
+  deps: ReportDeps,
+  { path, name, digest }: { path: string; name: string; digest: Buffer },
+  now: Date,
+): Promise<string | null> {
+  try {
+    await applyReport(deps, { digest, name, items: readReport(bytesOf(path)) }, now);
+    return null;
+  } catch (error) {
+    if (error instanceof UnreadableFile) return error.message;
+    throw error;
+  }
+}
+
+async function digestOf(path: string): Promise<Buffer> {
+  const hash = createHash("sha256");
+  for await (const chunk of bytesOf(path)) hash.update(chunk);
+  return hash.digest();
+}
+
+/** Opens the file when the first bytes are asked for. */
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path);
+}
