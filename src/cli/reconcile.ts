@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { ledgerDigits } from "../ledger/model.ts";
+import { isAlreadyPosted } from "../ledger/post-entries.ts";
 import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
 import type { EvmChain } from "../partners/chain/evm/model.ts";
 import { openWatcher } from "../partners/chain/evm/open.ts";
@@ -50,7 +51,7 @@ async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
     const found = await reconcile(core, chain, treasury);
     const by = { account_id, ...byOperator(options.reason ?? "") };
     const booked = options.book
-      ? await bookOwnTransfers(database, chain.name, found, by, clock.now())
+      ? await bookOwnTransfers(database, chain.name, found, by, clock.now()).catch(refuseTwice)
       : [];
     results.push({ chain: chain.name, ...found, booked });
   }
@@ -64,6 +65,11 @@ async function reconcile(core: Core, chain: EvmChain, treasury: string | null) {
     if (!(error instanceof ChainUnavailable) && !(error instanceof Disagreement)) throw error;
     throw new StartupError(`${chain.name} cannot be compared: ${error.message}.`);
   }
+}
+
+function refuseTwice(error: unknown): never {
+  if (!isAlreadyPosted(error)) throw error;
+  throw new StartupError("A difference was booked at this block already; run it again.");
 }
 
 const isSame = ({ unexplained }: Reconciled["compared"][number]) => unexplained === 0n;
@@ -106,8 +112,9 @@ function describe({ chain, block, compared, candidates, booked }: Result): strin
       return `${chain} block ${block}  ${currency}: ${amounts}: ${verdict}`;
     }),
     ...candidates.map(
-      ({ kind, currency, amount, tx_id }) =>
-        `  ${textOf(amount, currency)} ${currency}  ${KINDS[kind]}\n    ${tx_id}`,
+      ({ kind, currency, amount, tx_id, is_late }) =>
+        `  ${textOf(amount, currency)} ${currency}  ${KINDS[kind]}` +
+        `${is_late && kind !== "finding" ? ", for more than an hour" : ""}\n    ${tx_id}`,
     ),
   ];
 }

@@ -8,7 +8,8 @@ import type { Reconciled } from "./reconcile-chain.ts";
 
 /**
  * Books what the chain has more, or less, as the operator's own transfers: coins for gas and tokens
- * for onramps that it moved to the treasury, or what it took out. Returns the currencies.
+ * for onramps that it moved to the treasury, or what it took out. Returns the currencies. Two
+ * bookings of one block cannot both be right: the second throws (`isAlreadyPosted`).
  */
 export async function bookOwnTransfers(
   database: Database,

@@ -8,6 +8,7 @@ import { findWatchedChain } from "../partners/chain/evm/watch-store.ts";
 import { ChainUnavailable } from "../partners/chain/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Session } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { roundUp } from "./book-gas.ts";
 import { findGasInMotion } from "./gas-store.ts";
@@ -40,11 +41,12 @@ export type Reconciled = {
 };
 
 const CANDIDATES_MAX = 1_000;
+const LATE_AFTER_MS = HOUR_MS;
 
 /**
  * Compares `wallet:<chain>` of the ledger with what our addresses have on the chain, both after the
- * last block whose deposits were read. What is in motion is counted; a finding is not: it is money
- * that no account has, and is listed as the likely reason.
+ * last block whose deposits were read. What is in motion is counted. A finding is not: it is money
+ * that no account has, and is listed as the likely reason, like what is in motion for an hour.
  */
 export async function reconcileChain(
   { database, clock }: { database: Database; clock: Clock },
@@ -54,7 +56,7 @@ export async function reconcileChain(
   const { chain, rpcs } = watcher;
   const books = await database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
-    return readBooks(tx, chain);
+    return readBooks(tx, chain, clock);
   });
   const { block, hash } = books;
   if ((await readSameBlock(rpcs, block)).hash !== hash) {
@@ -77,18 +79,21 @@ export async function reconcileChain(
 
 type Books = Awaited<ReturnType<typeof readBooks>>;
 
-async function readBooks(session: Session, chain: EvmChain) {
+async function readBooks(session: Session, chain: EvmChain, clock: Clock) {
   const { name } = chain;
   const row = await findWatchedChain(session, name);
   if (!row) throw new ChainUnavailable(`${name} has never been read`);
   const block = Number(row.scanned_block);
-  const sends = await listSendCandidates(session, name, block);
+  const ago = (now: Date) => ({ block, late_before: new Date(now.getTime() - LATE_AFTER_MS) });
+  const sends = await listSendCandidates(session, name, ago(realTime(clock)));
+  // Deposits have business time.
+  const at = ago(clock.now());
   return {
     block,
     hash: row.scanned_hash,
     sums: await findWalletSums(session, walletOn(name)),
     candidates: [
-      ...(await listDepositCandidates(session, name, block, CANDIDATES_MAX)),
+      ...(await listDepositCandidates(session, name, at, CANDIDATES_MAX)),
       ...sends.flatMap((send) => toCandidate(chain, send)),
     ],
     gas: await findGasInMotion(session, name, block),
@@ -113,7 +118,7 @@ function compare(chain: EvmChain, { currency, amount, is_finer }: Holding, books
   const in_motion = is_coin
     ? roundUp(booked_after) - roundUp(unbooked_before)
     : books.candidates
-        .filter((one) => one.currency === currency && one.kind !== "finding")
+        .filter((one) => one.currency === currency && !one.is_late)
         .reduce((sum, one) => sum + one.amount, 0n);
   const left = amount - ledger - in_motion;
   // Of each deposit and each payment of gas less than one unit is rounded away, in our favour.

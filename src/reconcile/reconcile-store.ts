@@ -57,9 +57,14 @@ export type Candidate = {
   /** Signed: what it adds to the chain's side. */
   amount: bigint;
   tx_id: string;
+  /** It has been on one side only for so long that it is not just in motion. */
+  is_late: boolean;
 };
 
 type Row = Omit<Candidate, "amount"> & { amount: string };
+
+/** The block of the comparison, and since when what is in motion counts as late. */
+type At = { block: number; late_before: Date };
 
 /**
  * Deposits whose place in the two sums differs: on the chain up to the block and not in the ledger,
@@ -68,7 +73,7 @@ type Row = Omit<Candidate, "amount"> & { amount: string };
 export async function listDepositCandidates(
   session: Session,
   chain: Chain,
-  block: number,
+  { block, late_before }: At,
   limit: number,
 ): Promise<Candidate[]> {
   const rows = await session.query<Row>(
@@ -90,9 +95,9 @@ export async function listDepositCandidates(
      select case when finding is not null then 'finding' when is_on_chain then 'not_credited'
          else 'credited_after' end as kind,
        token as currency, (case when is_on_chain then amount else -amount end)::text as amount,
-       tx_id
+       tx_id, finding is not null or mined_at < $4 as is_late
      from transfers where is_on_chain <> is_in_ledger order by number desc limit $3`,
-    [chain, block, limit],
+    [chain, block, limit, late_before],
   );
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
@@ -101,14 +106,14 @@ export async function listDepositCandidates(
 export async function listSendCandidates(
   session: Session,
   chain: Chain,
-  block: number,
+  { block, late_before }: At,
 ): Promise<(Omit<Candidate, "currency" | "amount"> & { contract: string; value: bigint })[]> {
   const rows = await session.query<
     Omit<Candidate, "currency" | "amount"> & { contract: string; value: string }
   >(
     `with sends as (
        select s.tx_id, s.action ->> 'contract' as contract, s.action ->> 'amount' as value,
-         s.block_number <= $2 as is_on_chain,
+         s.block_number <= $2 as is_on_chain, s.state_since < $4 as is_late,
          exists (select from accounts a join ledger_entries e on e.account_id = a.id
            where e.key = any(array[
              'refund_sent:' || split_part(s.key, ':', 3),
@@ -122,15 +127,15 @@ export async function listSendCandidates(
            select coalesce(max(number), 0) - $3 from evm_sends where chain = $1))
      )
      select case when is_on_chain then 'not_posted' else 'posted_after' end as kind,
-       tx_id, contract, case when is_on_chain then '-' else '' end || value as value
+       tx_id, contract, case when is_on_chain then '-' else '' end || value as value, is_late
      from sends where is_on_chain <> is_posted`,
-    [chain, block, RECENT_SENDS],
+    [chain, block, RECENT_SENDS, late_before],
   );
   return rows.map((row) => ({ ...row, value: BigInt(row.value) }));
 }
 
 /** Older ones were posted long ago. */
-const RECENT_SENDS = 10_000;
+const RECENT_SENDS = 1_000;
 
 /** How many deposits of a token were credited: of each, less than a unit may be left over. */
 export async function countDeposits(session: Session, chain: Chain): Promise<number> {
