@@ -7,10 +7,10 @@ import type { Problem } from "../errors.ts";
 import { FIRST_ID, isId } from "../ids.ts";
 import { letOthersRun } from "../let-others-run.ts";
 import { closedObject } from "../schema-parts.ts";
+import { type AccountTurns, FILE_TURNS } from "./account-turns.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
-import type { ReadTurns } from "./read-turns.ts";
 import {
   type Caller,
   type FileAnswer,
@@ -42,7 +42,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   app: FastifyInstance,
   index_key: Buffer,
   spec: RouteSpec<Path, Query, Body>,
-  { keepAnswer, readInTurn }: { keepAnswer?: KeepAnswer; readInTurn?: ReadTurns } = {},
+  { keepAnswer, readInTurn }: { keepAnswer?: KeepAnswer; readInTurn?: AccountTurns } = {},
 ): void {
   // A route without a query or a body accepts none, or an empty object.
   const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
@@ -92,9 +92,16 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
           command,
           watchCaller: () => watchCaller(reply),
         });
-      const is_read = spec.method === "GET" && !spec.is_file;
-      if (is_read && readInTurn) {
-        return send(reply, await readInTurn(request.caller!.account_id, async () => handle()));
+      const { account_id } = request.caller!;
+      if (spec.is_file) {
+        return FILE_TURNS.send(account_id, async () => {
+          send(reply, await handle());
+          await untilClosed(reply);
+          return reply;
+        });
+      }
+      if (spec.method === "GET" && readInTurn) {
+        return send(reply, await readInTurn(account_id, async () => handle()));
       }
       const answer =
         spec.stores_nothing && keepAnswer
@@ -149,6 +156,12 @@ function watchCaller({ raw }: FastifyReply): AbortSignal {
   const hang_up = new AbortController();
   raw.once("close", () => hang_up.abort());
   return hang_up.signal;
+}
+
+/** Its last byte was sent, or the caller is gone. */
+function untilClosed({ raw }: FastifyReply): Promise<void> {
+  if (raw.closed) return Promise.resolve();
+  return new Promise((resolve) => raw.once("close", () => resolve()));
 }
 
 function send(reply: FastifyReply, answer: RouteAnswer): FastifyReply {

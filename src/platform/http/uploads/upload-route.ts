@@ -7,6 +7,7 @@ import { sealedSize } from "../../encryption/sealed-stream.ts";
 import { type ErrorCode, notFound, Refusal } from "../../errors.ts";
 import { isId } from "../../ids.ts";
 import { closedObject } from "../../schema-parts.ts";
+import { FILE_TURNS } from "../account-turns.ts";
 import type { JsonBody } from "../json-body.ts";
 import { addRoute, type Caller, type PathParams, type RouteSpec } from "../route.ts";
 import { mapParams } from "../route-spec.ts";
@@ -114,7 +115,9 @@ export function addUploadRoute<
     scope.addHook("preValidation", async (request) => {
       // Other content types were refused before; a request without one has no body.
       if (request.headers["content-type"] === undefined) throw missingPart(PART);
-      const stored: Stored = await storeUpload(request, files, spec);
+      const stored: Stored = await FILE_TURNS.receive(request.caller!.account_id, () =>
+        storeUpload(request, files, spec),
+      );
       const value = { [PART]: stored.file.hash, [STORED]: stored };
       request.body = { value, bytes: COMMAND_BYTES, problems: [] } satisfies JsonBody;
     });

@@ -1,0 +1,88 @@
+import type { AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import Type from "typebox";
+import { expect, it } from "vitest";
+import { createAccountTurns, createReadTurns } from "../../../src/platform/http/account-turns.ts";
+import { addRoute } from "../../../src/platform/http/route.ts";
+import { createServer } from "../../../src/platform/http/server.ts";
+
+it("runs as many reads of one account at once as half the connections, others beside them", async () => {
+  const readInTurn = createReadTurns(4);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const read = (account: string, name: string) =>
+    readInTurn(account, () => {
+      begun.push(name);
+      return new Promise<string>((resolve) => ends.push(() => resolve(name)));
+    });
+  const asked = ["a1", "a2", "a3", "a4"].map((name) => read("a", name));
+  const other = read("b", "b1");
+  await turn();
+  expect(begun).toEqual(["a1", "a2", "b1"]);
+  ends[1]!();
+  await asked[1];
+  await turn();
+  expect(begun).toEqual(["a1", "a2", "b1", "a3"]);
+  ends[0]!();
+  await turn();
+  for (const end of ends) end();
+  expect(await Promise.all([...asked, other])).toEqual(["a1", "a2", "a3", "a4", "b1"]);
+});
+
+it("goes on after a read that fails, and refuses those that wait too long", async () => {
+  const readInTurn = createAccountTurns(1, 0);
+  const failed = readInTurn("a", () => Promise.reject(new Error("broken")));
+  await expect(failed).rejects.toThrow("broken");
+  const held = Promise.withResolvers<string>();
+  const first = readInTurn("a", () => held.promise);
+  await expect(readInTurn("a", async () => "never")).rejects.toMatchObject({
+    code: "unavailable",
+    retry_after_seconds: 2,
+  });
+  held.resolve("first");
+  expect(await first).toBe("first");
+  expect(await readInTurn("a", async () => "next")).toBe("next");
+});
+
+it("sends ten files of one account at a time, and those of others beside them", async () => {
+  const streams: PassThrough[] = [];
+  const app = createServer({
+    log_level: "silent",
+    public_url: () => "http://127.0.0.1",
+    trusted_proxies: [],
+    rate_limit: 0,
+    rate_limit_anonymous: 0,
+    stalled_seconds: 120,
+    authenticate: async (key) => ({ account_id: key, credential_id: key, key_label: key }),
+  });
+  addRoute(app, Buffer.alloc(32), {
+    ...{ method: "GET", path: "/file", operation: "", summary: "", description: "", tag: "" },
+    ...{ answer: Type.String(), errors: [], is_file: true },
+    handle: async () => {
+      const file = new PassThrough();
+      file.write("begun");
+      streams.push(file);
+      return { file, media_type: "text/plain", file_name: "file" };
+    },
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/file`;
+  const ask = (key: string) => fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  try {
+    const asked = Array.from({ length: 10 }, () => ask("a"));
+    const begun = await Promise.all(asked);
+    const next = ask("a");
+    expect((await ask("b")).status).toBe(200);
+    expect(streams).toHaveLength(11);
+    streams[0]!.end();
+    expect(await begun[0]!.text()).toBe("begun");
+    expect((await next).status).toBe(200);
+    expect(streams).toHaveLength(12);
+    await begun[1]!.body!.cancel();
+    expect((await ask("a")).status).toBe(200);
+  } finally {
+    for (const stream of streams) stream.end();
+    await app.close();
+  }
+});
