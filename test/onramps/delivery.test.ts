@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSandboxBank } from "../../src/partners/bank/sandbox.ts";
-import type { ChainPort } from "../../src/partners/chain/port.ts";
+import { type ChainPort, SendPending } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -17,7 +17,9 @@ import { act, openOnramp, receive, showDeposit } from "./story.ts";
 /** A chain that may fail before or after it has sent; it counts real transfers. */
 function createFailingChain(chain: ChainPort) {
   const state = {
-    fails: null as "before" | "after" | "refuses" | null,
+    fails: null as "before" | "after" | "refuses" | "pending" | null,
+    /** What became of a send that was pending. */
+    found: null as Awaited<ReturnType<ChainPort["findSend"]>>,
     calls: [] as string[],
     sent: new Map<string, bigint>(),
     onSend: async () => {},
@@ -27,6 +29,7 @@ function createFailingChain(chain: ChainPort) {
     send: async (request) => {
       state.calls.push(request.key);
       await state.onSend();
+      if (state.fails === "pending") throw new SendPending("it waits for its turn");
       if (state.fails === "before") throw new Error("the chain cannot be reached");
       if (state.fails === "refuses") return { refused: "the address is blocked" };
       if (!state.sent.has(request.key)) state.sent.set(request.key, request.amount);
@@ -34,6 +37,7 @@ function createFailingChain(chain: ChainPort) {
       if (state.fails === "after") throw new Error("the answer was lost");
       return answer;
     },
+    findSend: async (...asked) => state.found ?? (await chain.findSend(...asked)),
   };
   return { state, port };
 }
@@ -72,6 +76,26 @@ describe("a chain that fails", () => {
       expect(await findFault(server)).toBeNull();
     },
   );
+
+  it("that takes its time is asked again, which is no failure", async () => {
+    const onramp = await openOnramp(server);
+    const key = `onramp:${server.account_id}:${onramp.id}`;
+    chain.state.fails = "pending";
+    const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+    for (let asked = 0; asked < 3; asked += 1) await advance(server, 6_000);
+    expect(await onramp.show()).toMatchObject({ status: "sending_fiat", status_message: null });
+    expectRefusal(await act(server, deposit.id, "return"), "invalid_transition");
+    expect(chain.state.calls.filter((call) => call === key).length).toBeGreaterThan(3);
+    const tasks = await server.db.database.query(
+      "select attempts, last_error from tasks where record_id = $1 and kind = 'deliver-onramp'",
+      [onramp.id],
+    );
+    expect(tasks).toEqual([{ attempts: 0, last_error: null }]);
+    chain.state.fails = null;
+    await advance(server, 6_000);
+    expect((await onramp.show()).status).toBe("crypto_sent");
+    expect(await findFault(server)).toBeNull();
+  });
 
   it("refuses for good: the onramp keeps its fiat, and the deposit can be returned", async () => {
     const before = await ledgerBalance(server, "bank", "usd");
@@ -154,6 +178,22 @@ describe("gates at delivery", () => {
     expect(calls()).toBe(before);
     expect((await onramp.show()).status).toBe("crypto_sent");
     expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("approval lost while the coins wait for their turn: once cancelled, they can be returned", async () => {
+    const onramp = await openOnramp(server);
+    chain.state.fails = "pending";
+    const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+    await setKyc(onramp.user_id, "suspended");
+    await advance(server, 10_000);
+    chain.state.found = { refused: "The operator cancelled it." };
+    await advance(server, 61 * MINUTE_MS);
+    Object.assign(chain.state, { fails: null, found: null });
+    expect((await onramp.show()).status_message).toContain("The operator cancelled it.");
+    good(await act(server, deposit.id, "return"));
+    await settle(server);
+    expect((await showDeposit(server, deposit.id)).status).toBe("returned");
     expect(await findFault(server)).toBeNull();
   });
 

@@ -90,8 +90,8 @@ export type ChainPort = {
   findStatus(chain: Chain, named: NamedTransfer): Promise<TransferStatus>;
   /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
-  /** The final transaction sent under a key; null if there is none. */
-  findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;
+  /** What became of a send; null if there is none under the key, or it is pending. */
+  findSend(chain: Chain, key: string): Promise<SendOutcome | null>;
   /**
    * Sends coins, once per key however often it is called. `refused` is final: they were not sent
    * and never will be. Until it is final, SendPending is thrown; an unknown outcome is thrown too.

@@ -8,7 +8,7 @@ import { businessTime } from "./business-time.ts";
 import type { Watcher } from "./model.ts";
 import { readFinalTransaction } from "./read-transaction.ts";
 import { findSendByKey } from "./send/send-store.ts";
-import { sendTokens } from "./send/send-tokens.ts";
+import { outcomeIfDone, sendTokens } from "./send/send-tokens.ts";
 import type { Wallet } from "./wallet.ts";
 import { findWatchedChain, listCreditable } from "./watch-store.ts";
 
@@ -68,7 +68,7 @@ export function createEvmChain(deps: EvmDeps): ChainPort {
     },
     findSend: async (_chain, key) => {
       const send = await findSendByKey(database, key);
-      return send?.state === "final" ? { tx_id: send.tx_id! } : null;
+      return send ? outcomeIfDone(send) : null;
     },
     send: (request) => {
       const chainOf = (name: Chain) => watcherOf(name).chain;

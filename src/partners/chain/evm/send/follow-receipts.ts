@@ -12,6 +12,9 @@ export const CANCELLED = "The operator cancelled it.";
 
 type Found = { attempt: Attempt; receipt: Receipt };
 
+/** Asked for at once, which is one request to each node. */
+const SENDS_AT_ONCE = 20;
+
 /**
  * Looks for the receipts of all sends that are not final, and ends those whose block is. Returns
  * those that are in no block, by nonce.
@@ -24,8 +27,26 @@ export async function followReceipts(
   now: Date,
 ): Promise<OpenSend[]> {
   const unmined: OpenSend[] = [];
-  for (const send of sends) {
-    const found = await Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)));
+  for (let at = 0; at < sends.length; at += SENDS_AT_ONCE) {
+    const some = sends.slice(at, at + SENDS_AT_ONCE);
+    unmined.push(...(await followSome(database, sender, some, view, now)));
+  }
+  return unmined.toSorted((a, b) => a.nonce! - b.nonce!);
+}
+
+async function followSome(
+  database: Database,
+  sender: Sender,
+  sends: readonly OpenSend[],
+  view: View,
+  now: Date,
+): Promise<OpenSend[]> {
+  const unmined: OpenSend[] = [];
+  const receipts = await Promise.all(
+    sends.map((send) => Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)))),
+  );
+  for (const [at, send] of sends.entries()) {
+    const found = receipts[at]!;
     const [first] = found.filter((one) => one !== null);
     if (!first) {
       // Its block was replaced: the same bytes are sent again.

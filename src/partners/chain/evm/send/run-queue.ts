@@ -14,12 +14,13 @@ import {
 } from "./model.ts";
 import { planSend } from "./plan-send.ts";
 import { compareNonce, readFirstNonce, readView, type View } from "./read-view.ts";
-import { listInFlight, listQueued } from "./send-store.ts";
+import { findInFlight, listMined, listQueued, listUnmined } from "./send-store.ts";
 import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
 type RunDeps = { database: Database; now: Date };
 
+/** Mined sends of one run; the others are looked at once these are final. */
 const FOLLOWED_MAX = 500;
 const QUEUED_TRIED_MAX = 20;
 /** So many blocks must pass without it: on a chain that stands still a higher fee is useless. */
@@ -45,7 +46,8 @@ export async function runQueue(
     balance: view.balance,
     base_fee: view.market.base_fee,
   };
-  const in_flight = await listInFlight(database, row, FOLLOWED_MAX);
+  const mined = await listMined(database, row, FOLLOWED_MAX);
+  const in_flight = [...mined, ...(await listUnmined(database, row))];
   const unmined = await followReceipts(database, sender, in_flight, view, now);
   if (row.state === "stopped") return { state: "stopped", problem: row.problem, seen };
   if (row.next_nonce === null) {
@@ -107,12 +109,7 @@ async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   if (!last || last.raw !== null) return send;
   const refusal = await signAttempt(database, sender, await run.getSigner(), send, last, now);
   if (refusal !== null) run.problems.push(refusal);
-  return reload(run, send);
-}
-
-async function reload({ database, row }: Run, { key }: OpenSend): Promise<OpenSend | null> {
-  const sends = await listInFlight(database, row, FOLLOWED_MAX);
-  return sends.find((one) => one.key === key) ?? null;
+  return findInFlight(database, send.key);
 }
 
 async function broadcastOne(run: Run, send: OpenSend): Promise<void> {
@@ -129,8 +126,7 @@ function tooLittleGas({ row, view }: Run): string {
 /** Plans a transaction with higher fees, or one that cancels, where it is time. */
 async function planReplacement(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const { database, now, sender, view, problems } = run;
-  const last = currentAttempt(send);
-  const current = last && (await reload(run, send));
+  const current = await findInFlight(database, send.key);
   const attempt = current && currentAttempt(current);
   if (!attempt || !current) return null;
   const is_cancel = current.is_cancelled;
@@ -146,7 +142,7 @@ async function planReplacement(run: Run, send: OpenSend): Promise<OpenSend | nul
   }
   const next = { key: send.key, attempt: attempt.attempt + 1, is_cancel, ...fees };
   await insertReplacement(database, next, now);
-  return reload(run, send);
+  return findInFlight(database, send.key);
 }
 
 function isStuck({ now, sender, view }: Run, send: OpenSend, attempt: Attempt): boolean {
@@ -167,16 +163,13 @@ async function takeQueued(run: Run): Promise<void> {
   const asked_since = new Date(now.getTime() - ASKED_WITHIN_MS);
   const queued = await listQueued(database, row, { now, asked_since }, QUEUED_TRIED_MAX);
   for (const send of queued) {
-    const in_flight = await listInFlight(database, row, FOLLOWED_MAX);
-    const unmined = in_flight.filter(({ state }) => state !== "mined");
+    const unmined = await listUnmined(database, row);
     if (unmined.length >= sender.settings.in_flight_max) return;
     // One that is not signed, or that no node has, would keep those after it waiting.
     if (unmined.some((one) => one.state !== "broadcast")) return;
     const problem = await planSend(run, send, unmined);
     if (problem) run.problems.push(problem);
-    const planned = (await listInFlight(database, row, FOLLOWED_MAX)).find(
-      ({ key }) => key === send.key,
-    );
+    const planned = await findInFlight(database, send.key);
     const signed = planned && (await signLast(run, planned));
     if (signed) await broadcastOne(run, signed);
   }

@@ -80,6 +80,43 @@ export async function listInFlight(
   return withAttempts(session, rows);
 }
 
+/** Those of them that are in no block. */
+export async function listUnmined(
+  session: Session,
+  { chain, address }: { chain: Chain; address: string },
+): Promise<OpenSend[]> {
+  const rows = await session.query<SendRow>(
+    `select * from evm_sends where chain = $1 and sender = $2
+       and state in ('planned', 'signed', 'broadcast') order by nonce`,
+    [chain, address],
+  );
+  return withAttempts(session, rows);
+}
+
+/** Those in a block that is not final yet, lowest nonce first. */
+export async function listMined(
+  session: Session,
+  { chain, address }: { chain: Chain; address: string },
+  limit: number,
+): Promise<OpenSend[]> {
+  const rows = await session.query<SendRow>(
+    `select * from evm_sends where chain = $1 and sender = $2 and state = 'mined'
+     order by nonce limit $3`,
+    [chain, address, limit],
+  );
+  return withAttempts(session, rows);
+}
+
+/** A send that has a nonce and is not final. */
+export async function findInFlight(session: Session, key: string): Promise<OpenSend | null> {
+  const rows = await session.query<SendRow>(
+    `select * from evm_sends where key = $1
+       and state in ('planned', 'signed', 'broadcast', 'mined')`,
+    [key],
+  );
+  return (await withAttempts(session, rows))[0] ?? null;
+}
+
 /** Queued sends that may be tried now, oldest first. */
 export async function listQueued(
   session: Session,

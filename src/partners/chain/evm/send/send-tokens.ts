@@ -13,6 +13,7 @@ type SendDeps = {
   chainOf(name: Chain): EvmChain;
 };
 type Request = Parameters<ChainPort["send"]>[0];
+type SendOutcome = Awaited<ReturnType<ChainPort["send"]>>;
 
 const NO_SIGNER = "This installation has no signing key for the chain, so it cannot send tokens.";
 const ASKED_STORED_EVERY_MS = 30_000;
@@ -54,13 +55,14 @@ function toAction(chain: EvmChain, request: Request): SignedAction | { refused: 
   return { kind: "token_transfer", contract: token.address, to, amount };
 }
 
-function outcomeOf({
-  key,
-  state,
-  tx_id,
-  problem,
-}: EvmSend): Awaited<ReturnType<ChainPort["send"]>> {
+function outcomeOf(send: EvmSend): SendOutcome {
+  const outcome = outcomeIfDone(send);
+  if (outcome) return outcome;
+  throw new SendPending(`${send.key} is ${send.state}`);
+}
+
+/** Null while it is pending. */
+export function outcomeIfDone({ state, tx_id, problem }: EvmSend): SendOutcome | null {
   if (state === "final") return { tx_id: tx_id! };
-  if (state === "refused") return { refused: problem! };
-  throw new SendPending(`${key} is ${state}`);
+  return state === "refused" ? { refused: problem! } : null;
 }
