@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, unlinkSync } from "node:fs";
+import { chmodSync, statSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import type { Command } from "commander";
 import { openKeystoreSigner } from "../partners/chain/evm/signer/open.ts";
@@ -73,7 +73,7 @@ async function listen(
 
 /** A process that was killed leaves its socket; nobody listens on it. */
 async function removeStaleSocket(path: string): Promise<void> {
-  if (!existsSync(path)) return;
+  if (!statSync(path, { throwIfNoEntry: false })?.isSocket()) return;
   const code = await new Promise<string | undefined>((resolve) => {
     const socket = connect(path, () => resolve(undefined));
     socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code));

@@ -37,7 +37,7 @@ export function addSweepCommands(chains: Command): void {
 
   chains
     .command("retry-sweep")
-    .description("let the deposits of a failed sweep be swept again")
+    .description("give up a sweep that failed or cannot begin; its deposits are swept again")
     .argument("<number>", "its number in sliproad chains sweeps")
     .requiredOption("--reason <reason>", "the reason, for the audit log")
     .action(async (given: string, options: JsonOption & { reason: string }) => {
@@ -52,7 +52,8 @@ export function addSweepCommands(chains: Command): void {
         const is_retried = await updateGivenUp(database, BigInt(given), realTime(clock), (tx) =>
           recordAudit(tx, { account_id, ...byOperator(options.reason), ...about }, clock.now()),
         );
-        if (!is_retried) throw new StartupError(`There is no failed sweep ${given}.`);
+        if (!is_retried)
+          throw new StartupError(`There is no sweep ${given} that failed or has not begun.`);
       });
       print(options, { number: Number(given) }, [
         `The deposits of sweep ${given} are swept again.`,

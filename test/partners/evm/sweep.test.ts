@@ -196,7 +196,9 @@ describe("a sweep that fails", () => {
     const retry = ["retry-sweep", String(failed!.number), "--reason", "it is not blocked any more"];
     expect(await chainsCommand(...retry)).toMatchObject({ code: 0 });
     const twice = await chainsCommand(...retry);
-    expect(twice.stdout).toContain(`There is no failed sweep ${failed!.number}.`);
+    expect(twice.stdout).toContain(
+      `There is no sweep ${failed!.number} that failed or has not begun.`,
+    );
     await settle();
     const [, again] = await sweepsOf(address);
     // The native coin of the first top-up is still there.
@@ -214,6 +216,29 @@ describe("a sweep that fails", () => {
     ]);
     expect(Number(sweeps[1].gas_cost)).toBeGreaterThan(0);
   });
+});
+
+it("a sweep of a deposit that has vanished is given up, and the rest is swept", async () => {
+  const address = await deposit(1n);
+  for (const amount of [TEN, TEN]) await evm.tokens.usdc.transfer(address, amount);
+  await evm.watch();
+  await evm.tokens.usdc.setBlocked(address, true);
+  await settle(1);
+  const [first] = await sweepsOf(address);
+  expect(first).toMatchObject({ state: "open", amount: 2n * TEN + 1n });
+  await evm.tokens.usdc.setBlocked(address, false);
+  await evm.database.query(
+    `update evm_transfers set finding = 'vanished' where number =
+       (select max(number) from evm_transfers where address = $1)`,
+    [address],
+  );
+  const retry = ["retry-sweep", String(first!.number), "--reason", "a block was replaced"];
+  expect(await chainsCommand(...retry)).toMatchObject({ code: 0 });
+  await settle();
+  const [, second] = await sweepsOf(address);
+  expect(second).toMatchObject({ state: "final", amount: TEN + 1n });
+  const done = await chainsCommand("retry-sweep", String(second!.number), "--reason", "none");
+  expect(done.code).not.toBe(0);
 });
 
 describe("a crash", () => {

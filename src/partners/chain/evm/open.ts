@@ -18,6 +18,7 @@ import { sendMetrics, sendReadiness } from "./send/health.ts";
 import type { Sender } from "./send/model.ts";
 import { runSender } from "./send/run-sender.ts";
 import type { Signer } from "./signer/port.ts";
+import { sweepMetrics } from "./sweep/health.ts";
 import type { Sweeper } from "./sweep/model.ts";
 import { runSweeps } from "./sweep/run-sweeps.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
@@ -81,7 +82,7 @@ export async function openEvm(
         ),
       ],
       recurring: [...watchers.map(watchTask), ...senders.map(sendTask), ...sweepers.map(sweepTask)],
-      metrics: [evmMetrics(names), sendMetrics(senders)],
+      metrics: [evmMetrics(names), sendMetrics(senders), sweepMetrics()],
       readiness: async (session, time) => [
         ...(await readinessOf(settings.chains)(session, time)),
         ...(await sendReadiness(senders)(session, time)),

@@ -7,7 +7,7 @@ import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { type AdvanceDeps, advanceAuthorized } from "./authorize-sweep.ts";
 import { type Sweep, topUpKey, transferKey } from "./model.ts";
-import { updateEnded, updateToppedUp } from "./sweep-store.ts";
+import { lockOpenSweep, updateEnded, updateToppedUp } from "./sweep-store.ts";
 
 /** Fees rise between the top-up and the transfer. */
 const TOP_UP_PERCENT = 120n;
@@ -62,7 +62,9 @@ async function fundTransfer(
     if (transfer) return;
     const key = transferKey(sweep);
     const send = { key, chain, sender: address, address_index, action, gas, asked_at: null };
-    await insertSend(database, send, now);
+    await database.transaction(async (tx) => {
+      if (await lockOpenSweep(tx, sweep.number)) await insertSend(tx, send, now);
+    });
     return;
   }
   if (sweep.top_ups >= TOP_UPS_MAX) {

@@ -7,7 +7,12 @@ import { findSendByKey, insertSend, updateRefused } from "../send/send-store.ts"
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { authorizationKey, type Sweep, type Sweeper, SweepWaits } from "./model.ts";
-import { existsAuthorizationRefused, updateEnded, updateUnauthorized } from "./sweep-store.ts";
+import {
+  existsAuthorizationRefused,
+  lockOpenSweep,
+  updateEnded,
+  updateUnauthorized,
+} from "./sweep-store.ts";
 
 export type AdvanceDeps = { database: Database; now: Date; sweeper: Sweeper };
 
@@ -96,7 +101,10 @@ async function queueAuthorization(
     valid_before: Math.floor(expiryOf(sweep).getTime() / 1000),
   };
   const of = { key: authorizationKey(sweep), chain, sender: sender.treasury, action };
-  await insertSend(database, { ...of, gas: gas + AUTHORIZATION_GAS, asked_at: null }, now);
+  await database.transaction(async (tx) => {
+    if (!(await lockOpenSweep(tx, sweep.number))) return;
+    await insertSend(tx, { ...of, gas: gas + AUTHORIZATION_GAS, asked_at: null }, now);
+  });
 }
 
 function expiryOf({ created_at }: Sweep): Date {

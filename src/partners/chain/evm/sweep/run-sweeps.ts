@@ -18,6 +18,7 @@ type SweepDeps = { database: Database; clock: Clock };
 /** At the same time on a chain: top-ups share the treasury's queue with payments. */
 const OPEN_MAX = 4;
 const RUN_EVERY_MS = 5_000;
+const IDLE_EVERY_MS = 30_000;
 /** A token may be paused, or its issuer may have blocked an address. */
 const REFUSED_AGAIN_AFTER_MS = HOUR_MS;
 
@@ -32,7 +33,9 @@ export async function runSweeps({ database, clock }: SweepDeps, sweeper: Sweeper
   const { chain } = sweeper.sender;
   try {
     await startSweeps(database, sweeper, now);
-    for (const sweep of await listOpenSweeps(database, chain.name, OPEN_MAX, now)) {
+    const open = await listOpenSweeps(database, chain.name, OPEN_MAX, now);
+    if (open.length === 0) sweeper.next_at_ms = now.getTime() + IDLE_EVERY_MS;
+    for (const sweep of open) {
       await advanceOrWait({ database, now, sweeper }, sweep);
     }
   } catch (error) {

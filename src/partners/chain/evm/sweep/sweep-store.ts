@@ -185,7 +185,19 @@ export async function updateToppedUp(
   return rows.length > 0;
 }
 
-/** The operator tries a failed one again: its transfers can be taken by another sweep. */
+/** Whether it is open; it stays so until the transaction ends. */
+export async function lockOpenSweep(tx: Transaction, number: bigint): Promise<boolean> {
+  const rows = await tx.query(
+    "select from evm_sweeps where number = $1 and state = 'open' for update",
+    [number],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * The operator wants another sweep to take its transfers. False where it may still take them
+ * itself: only a failed one does not, and an open one whose transfer was not queued yet.
+ */
 export function updateGivenUp(
   database: Database,
   number: bigint,
@@ -193,9 +205,13 @@ export function updateGivenUp(
   record: (tx: Transaction) => void,
 ): Promise<boolean> {
   return database.transaction(async (tx) => {
+    await lockOpenSweep(tx, number);
     const rows = await tx.query(
-      `update evm_sweeps set state = 'given_up', state_since = $2
-       where number = $1 and state = 'failed' returning number`,
+      `update evm_sweeps s set state = 'given_up', state_since = $2
+       where number = $1 and (state = 'failed' or state = 'open' and not exists (
+         select from evm_sends where key in
+           ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')))
+       returning number`,
       [number, now],
     );
     if (rows.length === 0) return false;
@@ -226,6 +242,21 @@ export async function findSwept(
     [chain, address, token],
   );
   return { amount: BigInt(row!.amount), is_moving: row!.is_moving };
+}
+
+type SweepCounts = { chain: Chain; open: number; waiting: number; failed: number };
+
+/** Sweeps that are not over, by chain. */
+export function countSweeps(session: Session, limit: number): Promise<SweepCounts[]> {
+  return session.query(
+    `select chain, (count(*) filter (where state = 'open' and problem is null))::int as open,
+       (count(*) filter (where state = 'open' and problem is not null))::int as waiting,
+       (count(*) filter (where state = 'failed'))::int as failed
+     from (select chain, state, problem from evm_sweeps where state in ('open', 'failed')
+       limit $1) as found
+     group by chain`,
+    [limit],
+  );
 }
 
 /** One transaction of a sweep. */
