@@ -22,6 +22,8 @@ import { advance, findFault, good, ledgerBalance, openStory } from "../../offram
 import { openOnramp, receive } from "../../onramps/story.ts";
 
 const COIN = 10n ** 18n;
+/** Several transactions, one after the other, on a busy machine. */
+const MOVED_MS = 60_000;
 const PAYEE = `0x${"9a".repeat(20)}`;
 
 let node: EvmNode;
@@ -142,17 +144,17 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
     const sent = await waitFor(async () => {
       const { refunds } = good(await server.call("GET", `/users/${story.user_id}/refunds`));
       return refunds[0].status === "sent" && refunds[0];
-    });
+    }, MOVED_MS);
     expect(sent.tx_id).toMatch(/^0x[0-9a-f]{64}$/);
     expect((await balanceOf(address)) - before).toBe(50_000_000n);
 
     const onramp = await openOnramp(server, { destination_address: PAYEE });
     await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
-    await waitFor(async () => (await onramp.show()).status === "crypto_sent");
+    await waitFor(async () => (await onramp.show()).status === "crypto_sent", MOVED_MS);
     expect(await balanceOf(PAYEE)).toBe(1_000_000_000n);
 
-    await waitFor(async () => (await balanceOf(deposit_address.address)) === 0n);
-    await waitFor(async () => (await countMoving()) === 0);
+    await waitFor(async () => (await balanceOf(deposit_address.address)) === 0n, MOVED_MS);
+    await waitFor(async () => (await countMoving()) === 0, MOVED_MS);
     await waitUntilRead();
     const { ok, usdc: compared, candidates } = await compareNow();
     expect({ ok, candidates }).toEqual({ ok: true, candidates: [] });

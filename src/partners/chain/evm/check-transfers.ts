@@ -1,4 +1,5 @@
 import type { Session } from "../../../platform/db/database.ts";
+import { inChunks } from "./in-chunks.ts";
 import { RpcFailure, RpcRefused } from "./json-rpc.ts";
 import type { EvmChain } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
@@ -39,23 +40,23 @@ export async function checkTransfers(
   transfers: readonly LoggedTransfer[],
 ): Promise<Movements> {
   const { rpc } = deps;
-  for (const [tx_id, logged] of Map.groupBy(transfers, ({ log }) => log.tx_id)) {
+  const of_transaction = Map.groupBy(transfers, ({ log }) => log.tx_id);
+  await inChunks([...of_transaction], async ([tx_id, logged]) => {
     const receipt = await rpc.receipt(tx_id);
-    if (!receipt || !isInReceipt(receipt, logged)) {
-      throw new Disagreement(`${rpc.host} has logs of ${tx_id} that its receipt does not have`);
-    }
-  }
+    if (receipt && isInReceipt(receipt, logged)) return;
+    throw new Disagreement(`${rpc.host} has logs of ${tx_id} that its receipt does not have`);
+  });
   const movements = new Map<string, Movement>();
   const in_order = transfers.toSorted((a, b) => a.log.block_number - b.log.block_number);
   const of_address = Map.groupBy(in_order, ({ log, to }) => `${log.contract} ${to}`);
-  for (const all of of_address.values()) {
+  await inChunks([...of_address.values()], async (all) => {
     let moved_before = 0n;
     for (const group of Map.groupBy(all, ({ log }) => log.block_number).values()) {
       const movement = await readMovement(deps, range, group, moved_before);
       for (const { log } of group) movements.set(logKey(log), movement);
       if (movement.has_moved) moved_before += sumOf(group);
     }
-  }
+  });
   return movements;
 }
 

@@ -3,6 +3,7 @@ import type { Database } from "../../../platform/db/database.ts";
 import { findAddresses, listAddresses } from "./address-store.ts";
 import { businessTime } from "./business-time.ts";
 import { checkTransfers, Disagreement, judgeMovement, type Movements } from "./check-transfers.ts";
+import { inChunks } from "./in-chunks.ts";
 import { RpcFailure } from "./json-rpc.ts";
 import type { EvmChain, Watcher } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
@@ -97,10 +98,11 @@ async function readFromNode(
   const chain_of = new Map(owners.map((owner) => [owner.address, owner.chain]));
   const ours = paid.filter((one) => chain_of.has(one.to));
   const blocks = new Map<number, Block>();
-  for (const { log } of ours) {
-    const block = blocks.get(log.block_number) ?? (await readKnownBlock(rpc, log.block_number));
-    blocks.set(log.block_number, block);
-    if (block.hash === log.block_hash) continue;
+  const numbers = new Set(ours.map(({ log }) => log.block_number));
+  await inChunks([...numbers], async (number) => {
+    blocks.set(number, await readKnownBlock(rpc, number));
+  });
+  if (ours.some(({ log }) => blocks.get(log.block_number)!.hash !== log.block_hash)) {
     throw new Disagreement(`${rpc.host} has a log of a block that it does not have`);
   }
   const movements = await checkTransfers({ session: database, rpc, chain }, range, ours);

@@ -1,6 +1,7 @@
 import { COIN_DIGITS, NATIVE_COINS } from "../../../catalogue/chains.ts";
 import { powerOfTen } from "../../../platform/money.ts";
 import { Disagreement } from "./check-transfers.ts";
+import { inChunks } from "./in-chunks.ts";
 import type { EvmChain, Watcher } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import { toMillionths } from "./transfer-logs.ts";
@@ -14,7 +15,6 @@ export type Holding = {
   is_finer: boolean;
 };
 
-const ADDRESSES_AT_ONCE = 200;
 const WEI_PER_UNIT = powerOfTen(18 - COIN_DIGITS);
 
 /** What these addresses had after a block. With two nodes both must say the same. */
@@ -46,17 +46,12 @@ async function readFrom(
   block: number,
 ): Promise<bigint[]> {
   const sums = [...tokens.map(() => 0n), 0n];
-  for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
-    const some = addresses.slice(at, at + ADDRESSES_AT_ONCE);
-    const balances = await Promise.all(
-      some.map((address) =>
-        Promise.all([
-          ...tokens.map((token) => rpc.balanceOf(token.address, address, block)),
-          rpc.nativeBalance(address, block),
-        ]),
-      ),
-    );
-    for (const one of balances) for (const [of, balance] of one.entries()) sums[of]! += balance;
-  }
+  await inChunks(addresses, async (address) => {
+    const balances = await Promise.all([
+      ...tokens.map((token) => rpc.balanceOf(token.address, address, block)),
+      rpc.nativeBalance(address, block),
+    ]);
+    for (const [of, balance] of balances.entries()) sums[of]! += balance;
+  });
   return sums;
 }
