@@ -1,11 +1,18 @@
 import type { By } from "../accounts/model.ts";
-import { findOperator } from "../accounts/store.ts";
+import { findOperator, listMembers } from "../accounts/store.ts";
 import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { checkProposals } from "./check-proposals.ts";
-import { type Content, type Description, lapsesAt, type Proposal, type Voters } from "./model.ts";
+import {
+  CONFIRMATIONS_NEEDED,
+  type Content,
+  type Description,
+  lapsesAt,
+  type Proposal,
+  type Voters,
+} from "./model.ts";
 import { checkDescription, describedContent } from "./propose.ts";
 import { newProposal, recordProposals } from "./record-proposals.ts";
 import { compareContent, type End, runProposalTask } from "./tasks.ts";
@@ -14,7 +21,8 @@ import { canVote } from "./votes/voters.ts";
 
 /**
  * A change of an account's members, limits or settings. Once two people can vote on it, it becomes
- * a proposal; until then it applies at once.
+ * a proposal; until then it applies at once. If an account has two members of whom one can vote,
+ * one of the operator's members is the other: else that one could invite themselves again.
  */
 export type ControlledChange<Input> = {
   /** The kind of its proposals. */
@@ -47,10 +55,8 @@ export async function changeOrPropose<Input>(
   now: Date,
 ): Promise<Proposal | null> {
   const description = await change.describe(tx, account_id, input);
-  const operator = await findOperator(tx);
-  const is_foreign = is_operators && operator?.id !== account_id;
-  const voters: Voters = is_foreign ? "with_operator" : "members";
-  if (!(await canVote(tx, account_id, voters))) {
+  const voters = await findVoters(tx, account_id, is_operators);
+  if (voters === null) {
     await change.apply(tx, account_id, input, by, now);
     checkProposals(tx, [{ account_id, id: account_id }], now);
     return null;
@@ -70,6 +76,20 @@ export async function changeOrPropose<Input>(
   const added = { proposal, proposer: null, content, subject_id: null, key };
   recordProposals(tx, index_key, [added], now);
   return proposal;
+}
+
+/** Who votes on a change; null while nobody can, or the account has one member. */
+async function findVoters(
+  tx: Transaction,
+  account_id: string,
+  is_operators: boolean,
+): Promise<Voters | null> {
+  const is_own = (await findOperator(tx))?.id === account_id;
+  const is_foreign = is_operators && !is_own;
+  if (!is_foreign && (await canVote(tx, account_id, "members"))) return "members";
+  const has_two = (await listMembers(tx, account_id)).length >= CONFIRMATIONS_NEEDED;
+  const may_ask = is_foreign || (has_two && !is_own);
+  return may_ask && (await canVote(tx, account_id, "with_operator")) ? "with_operator" : null;
 }
 
 const WHY = "Members, roles, limits and approval amounts change only with two members.";

@@ -302,6 +302,29 @@ it("a member whom an admin invites on the page waits for two members, the admin 
   expect((await ben.visitor.get(MEMBERS)).statusCode).toBe(403);
 });
 
+it("the only voter among two members lets nobody in without one of the operator's members", async () => {
+  const { account_id, key } = await server.addAccount("One voter");
+  const eve = await addMember(server, "admin", account_id);
+  const invite = async (role: string) => {
+    const email = `second-${crypto.randomUUID()}@example.test`;
+    await eve.visitor.get("/dashboard/members");
+    const fields = { email, role, reason: "a colleague" };
+    return (await eve.visitor.post("/dashboard/members/add", fields)).headers.location;
+  };
+  // The first colleague: there is nobody to ask yet.
+  expect(await invite("developer")).toContain("done=add");
+  expect(await invite("approver")).toContain("done=proposed");
+  const { proposals } = (await server.call("GET", "/proposals?status=pending", undefined, { key }))
+    .body;
+  const [{ id }] = proposals;
+  await eve.confirm(id);
+  const show = async () =>
+    (await server.call("GET", `/proposals/${id}`, undefined, { key })).body.proposal.status;
+  expect(await show()).toBe("pending");
+  await operator.confirm(id);
+  await waitFor(async () => (await show()) === "done");
+});
+
 it("an e-mail that looks like another one is no e-mail of a new member", async () => {
   await ada.visitor.get("/dashboard/members");
   for (const email of [

@@ -4,7 +4,7 @@ import { PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
 import { enrol } from "../accounts/authenticator.ts";
-import { addMember } from "../approvals/proposal-fixture.ts";
+import { addMember, type TestMember } from "../approvals/proposal-fixture.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -104,7 +104,16 @@ it("commands change roles and end memberships, but an account keeps an admin", a
     });
   const [first, second] = ["one@example.test", "two@example.test"];
   const former = await addMember(server, "admin", account_id, first);
-  await addMember(server, "accountant", account_id, second);
+  const latter = await addMember(server, "accountant", account_id, second);
+  const operator = await addMember(server, "approver");
+  // One of two members can vote: one of the operator's is the other.
+  const confirmed = async (by: TestMember, { stdout }: Ended) => {
+    const { id } = JSON.parse(stdout).proposal;
+    await by.confirm(id);
+    await operator.confirm(id);
+    const find = "select from proposals where id = $1 and status = 'done'";
+    await waitFor(async () => (await server.db.database.query(find, [id])).length > 0);
+  };
   for (const refused of [
     await run("remove", "--email", first),
     await run("set-role", "--email", first, "--role", "approver"),
@@ -112,12 +121,13 @@ it("commands change roles and end memberships, but an account keeps an admin", a
     expect(refused.stderr).toContain("last admin");
     expect(refused.code).toBe(1);
   }
-  const admin = memberIn(await run("set-role", "--email", second, "--role", "admin", "--json"));
-  expect(admin).toMatchObject({ account_id, role: "admin" });
+  const promoted = await run("set-role", "--email", second, "--role", "admin", "--json");
+  expect(memberIn(promoted)).toMatchObject({ account_id, role: "admin" });
+  await confirmed(former, promoted);
   await server.db.database.query("update members set role = 'accountant' where person_id = $1", [
     ...[former.person_id],
   ]);
-  memberIn(await run("remove", "--email", first, "--reason", "left", "--json"));
+  await confirmed(latter, await run("remove", "--email", first, "--reason", "left", "--json"));
   const listed = JSON.parse((await run("list", "--json")).stdout).members;
   expect(listed).toMatchObject([{ email: second, role: "admin" }]);
   expect((await run("remove", "--email", first)).stderr).toContain("is not a member of");
