@@ -11,8 +11,8 @@ import { eachPage } from "./checks.ts";
 type Secrets = { keyring: Keyring; index_key: Buffer };
 
 /**
- * Compares what the sandbox's bank and chain recorded with what was to be paid: the amount, the
- * currency and the person. Partners of live mode keep their own books; their tables are empty.
+ * Compares what the sandbox's bank and chain recorded, and what was queued for real chains, with
+ * what was to be paid: the amount, the currency and the person.
  */
 export async function verifyRecipients(
   session: Session,
@@ -109,19 +109,32 @@ function checkPayouts(session: Session, { keyring, index_key }: Secrets, account
   );
 }
 
-/** What the chain recorded under a key; null if it has no such transfer. */
+/** What a chain was asked to send under a key. */
 type Sent = {
   key: string;
-  sent_tx_id: string;
+  /** Null until it is mined on a real chain. */
+  sent_tx_id: string | null;
   is_as_asked: boolean;
+  /** A digest; null in old rows, and on a real chain. */
   recipient: Buffer | null;
+  /** On a real chain. */
+  paid_to: string | null;
 };
+
+/** Sends of the sandbox's chain, and of real ones, whose amount is in the token's own unit. */
+const SENDS = `(select key, tx_id, chain, token, amount, recipient, null as paid_to, null as units
+     from sandbox_sends
+     union all select key, tx_id, chain, null, null, null, action ->> 'to', action ->> 'amount'
+     from evm_sends) s`;
 
 /** The columns of `Sent`: `amount` and `token` are those of the record `r`. */
 const sentColumns = (chain: string, token: string, amount: string) =>
-  `s.key, s.tx_id as sent_tx_id, s.recipient,
-   s.recipient is null or (s.chain, s.token, s.amount) = (${chain}, ${token}, ${amount})
-     as is_as_asked`;
+  `s.key, s.tx_id as sent_tx_id, s.recipient, s.paid_to,
+   case when s.paid_to is null
+     then s.recipient is null or (s.chain, s.token, s.amount) = (${chain}, ${token}, ${amount})
+     -- The digits of both are the same, whatever the unit.
+     else s.chain = ${chain} and trim(trailing '0' from s.units)
+       = trim(trailing '0' from (${amount})::text) end as is_as_asked`;
 
 function checkSent(
   index_key: Buffer,
@@ -133,8 +146,10 @@ function checkSent(
   if (sent.tx_id !== null && sent.tx_id !== sent.sent_tx_id) {
     return `${name}: the chain sent it in another transaction`;
   }
-  if (address === undefined || sent.recipient === null) return null;
-  const is_right = sent.recipient.equals(digestRecipient(index_key, sent.key, address));
+  if (address === undefined || (sent.recipient === null && sent.paid_to === null)) return null;
+  const is_right =
+    sent.paid_to === address ||
+    sent.recipient?.equals(digestRecipient(index_key, sent.key, address));
   return is_right ? null : `${name}: the chain sent it to another address`;
 }
 
@@ -149,7 +164,7 @@ type RefundRow = {
 function checkRefunds(session: Session, secrets: Secrets, account_id: string) {
   const select = `select r.account_id, r.id, r.user_id, r.address, r.tx_id,
        ${sentColumns("r.chain", "r.token", "r.amount - r.network_fee")}
-     from refunds r join sandbox_sends s on s.key = 'refund:' || r.account_id || ':' || r.id`;
+     from refunds r join ${SENDS} on s.key = 'refund:' || r.account_id || ':' || r.id`;
   return checkSends<RefundRow>(session, secrets, account_id, "refund", select, async (rows) => {
     const keys = await secrets.keyring.openUserKeys(session, rows);
     return rows.map((row) => {
@@ -162,7 +177,7 @@ function checkRefunds(session: Session, secrets: Secrets, account_id: string) {
 function checkOnramps(session: Session, secrets: Secrets, account_id: string) {
   const sent = sentColumns("r.crypto_rails", "r.crypto_currency", "r.destination_amount");
   const select = `select r.*, ${sent}
-     from onramps r join sandbox_sends s on s.key = 'onramp:' || r.account_id || ':' || r.id`;
+     from onramps r join ${SENDS} on s.key = 'onramp:' || r.account_id || ':' || r.id`;
   return checkSends<OnrampRow>(session, secrets, account_id, "onramp", select, async (rows) => {
     const opened = await openOnramps(session, secrets.keyring, rows);
     const by_id = new Map(opened.map(({ onramp }) => [onramp.id, onramp.destination_address]));
@@ -174,7 +189,7 @@ function checkOnramps(session: Session, secrets: Secrets, account_id: string) {
 function checkReturns(session: Session, secrets: Secrets, account_id: string) {
   const select = `select r.*, null as tx_id,
        ${sentColumns("split_part(r.bank_account, ':', 2)", "r.currency", "r.amount")}
-     from fiat_deposits r join sandbox_sends s on s.key = 'deposit:' || r.id || ':' || r.returns`;
+     from fiat_deposits r join ${SENDS} on s.key = 'deposit:' || r.id || ':' || r.returns`;
   return checkSends<FiatDepositRow & { tx_id: null }>(
     session,
     secrets,

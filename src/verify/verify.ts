@@ -23,6 +23,7 @@ import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyScreening } from "./verify-screening.ts";
+import { verifySends } from "./verify-sends.ts";
 import { verifyUsers } from "./verify-users.ts";
 import { verifyVotes } from "./verify-votes.ts";
 
@@ -90,7 +91,8 @@ export function verify(
         (keyring && files ? await verifyExports(session, { keyring, files }, account.id) : null);
       if (fault) return { accounts: accounts.length, fault };
     }
-    const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;
+    const fault =
+      (await verifySends(tx)) ?? (anchors ? await verifyAnchors(tx, key, anchors) : null);
     return { accounts: accounts.length, fault };
   });
 }

@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signingKey } from "../../../src/platform/sealing/seal.ts";
+import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
+import { realTime } from "../../../src/platform/tasks/real-time.ts";
+import { verify } from "../../../src/verify/verify.ts";
+import { verifyRecipients } from "../../../src/verify/verify-recipients.ts";
+import { verifySends } from "../../../src/verify/verify-sends.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { TEST_XPUB } from "../../harness/evm/chains-file.ts";
 import {
@@ -50,6 +56,13 @@ async function askRefund(user_id: string) {
   const refund = { token: "usdc", chain: "polygon", amount: 50, address: chain.node.account };
   good(await server.call("POST", `/users/${user_id}/refunds`, { refund }));
   return async () => good(await server.call("GET", `/users/${user_id}/refunds`)).refunds[0];
+}
+
+/** A payment that is queued by somebody who can write to the database. */
+function insertLike(key: string): string {
+  return `insert into evm_sends (key, chain, sender, action, state, state_since, created_at)
+    select ${key}, chain, sender, action, 'queued', state_since, created_at
+    from evm_sends limit 1`;
 }
 
 function problems(): string[] {
@@ -110,6 +123,37 @@ describe("the service with a signer", () => {
     await chain.usdc.setBlocked(chain.node.account, false);
     expect(await owedTo(user_id)).toBe(50);
     expect(await findFault(server)).toBeNull();
+  });
+
+  it("sliproad verify names a payment that no record wants, or not so", async () => {
+    const undo = new Error("undone");
+    const { database, keyring, index_key, clock, config } = server.core;
+    const time = { now: clock.now(), real_now: realTime(clock), keyring, index_key };
+    const paid = "key like 'refund:%' and state = 'final'";
+    const other = `'{"to": "${newAddress()}"}'`;
+    const attacks = [
+      [`update evm_sends set action = action || '{"amount": "60000000"}' where ${paid}`, "amount"],
+      [`update evm_sends set action = action || ${other} where ${paid}`, "another address"],
+      [`update evm_sends set chain = 'base' where ${paid}`, "another amount, token or chain"],
+      [`update evm_sends set tx_id = 'x' where ${paid}`, "another transaction"],
+      [insertLike("'refund:' || gen_random_uuid() || ':' || gen_random_uuid()"), "no record wants"],
+      [insertLike("'bonus'"), "bonus, which no record wants"],
+    ] as const;
+    for (const [statement, expected] of attacks) {
+      let fault: string | null = null;
+      await database
+        .transaction(async (tx) => {
+          await tx.query("alter table evm_sends drop constraint evm_sends_chain_sender_fkey");
+          await tx.query(statement);
+          fault =
+            (await verifyRecipients(tx, { keyring, index_key }, server.account_id)) ??
+            (await verifySends(tx));
+          throw undo;
+        })
+        .catch((error) => expect(error).toBe(undo));
+      expect(fault, statement).toContain(expected);
+    }
+    expect((await verify(database, signingKey(signingSeed(config)), time)).fault).toBeNull();
   });
 
   it("tells about its queue in /metrics, sliproad sends list and doctor", async () => {
