@@ -48,7 +48,7 @@ type Parts = Partners & {
  * routes, pages and background work in its `open.ts`.
  */
 export async function openModules(core: ModuleCore, parts: Parts) {
-  const { catalogue, chain, bank, clock, files, sender, tokens, openWatcher } = parts;
+  const { catalogue, chain, bank, clock, files, sender, tokens, openWatcher, openBanks } = parts;
   const { identity = createReviewerIdentity() } = parts;
   const documents = openDocuments(core.mode, sender);
   const screening = await openScreening(core.config);
@@ -69,6 +69,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const modules: Module[] = [
     openPlatformModule(core),
     ...(openWatcher ? [openWatcher(core.log)] : []),
+    ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),
     openAppsModule(core, { sender, skipDeliveries }),

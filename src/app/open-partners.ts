@@ -1,3 +1,5 @@
+import { combineBanks } from "../partners/bank/combine-banks.ts";
+import { openFileBanks, readBanks } from "../partners/bank/file-bank/open.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
 import { combineChains } from "../partners/chain/combine-chains.ts";
@@ -32,6 +34,8 @@ export type Partners = {
   identity?: IdentityPort;
   /** Reads real chains in the background. */
   openWatcher?: (log: TaskLog) => Module;
+  /** Writes and reads the files of real banks. */
+  openBanks?: (log: TaskLog) => Module;
 };
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
@@ -46,9 +50,10 @@ export function checkMode({ mode }: Config): void {
 export async function openPartners(core: Core): Promise<Partners> {
   const { config, database, keyring } = core;
   checkMode(config);
-  const bank = createSandboxBank(core, findRequestedOutcomes(database, keyring));
+  const sandbox_bank = createSandboxBank(core, findRequestedOutcomes(database, keyring));
+  const banks = openBanks(core, sandbox_bank);
   const simulated = createSandboxChain(core);
-  if (config.chains_file === undefined) return { chain: simulated, bank };
+  if (config.chains_file === undefined) return { chain: simulated, ...banks };
   const settings = readChains(config.chains_file);
   // Imported here: without real chains nothing of it is needed.
   const [{ openEvm }, { openConfiguredSigner }] = await Promise.all([
@@ -56,7 +61,16 @@ export async function openPartners(core: Core): Promise<Partners> {
     import("../partners/chain/evm/signer/open.ts"),
   ]);
   const { chain, openModule } = await openEvm(core, settings, () => openConfiguredSigner(config));
-  return { chain: combineChains(chain, simulated), bank, openWatcher: openModule };
+  return { chain: combineChains(chain, simulated), ...banks, openWatcher: openModule };
+}
+
+/** Real banks for what the operator's file names, and the sandbox's for the rest. */
+function openBanks(core: Core, simulated: BankPort): Pick<Partners, "bank" | "openBanks"> {
+  const { banks_file } = core.config;
+  if (banks_file === undefined) return { bank: simulated };
+  const operator_id = core.first_start.operator.id;
+  const { bank, openModule } = openFileBanks({ ...core, operator_id }, readBanks(banks_file));
+  return { bank: combineBanks(bank, simulated), openBanks: openModule };
 }
 
 /** The check of uploads for malware; undefined: there is none. */

@@ -1,3 +1,4 @@
+import { BANK_SETTINGS } from "./bank-settings.ts";
 import { CHAIN_SETTINGS } from "./chain-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
@@ -239,6 +240,7 @@ export const SETTINGS = {
     20,
     "Maximum number of open quotes of a user, as each one locks rates; 0 = no limit.",
   ),
+  ...BANK_SETTINGS,
   ...CHAIN_SETTINGS,
   ...SIGNER_SETTINGS,
   rate_hold_hours: integer(

@@ -84,6 +84,7 @@ export function bankAccount(directory: string): FileBankAccount {
     name: "main-eur",
     outbox: directory,
     booked_by: "camt.053",
+    deposits: null,
     debtor: { name: "Sample Ramp UAB", address: null },
     debtor_account: { iban: "LT069999900000012345" },
     debtor_bank: { bic: "SLIPLT21XXX" },

@@ -1,16 +1,20 @@
+import type { DepositRail } from "../../../catalogue/rails.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { BankPort } from "../port.ts";
+import type { PartialBank } from "../combine-banks.ts";
+import type { BankCoordinates, BankCredit } from "../port.ts";
 import { LINE_DETAILS, type ReportDeps } from "./apply-report.ts";
 import { lineName } from "./match-entry.ts";
-import { listCreditLines } from "./report-store.ts";
+import { type FileBankAccount, routeOf } from "./model.ts";
+import { type CreditRow, listCreditLines } from "./report-store.ts";
 import { listAnswers } from "./store.ts";
-import { type FileBankDeps, submitPayments } from "./submit-payments.ts";
+import { submitPayments } from "./submit-payments.ts";
 
-/** The part of the port that files serve so far: not yet our own bank details, and returns. */
-export function createFileBank(
-  deps: FileBankDeps & ReportDeps & { clock: Clock },
-): Pick<BankPort, "submit" | "listAnswers" | "listCredits"> {
+/** A bank that takes and sends files. */
+export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank {
+  const { accounts } = deps;
   return {
+    serves: (payout) => routeOf(accounts, payout) !== undefined,
+    has: (bank_account) => accounts.some(({ name }) => name === bank_account),
     submit: (instructions) => submitPayments(deps, instructions, deps.clock.now()),
     listAnswers: async (cursor, limit) => {
       const rows = await listAnswers(deps.database, cursor, limit);
@@ -21,21 +25,47 @@ export function createFileBank(
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
     },
+    coordinatesFor: (currency, rail) => coordinatesOf(accounts, currency, rail),
     listCredits: async (cursor, limit) => {
       const rows = await listCreditLines(deps.database, cursor, limit);
       const last = rows.at(-1);
       const key = await deps.keyring.openAccount(deps.database, deps.operator_id);
-      const credits = rows.map((row) => {
-        const { bank_account, amount, currency, booked_on } = row;
-        const record = { account_id: deps.operator_id, id: lineName(row) };
-        const { text, debtor } = LINE_DETAILS.open(key, record, row.details);
-        return {
-          ...{ bank_account, bank_reference: lineName(row), amount, currency, text },
-          payer_name: debtor.name ?? "",
-          booked_at: new Date(`${booked_on}T00:00:00Z`),
-        };
-      });
+      const credits = rows.map((row) => creditOf(deps.operator_id, key, row));
       return { credits, cursor: last ? String(last.number) : cursor };
     },
+    // A person returns it by the bank's own means: files that pay back are not written yet.
+    returnCredit: async () => "pending",
+  };
+}
+
+function creditOf(operator_id: string, key: Buffer, row: CreditRow): BankCredit {
+  const { bank_account, amount, currency, booked_on } = row;
+  const record = { account_id: operator_id, id: lineName(row) };
+  const { text, debtor } = LINE_DETAILS.open(key, record, row.details);
+  return {
+    ...{ bank_account, bank_reference: lineName(row), amount, currency, text },
+    payer_name: debtor.name ?? "",
+    booked_at: new Date(`${booked_on}T00:00:00Z`),
+  };
+}
+
+function coordinatesOf(
+  accounts: readonly FileBankAccount[],
+  currency: string,
+  rail: DepositRail,
+): BankCoordinates | null {
+  const account = accounts.find(
+    ({ deposits }) => deposits?.currency === currency && deposits.rails.includes(rail),
+  );
+  if (!account?.deposits) return null;
+  const { debtor, debtor_account: id, debtor_bank: bank, deposits } = account;
+  return {
+    bank_account_number: "number" in id ? id.number : null,
+    bank_routing_number: "member_id" in bank ? bank.member_id : null,
+    bank_iban: "iban" in id ? id.iban : null,
+    bank_swift_bic: "bic" in bank ? bank.bic : null,
+    bank_name: deposits.bank_name,
+    bank_address: deposits.bank_address,
+    bank_beneficiary_name: debtor.name,
   };
 }

@@ -1,4 +1,4 @@
-import type { Rail } from "../../../catalogue/rails.ts";
+import type { DepositRail, Rail } from "../../../catalogue/rails.ts";
 import type { Schedule } from "../calendar/next-window.ts";
 import type { PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
 import type { AccountEntry } from "../report.ts";
@@ -18,6 +18,22 @@ export type FileBankAccount = Pick<PaymentFile, "debtor" | "debtor_account" | "d
   /** The reports whose lines count: banks report the same money in several. */
   booked_by: AccountEntry["report"];
   routes: readonly FileRoute[];
+  /** What payers of onramps are told; null if this account takes none. */
+  deposits: DepositAccount | null;
+};
+
+export type DepositAccount = {
+  currency: string;
+  rails: readonly DepositRail[];
+  bank_name: string;
+  bank_address: string;
+};
+
+/** The operator's file of banks. */
+export type FileBankSettings = {
+  /** The directory that the bank's transfer program fills with reports. */
+  inbox: string;
+  accounts: readonly FileBankAccount[];
 };
 
 /**

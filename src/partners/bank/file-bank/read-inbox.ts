@@ -8,7 +8,7 @@ import { applyReport, type ReportDeps } from "./apply-report.ts";
 
 /** Where files go that were read, and those that cannot be: inside the inbox. */
 const DONE = "done";
-const SET_ASIDE = "set-aside";
+export const SET_ASIDE = "set-aside";
 
 /** A file that changed this recently may still be written by the bank's transfer program. */
 const QUIET_MS = 10_000;

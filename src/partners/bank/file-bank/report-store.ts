@@ -123,7 +123,7 @@ export async function insertLines(
   );
 }
 
-type CreditRow = Pick<
+export type CreditRow = Pick<
   LineRow,
   "bank_account" | "entry_key" | "part" | "amount" | "currency" | "details"
 > & { number: bigint; booked_on: string };

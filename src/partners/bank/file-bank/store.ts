@@ -138,6 +138,16 @@ export function listUnwrittenFiles(session: Session, limit: number): Promise<Clo
   );
 }
 
+/** Files whose window closed before a moment, and which the bank cannot take yet. */
+export async function countOverdueFiles(session: Session, before: Date): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    `select count(*)::integer as count from bank_files
+     where state <> 'written' and closes_at < $1`,
+    [before],
+  );
+  return row!.count;
+}
+
 type StoredPayment = Omit<PaymentRow, "file_id" | "details"> & {
   number: bigint;
   details: Buffer | null;

@@ -22,16 +22,23 @@ const BUFFER_LENGTH = 64 * 1024;
  *    taken the file already, so it is not written again.
  */
 export async function writeFiles(deps: FileBankDeps, now: Date): Promise<void> {
+  const failures: unknown[] = [];
   for (const file of await listUnwrittenFiles(deps.database, FILES_AT_ONCE_MAX)) {
-    const account = deps.accounts.find(({ name }) => name === file.bank_account);
-    if (!account) throw new Error(`no settings for the account ${file.bank_account}`);
-    const temporary_name = file.temporary_name ?? (await writeTemporary(deps, account, file, now));
-    // Another process was faster: it goes on from there, or the next run does.
-    if (temporary_name === null) continue;
-    await place(account.outbox, temporary_name, `${file.scheme}-${file.message_id}.xml`);
-    await updateToWritten(deps.database, file.id, now);
-    await removeLeftovers(account.outbox, file.message_id);
+    // A directory that cannot be written does not delay the files of others.
+    await writeOne(deps, file, now).catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promise<void> {
+  const account = deps.accounts.find(({ name }) => name === file.bank_account);
+  if (!account) throw new Error(`no settings for the account ${file.bank_account}`);
+  const temporary_name = file.temporary_name ?? (await writeTemporary(deps, account, file, now));
+  // Another process was faster: it goes on from there, or the next run does.
+  if (temporary_name === null) return;
+  await place(account.outbox, temporary_name, `${file.scheme}-${file.message_id}.xml`);
+  await updateToWritten(deps.database, file.id, now);
+  await removeLeftovers(account.outbox, file.message_id);
 }
 
 async function writeTemporary(
@@ -42,17 +49,27 @@ async function writeTemporary(
 ): Promise<string | null> {
   const temporary_name = `.${file.message_id}.${randomUUID()}.tmp`;
   const path = join(account.outbox, temporary_name);
+  const digest = await writeSynced(path, renderFile(deps, account, file));
+  const placed = { temporary_name, digest };
+  // If this fails it may have been recorded all the same: then the name must stay.
+  if (await updateToPlacing(deps.database, file.id, placed, now)) return temporary_name;
+  await rm(path, { force: true });
+  return null;
+}
+
+/** Writes a file and forces it to disk, or leaves none. Returns its digest. */
+async function writeSynced(path: string, pieces: AsyncIterable<string>): Promise<Buffer> {
   const handle = await open(path, "wx", 0o640);
   try {
-    const digest = await writeBytes(handle, renderFile(deps, account, file));
+    const digest = await writeBytes(handle, pieces);
     await handle.sync();
-    const placed = { temporary_name, digest };
-    if (await updateToPlacing(deps.database, file.id, placed, now)) return temporary_name;
+    return digest;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
   } finally {
     await handle.close();
   }
-  await rm(path, { force: true });
-  return null;
 }
 
 function renderFile(

@@ -1,0 +1,85 @@
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import { MINUTE_MS } from "../../../platform/durations.ts";
+import type { Keyring } from "../../../platform/encryption/keyring.ts";
+import type { Module } from "../../../platform/module.ts";
+import { StartupError } from "../../../platform/startup-error.ts";
+import { realTime } from "../../../platform/tasks/real-time.ts";
+import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
+import type { TaskLog } from "../../../platform/tasks/task-log.ts";
+import type { PartialBank } from "../combine-banks.ts";
+import { closeFiles } from "./close-files.ts";
+import { createFileBank } from "./file-bank.ts";
+import { loadBanks } from "./load-banks.ts";
+import type { FileBankSettings } from "./model.ts";
+import { readInbox, SET_ASIDE } from "./read-inbox.ts";
+import { countOverdueFiles } from "./store.ts";
+import { writeFiles } from "./write-files.ts";
+
+type OpenDeps = { database: Database; keyring: Keyring; clock: Clock; operator_id: string };
+
+const RUN_EVERY_MS = 1_000;
+const WRITE_TASK = "write-bank-files";
+const READ_TASK = "read-bank-files";
+/** A file that is not written by then is reported: its directory may be full or gone. */
+const WRITTEN_WITHIN_MS = 10 * MINUTE_MS;
+
+type FileBanks = { bank: PartialBank; openModule(log: TaskLog): Module };
+
+/** Reads the operator's file of banks; an invalid one stops the program with a sentence. */
+export function readBanks(path: string): FileBankSettings {
+  try {
+    const settings = loadBanks(readFileSync(path, "utf8"));
+    for (const folder of foldersOf(settings)) accessSync(folder, constants.R_OK | constants.W_OK);
+    return settings;
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_BANKS_FILE: ${(error as Error).message}`);
+  }
+}
+
+/** Opens banks that take files: the port, and the module that writes and reads files. */
+export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileBanks {
+  const deps = { ...core, accounts: settings.accounts };
+  const { inbox } = settings;
+  const { database } = core;
+  const write = async (now: Date) => {
+    await closeFiles(database, now);
+    await writeFiles(deps, now);
+  };
+  const read = async (now: Date, log: TaskLog) => {
+    for (const { name, problem } of await readInbox(deps, inbox, now, realTime(deps.clock))) {
+      log.warn({ file: name, problem }, "a bank's file was set aside");
+    }
+  };
+  return {
+    bank: createFileBank(deps),
+    openModule: (log) => ({
+      // Two tasks: a directory that cannot be written does not keep reports from being read.
+      tasks: [
+        recurringTask(database, WRITE_TASK, RUN_EVERY_MS, (set) => write(set.now)),
+        recurringTask(database, READ_TASK, RUN_EVERY_MS, (set) => read(set.now, log)),
+      ],
+      recurring: [WRITE_TASK, READ_TASK],
+      readiness: async (session, { now }) => {
+        const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
+        const overdue = await countOverdueFiles(session, before);
+        const set_aside = countSetAside(inbox);
+        return [
+          ...(overdue === 0 ? [] : [`${overdue} files for banks could not be written.`]),
+          ...(set_aside === 0 ? [] : [`${set_aside} files of banks could not be read.`]),
+        ];
+      },
+    }),
+  };
+}
+
+function countSetAside(inbox: string): number {
+  const folder = join(inbox, SET_ASIDE);
+  return existsSync(folder) ? readdirSync(folder).length : 0;
+}
+
+function foldersOf({ inbox, accounts }: FileBankSettings): string[] {
+  return [inbox, ...accounts.map(({ outbox }) => outbox)];
+}

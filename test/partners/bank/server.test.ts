@@ -1,0 +1,111 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/platform/durations.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { advance, findFault, good, openStory, settle } from "../../offramps/story.ts";
+import { openOnramp } from "../../onramps/story.ts";
+import { banksFile, SEPA_ACCOUNT } from "./banks-file.ts";
+
+let server: TestServer;
+let folder: string;
+let inbox: string;
+let outbox: string;
+let reports = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sliproad-banks-"));
+  [inbox, outbox] = [join(folder, "in"), join(folder, "out")];
+  await mkdir(inbox);
+  await mkdir(outbox);
+  const banks_file = join(folder, "banks.json");
+  await writeFile(banks_file, banksFile(inbox, { "main-eur": { ...SEPA_ACCOUNT, outbox } }));
+  const environment = { SLIPROAD_BANKS_FILE: banks_file, SLIPROAD_DOCUMENTS: "never" };
+  server = await startTestServer({ environment });
+});
+afterAll(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A file of the bank that it finished some time ago. */
+async function receive(text: string): Promise<void> {
+  reports += 1;
+  const path = join(inbox, `.${reports}`);
+  await writeFile(path, text);
+  await utimes(path, new Date(0), new Date(0));
+  await rename(path, join(inbox, `report-${reports}.xml`));
+}
+
+function statement(entry: string): string {
+  const { iban } = SEPA_ACCOUNT;
+  return (
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>` +
+    `<Id>S${reports}</Id><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>${entry}` +
+    `</Stmt></BkToCstmrStmt></Document>`
+  );
+}
+
+function line(sign: "CRDT" | "DBIT", amount: string, details: string): string {
+  return (
+    `<Ntry><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>${sign}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` +
+    `<BookgDt><Dt>2026-11-17</Dt></BookgDt><NtryDtls><TxDtls>${details}</TxDtls></NtryDtls></Ntry>`
+  );
+}
+
+const reference = (id: string) => `<Refs><EndToEndId>${id}</EndToEndId></Refs>`;
+
+it("a payout goes out by file, is sent when the statement says so, and bounces when it returns", async () => {
+  const story = await openStory(server, [{ amount: 200 }]);
+  good(await story.execute());
+  await story.waitForStatus("sending_fiat");
+  await settle(server);
+  // Over any weekend and holiday.
+  await advance(server, 5 * DAY_MS);
+  const [name] = await waitFor(async () => {
+    const names = await readdir(outbox);
+    return names.length > 0 && names;
+  });
+  const xml = await readFile(join(outbox, name!), "utf8");
+  const id = /<EndToEndId>(\w+)</.exec(xml)![1]!;
+  expect(id).toBe(`${story.offramp_id.replaceAll("-", "")}001`);
+  expect(xml).toContain('<InstdAmt Ccy="EUR">200.00</InstdAmt>');
+  expect((await story.show()).status).toBe("sending_fiat");
+
+  await receive(statement(line("DBIT", "200.00", reference(id))));
+  const sent = await story.waitForStatus("fiat_sent");
+  expect(sent.payout_reference).toEqual({ end_to_end_id: id, trace_number: null, uetr: null });
+
+  const why = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>";
+  await receive(statement(line("CRDT", "200.00", reference(id) + why)));
+  const back = await story.waitForStatus("bounced");
+  expect(back.status_message).toContain("because the account is closed");
+  await settle(server);
+  expect(await findFault(server)).toBeNull();
+});
+
+it("an onramp names our account, and a deposit with its code in the statement pays it", async () => {
+  const story = await openOnramp(server, { fiat_currency: "eur", fiat_rails: "local" });
+  expect(story.created.deposit_instructions).toMatchObject({
+    bank_iban: SEPA_ACCOUNT.iban,
+    bank_beneficiary_name: SEPA_ACCOUNT.holder,
+    bank_name: "Sample Bank",
+  });
+  const text = `<RmtInf><Ustrd>paid ${story.code}</Ustrd></RmtInf>`;
+  const payer = "<RltdPties><Dbtr><Pty><Nm>Maria Sample</Nm></Pty></Dbtr></RltdPties>";
+  await receive(statement(line("CRDT", story.amount.toFixed(2), payer + text)));
+  await waitFor(async () => (await story.show()).status === "crypto_sent");
+  await settle(server);
+  expect(await findFault(server)).toBeNull();
+});
+
+it("a file of a bank that cannot be read is named by /readyz", async () => {
+  expect(good(await server.call("GET", "/readyz", undefined, { key: null })).status).toBe("ready");
+  await receive("<Document>");
+  await waitFor(async () => {
+    const { body } = await server.call("GET", "/readyz", undefined, { key: null });
+    return JSON.stringify(body).includes("1 files of banks could not be read.");
+  });
+});
