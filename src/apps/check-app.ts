@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { INVISIBLE, isVisible, textOf } from "../catalogue/text.ts";
+import { CONTROLS, hasControlCharacters, INVISIBLE, isVisible, textOf } from "../catalogue/text.ts";
 import { RAMP_EVENTS, type RampEvent } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
@@ -59,6 +59,7 @@ export function checkApp(
     fields.name = input.name.trim();
     if (fields.name === "") report("name", "Send a name.", "parameter_missing");
     else if (!isVisible(fields.name)) report("name", INVISIBLE);
+    else if (hasControlCharacters(fields.name)) report("name", CONTROLS);
     else if (fields.name.length > NAME_MAX) {
       report("name", `Send at most ${NAME_MAX} characters.`, "value_too_long");
     }

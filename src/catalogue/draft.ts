@@ -3,6 +3,7 @@ import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { parseDate } from "./dates.ts";
 import {
+  CONTROLS,
   hasControlCharacters,
   hasForbiddenCharacters,
   INVISIBLE,
@@ -60,7 +61,7 @@ function readText<Name extends string>(draft: Draft<Name>, name: Name, limit: nu
   } else if (hasForbiddenCharacters(value)) {
     report(draft, name, "record_invalid", "Remove NUL characters and invalid Unicode.");
   } else if (hasControlCharacters(value.trim())) {
-    report(draft, name, "record_invalid", "Remove line breaks and other control characters.");
+    report(draft, name, "record_invalid", CONTROLS);
   } else if (!isVisible(value)) {
     report(draft, name, "record_invalid", INVISIBLE);
   } else if (limit !== null && isLongerThan(value.trim(), limit)) {

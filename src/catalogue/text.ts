@@ -31,6 +31,8 @@ export function isVisible(text: string): boolean {
   return /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }
 
+export const CONTROLS = "Remove line breaks and other control characters.";
+
 export const INVISIBLE = "Send text with at least one visible character.";
 
 /** Length in characters as people and PostgreSQL count them, not in UTF-16 units. */
@@ -55,6 +57,17 @@ export function compact(text: string): string {
   return text.replace(/[\s\u2010\u2011-]+/g, "");
 }
 
+const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/**
+ * An e-mail address in the form in which it is stored and looked up; null if it is none. With
+ * characters that cannot be seen, two addresses would look the same.
+ */
+export function readEmail(text: string): string | null {
+  return EMAIL.test(text) && !UNSEEN.test(text) ? lowerAscii(text.normalize("NFC")) : null;
+}
+
 export const REASON_LENGTH_MAX = 500;
 
 /** A decision without a reason helps nobody who reads it later. */
@@ -65,6 +78,7 @@ export function reasonProblems(reason: string, already: readonly Problem[]): Pro
     const message = "Give a reason for the decision.";
     return [{ field, code: "parameter_missing", message }];
   }
+  if (hasControlCharacters(reason)) return [{ field, code: "record_invalid", message: CONTROLS }];
   if (!isLongerThan(reason, REASON_LENGTH_MAX)) return [];
   const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
   return [{ field, code: "value_too_long", message }];

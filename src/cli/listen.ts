@@ -18,7 +18,7 @@ import {
 } from "./api-client.ts";
 import { openColours, type Paint } from "./colours.ts";
 import { shortenIds } from "./exchanges.ts";
-import type { JsonOption } from "./output.ts";
+import { type JsonOption, printable } from "./output.ts";
 import { EVENT_NAMES } from "./trigger/trigger.ts";
 
 type ListenOptions = ApiOptions &
@@ -171,11 +171,11 @@ function eventLine(event: WebhookEvent, forwarded: number | string | null, paint
   const is_taken = typeof forwarded === "number" && forwarded >= 200 && forwarded < 300;
   return [
     paint("dim", created_at.slice(11, 19)),
-    event.event.padEnd(NAME_WIDTH),
-    shortenIds(record_id),
-    paint("bold", statusIn(event.body) ?? "-"),
+    printable(event.event).padEnd(NAME_WIDTH),
+    shortenIds(printable(record_id)),
+    paint("bold", printable(statusIn(event.body) ?? "-")),
     `#${sequence}`,
-    paint("dim", event.id),
+    paint("dim", printable(event.id)),
     ...(forwarded === null ? [] : [paint(is_taken ? "green" : "red", `→ ${forwarded}`)]),
   ].join("  ");
 }

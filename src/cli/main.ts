@@ -4,7 +4,7 @@ import { StartupError } from "../platform/startup-error.ts";
 import { ApiError } from "./api-client.ts";
 import { interrupt } from "./interruption.ts";
 import { loadCommands } from "./load-commands.ts";
-import { printDocument, printError } from "./output.ts";
+import { printable, printDocument, printError } from "./output.ts";
 import { checkHelpWords, complaintOf, createProgram } from "./program.ts";
 
 // A reader that stops early, like head, needs no message about a broken pipe. The exit code is
@@ -25,7 +25,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) endByCommander(error);
   // A sentence for what the user can fix; the whole error for a defect of ours.
-  console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
+  console.error(isForPerson(error) ? `sliproad: ${printable(error.message)}` : error);
   if (wants_json) printError({ code: codeOf(error), message: (error as Error).message });
   process.exit(1);
 }

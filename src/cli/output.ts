@@ -5,13 +5,25 @@ let is_printed = false;
 /** One JSON document on stdout with --json, else lines of text. */
 export function print(options: JsonOption, document: unknown, lines: string[]): void {
   if (options.json) printDocument(document);
-  else console.log(lines.join("\n"));
+  else console.log(printable(lines.join("\n")));
+}
+
+/** Without what a terminal would take for a command: texts may come from others. */
+export function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, "\ufffd");
+}
+
+/** The control characters that JSON may contain as they are. */
+const C1 = /[\x7f-\x9f]/g;
+
+function escaped(sign: string): string {
+  return `\\u00${sign.charCodeAt(0).toString(16)}`;
 }
 
 /** The one document that --json promises. */
 export function printDocument(document: unknown): void {
   is_printed = true;
-  console.log(JSON.stringify(document, null, 2));
+  console.log(JSON.stringify(document, null, 2).replace(C1, escaped));
 }
 
 /** The error that ended a command; on one line, as it may follow the lines of `listen`. */

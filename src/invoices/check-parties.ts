@@ -3,7 +3,7 @@ import { CHAINS, type Chain, isToken, TOKENS } from "../catalogue/chains.ts";
 import { isCountry } from "../catalogue/countries.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { readMetadata } from "../catalogue/metadata.ts";
-import { lowerAscii, upperAscii } from "../catalogue/text.ts";
+import { lowerAscii, readEmail, upperAscii } from "../catalogue/text.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import { isId } from "../platform/ids.ts";
 import {
@@ -19,7 +19,6 @@ const NAME_MAX = 200;
 const EMAIL_MAX = 254;
 const SHORT_MAX = 100;
 // One @, no spaces, a dot in the domain: only the mail server can check more.
-const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
 
 /** Both parties; the billed one, or the employee of a salary, must have an e-mail address. */
 export function checkParties(
@@ -45,7 +44,7 @@ function readParty(
   const input = objectOf(value);
   const text = (name: string, limit: number) => fields.text(`${field}.${name}`, input[name], limit);
   const given = text("email", EMAIL_MAX);
-  const email = given === undefined ? undefined : readEmail(fields, `${field}.email`, given);
+  const email = given === undefined ? undefined : checkEmail(fields, `${field}.email`, given);
   if (is_email_needed && given === undefined) fields.missing(`${field}.email`);
   const address = readAddress(fields, `${field}.address`, input.address);
   return compactObject({
@@ -62,9 +61,9 @@ function readParty(
   }) as PartyInfo;
 }
 
-/** Normalized for storage and lookup: e-mail addresses differ only in case. */
-function readEmail(fields: Fields, field: string, text: string): string | undefined {
-  if (EMAIL.test(text)) return lowerAscii(text.normalize("NFC"));
+function checkEmail(fields: Fields, field: string, text: string): string | undefined {
+  const email = readEmail(text);
+  if (email !== null) return email;
   fields.report(field, "record_invalid", "Send an e-mail address such as ana@example.com.");
   return undefined;
 }

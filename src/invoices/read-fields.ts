@@ -1,4 +1,5 @@
 import {
+  CONTROLS,
   hasControlCharacters,
   INVISIBLE,
   isBlank,
@@ -33,7 +34,7 @@ export function readFields(already: readonly Problem[]): Fields {
     if (isLongerThan(trimmed, limit)) {
       report(field, "value_too_long", `Shorten it to at most ${limit} characters.`);
     } else if (hasControlCharacters(checked)) {
-      report(field, "record_invalid", "Remove line breaks and other control characters.");
+      report(field, "record_invalid", CONTROLS);
     } else if (!isVisible(trimmed)) report(field, "record_invalid", INVISIBLE);
     else return trimmed;
     return undefined;

@@ -2,6 +2,7 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { isRail, type Rail } from "../catalogue/rails.ts";
 import {
+  CONTROLS,
   hasControlCharacters,
   INVISIBLE,
   isBlank,
@@ -126,7 +127,7 @@ export function checkReference(value: unknown, report: Report): string | null {
   const reference = readText(value);
   if (reference === null) return null;
   if (hasControlCharacters(reference)) {
-    report("reference", "record_invalid", "Remove line breaks and other control characters.");
+    report("reference", "record_invalid", CONTROLS);
   } else if (!isVisible(reference)) {
     report("reference", "record_invalid", INVISIBLE);
   } else if (isLongerThan(reference, REFERENCE_LENGTH_MAX)) {

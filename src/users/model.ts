@@ -13,7 +13,7 @@ import {
 } from "../catalogue/draft.ts";
 import { type Metadata, readMetadata } from "../catalogue/metadata.ts";
 import { BENEFICIARY_TYPES, type BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
-import { lowerAscii, upperAscii } from "../catalogue/text.ts";
+import { readEmail, upperAscii } from "../catalogue/text.ts";
 import type { ScreeningVerdict } from "../partners/screening/port.ts";
 import type { Problem } from "../platform/errors.ts";
 
@@ -132,7 +132,6 @@ export function isIdentityEditable(user: User): boolean {
 }
 
 // One @, no spaces, a dot in the domain: only the mail server can check more.
-const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
 export const PHONE = /^\+[1-9]\d{6,14}$/;
 
 /**
@@ -203,7 +202,8 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
     report(draft, "country", "country_not_supported", message);
   }
   if (values.email !== null) {
-    if (EMAIL.test(values.email)) values.email = lowerAscii(values.email);
+    const email = readEmail(values.email);
+    if (email !== null) values.email = email;
     else
       report(draft, "email", "record_invalid", "Send an e-mail address such as ana@example.com.");
   }

@@ -7,6 +7,8 @@ import {
   isLongerThan,
   isVisible,
   lowerAscii,
+  readEmail,
+  reasonProblems,
   upperAscii,
 } from "../../src/catalogue/text.ts";
 
@@ -45,6 +47,21 @@ describe("text", () => {
   test("a name cannot reverse what is shown after it; letters of any direction are fine", () => {
     expect(["Maria\u202e", "Maria\u202d"].every(hasControlCharacters)).toBe(true);
     expect(["مريم", "מרים\u200f", "\u2067מרים\u2069"].some(hasControlCharacters)).toBe(false);
+  });
+
+  test("an e-mail address has no invisible characters, and one spelling", () => {
+    expect(readEmail("Ana@Example.com")).toBe("ana@example.com");
+    expect(readEmail("jose\u0301@example.com")).toBe("jos\u00e9@example.com");
+    for (const sign of ["\u200b", "\u00ad", "\u2067", "\u{e0041}", "\u2800", "\u3164"]) {
+      expect(readEmail(`ana${sign}@example.com`)).toBeNull();
+    }
+  });
+
+  test("a reason of a decision is one line of visible text", () => {
+    expect(reasonProblems("Reported as stolen", [])).toEqual([]);
+    for (const reason of ["a\nb", "a\u001b[2J", "a\u009b31m", "a\u202eb"]) {
+      expect(reasonProblems(reason, [])).toMatchObject([{ code: "record_invalid" }]);
+    }
   });
 
   test("an emoji counts as one character", () => {

@@ -40,6 +40,25 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+it("control characters of a response do not reach the terminal", async () => {
+  const event = { id: "e\u001b[2J", event: "paid\u0007", record_id: "r", sequence: 1 };
+  const page = JSON.stringify({
+    webhook_events: [{ ...event, body: null, created_at: "2026-01-01T00:00:00.000Z" }],
+  });
+  let pages = 0;
+  const url = await serve((request, response) => {
+    if (request.url!.startsWith("/sandbox/clock")) return void response.end(EMPTY);
+    pages += 1;
+    if (pages === 1) return void response.end(page);
+    const message = "no\u001b]0;title\u0007";
+    response.writeHead(422).end(JSON.stringify({ error_code: "record_invalid", message }));
+  });
+  const { stdout, stderr } = await runCommand(["listen", "--url", url], environment);
+  expect(stdout).toContain("paid");
+  expect(stderr).toContain("title");
+  expect(`${stdout}${stderr}`).not.toMatch(/[^\P{Cc}\n]/u);
+});
+
 describe("a response that cannot be parsed", () => {
   it.each(NO_ANSWERS)("%s: one sentence and exit code 1", async (_name, listener) => {
     const url = await serve(listener);

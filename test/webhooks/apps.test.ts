@@ -96,6 +96,14 @@ describe("an application", () => {
     },
   );
 
+  it.each(["A\u001b[2J", "A\u009b31m", "A\nB", "A\u202eB"])(
+    "refuses the name %j, which would be shown as something else",
+    async (name) => {
+      const refused = await server.call("POST", "/apps", { app: { name } });
+      expect(refused.body.errors).toMatchObject([{ field: "app.name", code: "record_invalid" }]);
+    },
+  );
+
   it("refuses two headers that servers read as one", async () => {
     const webhook_headers = { "X-A_B": "x", "x-a-b": "y" };
     const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
