@@ -136,6 +136,45 @@ describe("a transaction that is not mined", () => {
     expect(await pay.balanceOf(one.address)).toBe(0n);
     expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
   });
+
+  it("and was cancelled while the signer was away is never signed", async () => {
+    const one = pay.next();
+    await pay.ask(one);
+    evm.signer.fault = "unavailable";
+    await evm.runSender();
+    expect(await pay.ask(one)).toBe("planned");
+    await updateCancelled(evm.database, one.key, "cancelled", new Date());
+    evm.signer.fault = null;
+    expect(await pay.settle(one)).toEqual({ refused: "The operator cancelled it." });
+    expect(pay.transactionsOf(one)).toEqual([]);
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+  });
+
+  it("and was cancelled before a node had it is never sent to one", async () => {
+    const one = pay.next();
+    await pay.ask(one);
+    for (const rpc of evm.rpcs) {
+      rpc.instead = ({ method }) => {
+        if (method === "eth_sendRawTransaction") throw new Error("internal error");
+        return undefined;
+      };
+    }
+    await evm.runSender();
+    expect(await pay.ask(one)).toBe("signed");
+    await updateCancelled(evm.database, one.key, "cancelled", new Date());
+    const told: unknown[] = [];
+    for (const rpc of evm.rpcs) {
+      rpc.instead = ({ method, params }) => {
+        if (method === "eth_sendRawTransaction") told.push(params[0]);
+        return undefined;
+      };
+    }
+    evm.wait(6_000);
+    const payment = (await attemptsOf(one.key))[0]!.raw;
+    expect(await pay.settle(one)).toEqual({ refused: "The operator cancelled it." });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told).not.toContain(payment);
+  });
 });
 
 describe("a reorganisation", () => {
@@ -297,6 +336,17 @@ describe("the signer", () => {
     expect(await pay.settle(next)).toHaveProperty("tx_id");
     evm.wait(5 * MINUTE_MS);
     expect(await pay.settle(one)).toHaveProperty("tx_id");
+  });
+
+  it("that refuses what was cancelled meanwhile ends it", async () => {
+    const one = pay.next();
+    await pay.ask(one);
+    evm.signer.fault = "unavailable";
+    await evm.runSender();
+    await updateCancelled(evm.database, one.key, "cancelled", new Date());
+    evm.signer.fault = "refuses";
+    await evm.runSender();
+    expect(await pay.ask(one)).toEqual({ refused: "The operator cancelled it." });
   });
 
   it.each(["unavailable", "answer_lost"] as const)(

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { updateRefused } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { createPayments, type TestPayments } from "../../harness/evm/payments.ts";
 import { TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
@@ -116,5 +117,17 @@ describe("a payment", () => {
     await evm.node.mine();
     expect(await pay.settle(large)).toHaveProperty("tx_id");
     expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+  });
+
+  it("of one token does not wait for any number of payments of another that is missing", async () => {
+    const missing = Array.from({ length: 25 }, () => ({ ...pay.next(), token: "usdt" as const }));
+    for (const one of missing) await evm.port.send(one).catch(() => {});
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    for (const { key } of missing) await updateRefused(evm.database, key, "not wanted", new Date());
+  });
+
+  it("to the treasury itself is refused at once", async () => {
+    const one = { ...pay.next(), address: TEST_TREASURY };
+    expect(await pay.ask(one)).toEqual({ refused: expect.stringMatching(/treasury/) });
   });
 });

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../../platform/db/database.ts";
+import type { Database, Session, Transaction } from "../../../../platform/db/database.ts";
 import type { Attempt, EvmSend } from "./model.ts";
 
 export type Fees = { max_fee: bigint; priority_fee: bigint };
@@ -63,18 +63,29 @@ function insertAttempt(
   );
 }
 
+/** What was planned and not signed becomes a cancel. */
+export async function updateToCancel(
+  session: Session,
+  { key, attempt }: Pick<Attempt, "key" | "attempt">,
+): Promise<void> {
+  await session.query(
+    "update evm_attempts set is_cancel = true where key = $1 and attempt = $2 and raw is null",
+    [key, attempt],
+  );
+}
+
 /** Stores the bytes of a planned attempt; the first ones stay. */
 export async function updateSigned(
   database: Database,
-  { key, attempt }: Pick<Attempt, "key" | "attempt">,
+  { key, attempt, is_cancel }: Pick<Attempt, "key" | "attempt" | "is_cancel">,
   { raw, tx_id }: { raw: string; tx_id: string },
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
     tx.write(
       `update evm_attempts set raw = $3, tx_id = $4
-       where key = $1 and attempt = $2 and raw is null`,
-      [key, attempt, raw, tx_id],
+       where key = $1 and attempt = $2 and raw is null and is_cancel = $5`,
+      [key, attempt, raw, tx_id, is_cancel],
     );
     tx.write(
       `update evm_sends set state = 'signed', state_since = $2
@@ -85,12 +96,15 @@ export async function updateSigned(
   });
 }
 
-/** The signer refused a planned attempt. The nonce of a first one is free again. */
+/**
+ * The signer refused a planned attempt. The nonce of a first one is free again, and a send that was
+ * cancelled ends.
+ */
 export async function deleteAttempt(
   database: Database,
   send: Pick<EvmSend, "key" | "chain" | "sender" | "nonce">,
   { attempt }: Pick<Attempt, "attempt">,
-  later: { retry_at: Date; problem: string },
+  later: { retry_at: Date; problem: string; cancelled: string },
   now: Date,
 ): Promise<void> {
   const { key, chain, sender, nonce } = send;
@@ -114,9 +128,10 @@ export async function deleteAttempt(
       [chain, sender, nonce],
     );
     tx.write(
-      `update evm_sends set state = 'queued', state_since = $2, nonce = null
+      `update evm_sends set state = case when is_cancelled then 'refused' else 'queued' end,
+         problem = case when is_cancelled then $3 else problem end, state_since = $2, nonce = null
        where key = $1 and state = 'planned'`,
-      [key, now],
+      [key, now, later.cancelled],
     );
   });
 }

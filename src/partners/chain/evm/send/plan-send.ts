@@ -12,6 +12,8 @@ type PlanDeps = { database: Database; now: Date; sender: Sender; view: View };
 const PAYEE_REFUSED =
   "The token's contract refuses a transfer to this address; its issuer may have blocked it.";
 const SIMULATED_AGAIN_AFTER_MS = MINUTE_MS;
+/** Meanwhile others are tried: many that wait for tokens must not keep the rest waiting. */
+const COUNTED_AGAIN_AFTER_MS = 20_000;
 /** No transfer needs this much; above a block's limit a transaction could never be mined. */
 const GAS_MAX = 5_000_000n;
 
@@ -34,7 +36,7 @@ export async function planSend(
   const { action } = send;
   if (action.kind === "token_transfer") {
     const missing = await missingTokens(sender, send, unmined);
-    if (missing) return wait(missing, 0);
+    if (missing) return wait(missing, COUNTED_AGAIN_AFTER_MS);
   }
   const verdict = await simulate(sender, send);
   if (verdict === "fails_for_payee") {

@@ -1,7 +1,7 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
 import type { Signer } from "../signer/port.ts";
-import { insertReplacement } from "./attempt-store.ts";
+import { insertReplacement, updateToCancel } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
 import { followReceipts, isTaken } from "./follow-receipts.ts";
@@ -14,7 +14,13 @@ import {
 } from "./model.ts";
 import { planSend } from "./plan-send.ts";
 import { compareNonce, readFirstNonce, readView, type View } from "./read-view.ts";
-import { findInFlight, listMined, listQueued, listUnmined } from "./send-store.ts";
+import {
+  findInFlight,
+  findWaitingProblem,
+  listMined,
+  listQueued,
+  listUnmined,
+} from "./send-store.ts";
 import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
@@ -62,7 +68,8 @@ export async function runQueue(
   await takeQueued(run);
   // Also where there is nothing to sign: an operator learns now what is wrong with it.
   await getSigner();
-  const problem = [...new Set(problems)].join("; ") || null;
+  const waiting = await findWaitingProblem(database, row, tryable(now));
+  const problem = [...new Set([...problems, ...waiting])].join("; ") || null;
   return { state: problem ? "waiting" : "sending", problem, seen };
 }
 
@@ -107,13 +114,18 @@ async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const { database, now, sender } = run;
   const last = send.attempts.at(-1);
   if (!last || last.raw !== null) return send;
-  const refusal = await signAttempt(database, sender, await run.getSigner(), send, last, now);
+  const is_cancel = last.is_cancel || send.is_cancelled;
+  if (is_cancel && !last.is_cancel) await updateToCancel(database, last);
+  const attempt = { ...last, is_cancel };
+  const refusal = await signAttempt(database, sender, await run.getSigner(), send, attempt, now);
   if (refusal !== null) run.problems.push(refusal);
   return findInFlight(database, send.key);
 }
 
 async function broadcastOne(run: Run, send: OpenSend): Promise<void> {
   const { database, sender, view, now, problems } = run;
+  // What was cancelled is replaced; until then no node gets it from us.
+  if (send.is_cancelled && !currentAttempt(send)?.is_cancel) return;
   const answer = await broadcast(database, sender, send, view.latest_block, now);
   const said = answer ?? currentAttempt(send)?.answer;
   if (said === "no_funds") problems.push(tooLittleGas(run));
@@ -132,7 +144,10 @@ async function planReplacement(run: Run, send: OpenSend): Promise<OpenSend | nul
   const is_cancel = current.is_cancelled;
   const is_new_cancel = is_cancel && !attempt.is_cancel;
   if (!is_new_cancel && !isStuck(run, current, attempt)) return null;
-  const fees = bumpFees(attempt, view.market, sender.settings);
+  const { max_fee, priority_fee } = attempt;
+  // At the limit of the file a cancel has the same fees: perhaps no node has the payment.
+  const same_fees = is_new_cancel ? { max_fee, priority_fee } : null;
+  const fees = bumpFees(attempt, view.market, sender.settings) ?? same_fees;
   if (!fees) {
     problems.push(
       `${send.key} with nonce ${send.nonce} is not mined, and max_fee_gwei does not allow a ` +
@@ -157,11 +172,14 @@ function isStuck({ now, sender, view }: Run, send: OpenSend, attempt: Attempt): 
   return is_next && is_late && blocks >= BUMPED_AFTER_BLOCKS;
 }
 
+function tryable(now: Date): { now: Date; asked_since: Date } {
+  return { now, asked_since: new Date(now.getTime() - ASKED_WITHIN_MS) };
+}
+
 /** Gives nonces to queued sends, one after the other, as long as nothing is in the way. */
 async function takeQueued(run: Run): Promise<void> {
   const { database, now, row, sender } = run;
-  const asked_since = new Date(now.getTime() - ASKED_WITHIN_MS);
-  const queued = await listQueued(database, row, { now, asked_since }, QUEUED_TRIED_MAX);
+  const queued = await listQueued(database, row, tryable(now), QUEUED_TRIED_MAX);
   for (const send of queued) {
     const unmined = await listUnmined(database, row);
     if (unmined.length >= sender.settings.in_flight_max) return;

@@ -133,6 +133,21 @@ export async function listQueued(
   return rows.map(toSend);
 }
 
+/** Why the oldest queued send is not tried now; none if all may be tried. */
+export async function findWaitingProblem(
+  session: Session,
+  { chain, address }: { chain: Chain; address: string },
+  { now, asked_since }: { now: Date; asked_since: Date },
+): Promise<string[]> {
+  const rows = await session.query<{ problem: string }>(
+    `select problem from evm_sends where chain = $1 and sender = $2 and state = 'queued'
+       and retry_at > $3 and coalesce(asked_at >= $4, true) and problem is not null
+     order by number limit 1`,
+    [chain, address, now, asked_since],
+  );
+  return rows.map(({ problem }) => problem);
+}
+
 /** Sends that are not final, oldest first; for the operator. */
 export async function listOpenSends(session: Session, limit: number): Promise<OpenSend[]> {
   const rows = await session.query<SendRow>(

@@ -26,7 +26,7 @@ export async function sendTokens(
 ): ReturnType<ChainPort["send"]> {
   const { key } = request;
   const chain = chainOf(request.chain);
-  const action = toAction(chain, request);
+  const action = toAction(chain, treasury, request);
   if (treasury === null || "refused" in action) {
     // One that was queued before the configuration changed may be on its way.
     const known = await findSendByKey(database, key);
@@ -42,13 +42,20 @@ export async function sendTokens(
   return outcomeOf(send);
 }
 
-function toAction(chain: EvmChain, request: Request): SignedAction | { refused: string } {
+function toAction(
+  chain: EvmChain,
+  treasury: string | null,
+  request: Request,
+): SignedAction | { refused: string } {
   if (chain.sending === null) return { refused: NO_SIGNER };
   const token = chain.tokens.find(({ name }) => name === request.token);
   if (!token) return { refused: `${chain.name} has no ${request.token} here.` };
   const to = request.address;
   if (contractsOf(chain).some(({ address }) => address === to)) {
     return { refused: "The address is that of a token's contract, where tokens would be lost." };
+  }
+  if (to === treasury) {
+    return { refused: "The address is that of the treasury, from which the tokens would be sent." };
   }
   const amount = fromMillionths(request.amount, token.decimals);
   if (amount === null) return { refused: `${chain.name} has no ${token.name} that small.` };

@@ -4,6 +4,7 @@ import { MINUTE_MS } from "../../../../platform/durations.ts";
 import { type Signer, SigningRefused } from "../signer/port.ts";
 import { Misconfigured } from "../verify-nodes.ts";
 import { deleteAttempt, updateSigned } from "./attempt-store.ts";
+import { CANCELLED } from "./follow-receipts.ts";
 import type { Attempt, OpenSend, Sender } from "./model.ts";
 
 const ASKED_AGAIN_AFTER_MS = 5 * MINUTE_MS;
@@ -42,7 +43,8 @@ export async function signAttempt(
     if (!(error instanceof SigningRefused)) throw error;
     const problem = `the signer refuses ${send.key}: ${error.message}`;
     const retry_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
-    await deleteAttempt(database, send, attempt, { retry_at, problem }, now);
+    const later = { retry_at, problem, cancelled: CANCELLED };
+    await deleteAttempt(database, send, attempt, later, now);
     return problem;
   }
 }
