@@ -26,71 +26,83 @@ import {
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
+type RefundDeps = {
+  database: Database;
+  chain: ChainPort;
+  keyring: Keyring;
+  screenUsers: ScreenUsers;
+  travel: TravelDeps;
+};
+
 /**
  * Sends refunds in three steps: mark it as being sent, send under a key derived from its id, record
  * the transaction. An interrupted refund is sent again under the same key, which sends only once.
  * On a real chain that takes a while: the task asks again until the transaction is final. If the
  * chain refuses it for good, the amount is owed to the user again.
  */
-export function sendRefundTask(deps: {
-  database: Database;
-  chain: ChainPort;
-  keyring: Keyring;
-  screenUsers: ScreenUsers;
-  travel: TravelDeps;
-}): TaskHandler {
-  const { database, chain, keyring, travel } = deps;
+export function sendRefundTask(deps: RefundDeps): TaskHandler {
   return {
     kind: SEND_REFUND_TASK,
     set_max: 20,
     handle: async (set) => {
-      for (const task of set.tasks) {
-        const { account_id, record_id } = task;
-        const owner = await findRefundOwner(database, account_id, record_id);
-        if (owner) await deps.screenUsers([owner]);
-        const refund = await database.transaction(async (tx) => {
-          if ((await set.lock(tx, [task])).length === 0) return null;
-          const row = await lockRefund(tx, account_id, record_id);
-          if (!row || row.status === "sent" || row.status === "failed") return null;
-          const { user_id } = row;
-          const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
-          // A refund that may have left already is sent again under its key, to learn its outcome.
-          if (kyc && row.status === "pending") {
-            if (isHeld(kyc, row)) return "held";
-            if (await isBarredSince(tx, kyc, row)) return "barred";
-          }
-          const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
-          const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
-          if (row.status === "pending") {
-            await recordTravel(tx, travel, transferOf({ ...row, address }), set.now);
-          }
-          updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
-          return { ...row, address };
-        });
-        if (refund === "held") {
-          await postpone(database, set, task, HELD_LOOKED_AT_AGAIN_AFTER_MS);
-          continue;
-        }
-        if (refund === "barred") {
-          await fail(database, set, task);
-          continue;
-        }
-        const key = `refund:${account_id}:${record_id}`;
-        const sent =
-          refund && (await sendIfDone(chain, { ...refund, amount: sentAmount(refund), key }));
-        if (refund && !sent) {
-          await postpone(database, set, task, SEND_ASKED_AGAIN_AFTER_MS);
-          continue;
-        }
-        await database.transaction(async (tx) => {
-          const tasks = await set.lock(tx, [task]);
-          if (tasks.length === 0) return;
-          if (refund && sent) recordOutcome(tx, refund, sent, set.now);
-          set.finish(tx, tasks);
-        });
-      }
+      for (const task of set.tasks) await sendRefund(deps, set, task);
     },
   };
+}
+
+async function sendRefund(deps: RefundDeps, set: TaskSet, task: Task): Promise<void> {
+  const { database, chain } = deps;
+  const { account_id, record_id } = task;
+  const owner = await findRefundOwner(database, account_id, record_id);
+  if (owner) await deps.screenUsers([owner]);
+  const refund = await database.transaction((tx) => beginRefund(tx, deps, set, task));
+  if (refund === "held") return postpone(database, set, task, HELD_LOOKED_AT_AGAIN_AFTER_MS);
+  if (refund === "barred") return fail(database, set, task);
+  const key = `refund:${account_id}:${record_id}`;
+  // Of a user who is held nothing leaves, but what has left is looked up.
+  const sent =
+    refund &&
+    (refund.is_held
+      ? await chain.findSend(refund.chain, key)
+      : await sendIfDone(chain, { ...refund, amount: sentAmount(refund), key }));
+  if (refund && !sent) {
+    const pause_ms = refund.is_held ? HELD_LOOKED_AT_AGAIN_AFTER_MS : SEND_ASKED_AGAIN_AFTER_MS;
+    return postpone(database, set, task, pause_ms);
+  }
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return;
+    if (refund && sent) recordOutcome(tx, refund, sent, set.now);
+    set.finish(tx, tasks);
+  });
+}
+
+/** The first step; null where there is nothing to send. */
+async function beginRefund(
+  tx: Transaction,
+  { keyring, travel }: RefundDeps,
+  set: TaskSet,
+  task: Task,
+): Promise<(Refund & { is_held: boolean }) | "held" | "barred" | null> {
+  const { account_id, record_id } = task;
+  if ((await set.lock(tx, [task])).length === 0) return null;
+  const row = await lockRefund(tx, account_id, record_id);
+  if (!row || row.status === "sent" || row.status === "failed") return null;
+  const { user_id } = row;
+  const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
+  const is_held = kyc !== undefined && isHeld(kyc, row);
+  if (kyc && row.status === "pending") {
+    if (is_held) return "held";
+    // One that may have left already is sent again under its key, to learn its outcome.
+    if (await isBarredSince(tx, kyc, row)) return "barred";
+  }
+  const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
+  const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
+  if (row.status === "pending") {
+    await recordTravel(tx, travel, transferOf({ ...row, address }), set.now);
+    updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
+  }
+  return { ...row, address, is_held };
 }
 
 /** What was requested while the user's screening was open has been approved in spite of it. */

@@ -19,7 +19,8 @@ export async function verifySends(session: Session): Promise<string | null> {
        ${named("onramp", "onramps", "r.delivery in ('sending', 'sent') or s.state = 'refused'")}
        when s.key ~ '^deposit:${UUID}:[0-9]+$' then exists (select from fiat_deposits r
          where r.account_id = (select id from accounts where is_operator)
-           and r.id = split_part(s.key, ':', 2)::uuid and (r.status in ('returning', 'returned') or s.state = 'refused'))
+           and r.id = split_part(s.key, ':', 2)::uuid
+           and (r.status in ('returning', 'returned') or s.state = 'refused'))
        when s.key ~ '^sweep:[0-9]+:' then exists (select from evm_sweeps r
          where r.number = split_part(s.key, ':', 2)::bigint)
        else false end
