@@ -6,6 +6,7 @@ import type { LocalSigner } from "../../../src/partners/chain/evm/signer/local-s
 import type { SignRequest } from "../../../src/partners/chain/evm/signer/port.ts";
 import { listSteps, listSweeps } from "../../../src/partners/chain/evm/sweep/sweep-store.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
+import { verifySends } from "../../../src/verify/verify-sends.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { openTestSigner, TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
@@ -380,6 +381,42 @@ describe("a token with authorizations (EIP-3009)", () => {
     await settle();
     expect(await sweepsOf(next)).toMatchObject([{ state: "final", method: "top_up" }]);
   });
+});
+
+it("sliproad verify names a sweep that sends something else, or elsewhere", async () => {
+  await deposit();
+  await settle();
+  expect(await verifySends(evm.database)).toBeNull();
+  const like = (key: string, change: string) =>
+    `insert into evm_sends (key, chain, sender, action, state, state_since, created_at)
+     select ${key}, chain, sender, action || '${change}', 'queued', state_since, created_at
+     from evm_sends where key like 'sweep:%:transfer' and state = 'final' limit 1`;
+  const last = "key like 'sweep:%:transfer' and state = 'final'";
+  const attacks = [
+    [like("'sweep:1:bonus'", "{}"), "sweep:1:bonus, which no record wants"],
+    [like("'sweep:1:top_up:9'", '{"kind": "gas_top_up"}'), "sweep:1:top_up:9, which no record"],
+    [`update evm_sends set action = action || '{"amount": "1"}' where ${last}`, "no record wants"],
+    [`update evm_sends set action = action || '{"to": "0x1"}' where ${last}`, "no record wants"],
+    [
+      `update evm_sends set sender = '${TEST_TREASURY}', nonce = 100000 where key =
+        (select max(key) from evm_sends where ${last})`,
+      "no record wants",
+    ],
+    ["update evm_sweeps set millionths = millionths + 1", "does not move what its deposits are"],
+    ["update evm_transfers set sweep = null", "does not move what its deposits are"],
+  ] as const;
+  const undo = new Error("undone");
+  for (const [statement, expected] of attacks) {
+    let fault: string | null = null;
+    await evm.database
+      .transaction(async (tx) => {
+        await tx.query(statement);
+        fault = await verifySends(tx);
+        throw undo;
+      })
+      .catch((error) => expect(error).toBe(undo));
+    expect(fault, statement).toContain(expected);
+  }
 });
 
 it("what was swept is subtracted where a node has forgotten the state of a block", async () => {
