@@ -309,6 +309,22 @@ describe("files that come back", () => {
     }
   });
 
+  it("a damaged file is read or refused, and nothing else happens", async () => {
+    const text = returnFile("COR", [
+      { code: "21", amount: 0n, addendum: corrected("C07", "0114015330012345          32") },
+      { code: "21", amount: 0n, addendum: corrected("C03", "011401533   0012345") },
+    ]);
+    const anyText = fc.string({ maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(text.length), fc.nat(100), anyText, async (at, length, other) => {
+        const damaged = text.slice(0, at) + other + text.slice(at + length);
+        const outcome = await read(damaged).catch((error: unknown) => error);
+        if (!Array.isArray(outcome)) expect(outcome).toBeInstanceOf(UnreadableFile);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it.each([
     ["another sum", (text: string) => text.replaceAll("000000012345", "000000012346")],
     ["another amount of the entry", (text: string) => text.replace("0000012345P", "0000012346P")],

@@ -8,6 +8,8 @@ import { UnreadableFile } from "../../../src/partners/bank/unreadable-file.ts";
 import { loadSchema } from "./iso-schemas.ts";
 import { collect } from "./sample-payments.ts";
 
+const RUNS = 200;
+
 type Limits = Parameters<typeof readReport>[1];
 
 function sample(name: string): string {
@@ -229,6 +231,32 @@ describe("files that are not what they should be", () => {
     ["nothing", () => ""],
   ])("%s is refused", async (_, change) => {
     await expect(read(change(good))).rejects.toThrow(UnreadableFile);
+  });
+
+  it("a damaged file is read or refused, and nothing else happens", async () => {
+    const names = ["savings-bank-camt053-v02", "prefixed-camt053-v08", "partial-pain002-v10"];
+    const samples = [good, ...names.map(sample)].map((text) => Buffer.from(text));
+    const damage = fc.record({
+      at: fc.nat(),
+      length: fc.integer({ min: 0, max: 60 }),
+      text: fc.oneof(
+        fc.string({ unit: "binary", maxLength: 8 }),
+        fc.constantFrom("<a>", "</", "&"),
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...samples), damage, async (bytes, { at, length, text }) => {
+        const from = at % bytes.length;
+        const damaged = Buffer.concat([
+          bytes.subarray(0, from),
+          Buffer.from(text),
+          bytes.subarray(from + length),
+        ]);
+        const outcome = await read(damaged).catch((error: unknown) => error);
+        if (!Array.isArray(outcome)) expect(outcome).toBeInstanceOf(UnreadableFile);
+      }),
+      { numRuns: RUNS },
+    );
   });
 
   it("Latin-1 that is called UTF-8 is refused", async () => {

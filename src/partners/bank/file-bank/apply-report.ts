@@ -1,5 +1,6 @@
 import type { Transaction } from "../../../platform/db/database.ts";
 import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
+import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentIds, PaymentStatus, ReportItem } from "../report.ts";
 import { UnreadableFile } from "../unreadable-file.ts";
 import {
@@ -88,12 +89,15 @@ async function applyStatuses(
 ): Promise<void> {
   if (statuses.length === 0) return;
   const find = await openFinder(tx, statuses);
+  const answers: BankAnswer[] = [];
+  const unmatched: (PaymentStatus & { problem: string })[] = [];
   for (const status of statuses) {
     const matched = matchStatus(status, find);
-    if (matched?.state === "answer") await insertAnswers(tx, matched.answers);
-    if (matched?.state !== "unmatched") continue;
-    await insertUnmatchedStatuses(tx, digest, [{ ...status, problem: matched.problem }]);
+    if (matched?.state === "answer") answers.push(...matched.answers);
+    if (matched?.state === "unmatched") unmatched.push({ ...status, problem: matched.problem });
   }
+  await insertAnswers(tx, answers);
+  await insertUnmatchedStatuses(tx, digest, unmatched);
 }
 
 /** A line of this report, whose parts may be in two batches, or which may be repeated. */
@@ -111,7 +115,7 @@ async function applyEntries(
   entries: readonly BookedEntry[],
 ): Promise<void> {
   const lines: LineRow[] = [];
-  const answers: Extract<Matched, { state: "answer" }>["answers"] = [];
+  const answers: BankAnswer[] = [];
   const find = await openFinder(tx, entries);
   for (const [bank_account, of_account] of Map.groupBy(entries, (one) => one.bank_account)) {
     const keys = of_account.map(({ entry_key }) => entry_key);

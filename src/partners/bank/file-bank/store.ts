@@ -201,20 +201,35 @@ export async function insertAnswers(
   tx: Transaction,
   answers: readonly BankAnswer[],
 ): Promise<void> {
-  for (const answer of answers) {
-    await tx.query(
-      `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
-         currency, trace_number, uetr, reason_codes)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9
-       from (select pg_advisory_xact_lock(hashtextextended('bank file answers', 0))) as turn
-       on conflict do nothing`,
-      [
-        ...[answer.account_id, answer.bank_reference, answer.end_to_end_id, answer.kind],
-        ...[answer.amount, answer.currency, answer.trace_number, answer.uetr],
-        answer.reasons.flatMap(({ code }) => code ?? []),
-      ],
-    );
-  }
+  if (answers.length === 0) return;
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('bank file answers', 0))");
+  await tx.query(
+    `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
+       currency, trace_number, uetr, reason_codes)
+     select account_id, bank_reference, end_to_end_id, kind, amount, currency, trace_number, uetr,
+       string_to_array(codes, ',')
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[],
+       $7::text[], $8::text[], $9::text[]) with ordinality as answer (account_id, bank_reference,
+       end_to_end_id, kind, amount, currency, trace_number, uetr, codes, place)
+     order by place
+     on conflict do nothing`,
+    [
+      answers.map((answer) => answer.account_id),
+      answers.map((answer) => answer.bank_reference),
+      answers.map((answer) => answer.end_to_end_id),
+      answers.map((answer) => answer.kind),
+      answers.map((answer) => answer.amount),
+      answers.map((answer) => answer.currency),
+      answers.map((answer) => answer.trace_number),
+      answers.map((answer) => answer.uetr),
+      answers.map((answer) => codesOf(answer).join(",")),
+    ],
+  );
+}
+
+/** A bank's own code may contain what separates codes here. */
+function codesOf({ reasons }: BankAnswer): string[] {
+  return reasons.flatMap(({ code }) => code?.replaceAll(",", " ") || []);
 }
 
 type StoredAnswer = Omit<BankAnswer, "reasons"> & { number: bigint; reason_codes: string[] };
