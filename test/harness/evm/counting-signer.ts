@@ -13,12 +13,13 @@ const ABI = parseAbi(["function transfer(address to, uint256 amount)"]);
 
 /**
  * A signer that counts. It signs what it is asked for and remembers all of it: two different
- * actions for one chain, address and nonce are a payment that was signed twice.
+ * actions for one chain, address and nonce are a payment that was signed twice, and so are two
+ * nonces for one payment.
  */
 export type CountingSigner = Signer & {
   /** Every different transaction that was signed, in order. */
   signed: { from: string; nonce: number; action: SignRequest["action"]; tx_id: string }[];
-  /** Pairs of different actions for one nonce; a test must end with none. */
+  /** Pairs of actions for one nonce, or of nonces for one payment; a test must end with none. */
   doubles: string[];
   /** What it does instead of signing. */
   fault: "refuses" | "unavailable" | "answer_lost" | null;
@@ -30,6 +31,7 @@ const treasury_account = mnemonicToAccount(TEST_WORDS, { accountIndex: 1 });
 
 export function createCountingSigner(): CountingSigner {
   const actions = new Map<string, string>();
+  const nonces = new Map<string, string>();
   const self: CountingSigner = {
     treasury: TEST_TREASURY,
     wallet: "",
@@ -56,6 +58,11 @@ export function createCountingSigner(): CountingSigner {
         self.doubles.push(`${place}: ${before}, then ${told}`);
       }
       actions.set(place, told);
+      const { reference } = request;
+      if (action.kind === "token_transfer" && (nonces.get(reference) ?? place) !== place) {
+        self.doubles.push(`${reference}: ${nonces.get(reference)}, then ${place}`);
+      }
+      nonces.set(reference, place);
       const raw = await account.signTransaction({ type: "eip1559", ...fieldsOf(request, from) });
       const tx_id = keccak256(raw);
       if (self.signed.every((one) => one.tx_id !== tx_id)) {

@@ -31,6 +31,7 @@ const TIMEOUT_MS = 20_000;
 const SHORT_MS = 3_000;
 
 const pay = (amount: bigint, nonce: number): SignRequest => ({
+  reference: `refund:account:${nonce}`,
   chain_id: 31_337,
   key: { kind: "treasury" },
   nonce,

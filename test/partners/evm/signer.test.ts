@@ -89,6 +89,7 @@ async function restart(signer: LocalSigner, limits = {}): Promise<LocalSigner> {
 function pay(tokens: number, nonce: number, change: Partial<SignRequest> = {}): SignRequest {
   const amount = BigInt(tokens * 1_000_000);
   return {
+    reference: `refund:account:${nonce}`,
     chain_id: 31_337,
     key: { kind: "treasury" },
     nonce,
@@ -194,6 +195,24 @@ describe("a nonce", () => {
     await expect(signer.sign(pay(10, 0))).rejects.toThrow("already used for another action");
     await signer.sign(pay(0, 1, { action: CANCEL }));
     await expect(signer.sign(pay(10, 1))).rejects.toThrow("already used for another action");
+  });
+
+  it("is the only one of a payment, whatever the database says, also for the same transfer", async () => {
+    let signer = await openSigner();
+    const reference = "refund:account:7";
+    const first = await signer.sign(pay(10, 7, { reference }));
+    for (let round = 0; round < 2; round += 1) {
+      const again = signer.sign(pay(10, 8, { reference }));
+      await expect(again).rejects.toMatchObject({ name: "SigningRefused" });
+      await expect(again).rejects.toThrow(/refund:account:7 was signed on 2026.* with nonce 7/);
+      // Two payments of one amount to one address are two.
+      await expect(signer.sign(pay(10, 7, { reference: "other" }))).rejects.toThrow("Nonce 7");
+      signer = await restart(signer);
+    }
+    expect(await signer.sign(pay(10, 7, { reference }))).toEqual(first);
+    await signer.sign(pay(0, 7, { reference, action: CANCEL }));
+    await expect(signer.sign(pay(10, 8, { reference }))).rejects.toThrow("was signed on");
+    expect(await lines()).toBe(2);
   });
 
   it("is signed once by a hundred requests at the same time with different amounts", async () => {

@@ -25,6 +25,7 @@ export async function signAttempt(
   const { address_index, sender: address } = send;
   try {
     const signed = await signer.sign({
+      reference: send.key,
       chain_id: chain.chain_id,
       key:
         address_index === null ? { kind: "treasury" } : { kind: "deposit", address_index, address },

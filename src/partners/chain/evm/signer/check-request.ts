@@ -27,6 +27,11 @@ export function checkAction(keys: Keys, chain: SignerChain, request: SignRequest
   else checkTreasury(keys, chain, request);
 }
 
+/** Whether tokens leave our addresses. */
+export function isPayment({ key, action }: Pick<SignRequest, "key" | "action">): boolean {
+  return key.kind === "treasury" && action.kind === "token_transfer";
+}
+
 /** Null where nothing leaves our addresses. */
 export function spendingOf(from: string, treasury: string, action: SignedAction): Spending | null {
   if (from !== treasury) return null;

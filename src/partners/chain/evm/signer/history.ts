@@ -1,4 +1,4 @@
-import { perDayMax, type Spending, spendingOf } from "./check-request.ts";
+import { isPayment, perDayMax, type Spending, spendingOf } from "./check-request.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
 import type { SignerChain } from "./load-signer.ts";
 import { SigningRefused, type SignRequest } from "./port.ts";
@@ -7,13 +7,14 @@ import { senderOf } from "./transaction.ts";
 
 type Spent = { at_ms: number; amount: bigint };
 
-/** What was signed: one action for each nonce, and what left within 24 hours. */
+/** What was signed: one action for each nonce, one nonce for each payment, and the last 24 hours. */
 type History = {
   /** Whether this is the action of its nonce. */
   has(request: SignRequest): boolean;
   /**
    * Writes the action of a new nonce to the journal; then it may be signed. Throws SigningRefused
-   * where the nonce has another action, or the limit of a day would be exceeded.
+   * where the nonce has another action, the payment has another nonce, or the limit of a day would
+   * be exceeded.
    */
   record(chain: SignerChain, request: SignRequest, now: Date): void;
 };
@@ -22,13 +23,15 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const CANCEL = actionText({ kind: "cancel" });
 
 export function openHistory(journal: Journal, treasury: string): History {
-  const actions = new Map<string, string>();
+  const actions = new Map<string, { action: string; reference: string | null }>();
+  const nonces = new Map<string, JournalEntry>();
   const spent = new Map<string, Spent[]>();
 
   const remember = (entry: JournalEntry) => {
     const key = nonceKey(entry);
     const is_new = !actions.has(key);
-    if (is_new || entry.action === CANCEL) actions.set(key, entry.action);
+    if (is_new || entry.action === CANCEL) actions.set(key, entry);
+    if (entry.reference !== null) nonces.set(entry.reference, entry);
     const spending = spendingOf(entry.from, treasury, parseAction(entry.action));
     if (!is_new || !spending) return;
     const list = spent.get(spentKey(entry, spending)) ?? [];
@@ -53,21 +56,30 @@ export function openHistory(journal: Journal, treasury: string): History {
   const toEntry = (request: SignRequest, at: Date): JournalEntry => {
     const { chain_id, nonce } = request;
     const from = senderOf(request, treasury);
-    return { at, chain_id, from, nonce, action: actionText(request.action) };
+    const reference = isPayment(request) ? request.reference : null;
+    return { at, chain_id, from, nonce, action: actionText(request.action), reference };
   };
 
   for (const entry of journal.entries) remember(entry);
   return {
     has: (request) => {
       const entry = toEntry(request, new Date(0));
-      return actions.get(nonceKey(entry)) === entry.action;
+      const known = actions.get(nonceKey(entry));
+      return known?.action === entry.action && known.reference === entry.reference;
     },
     record: (chain, request, now) => {
       const entry = toEntry(request, now);
-      const { chain_id, from, nonce, action } = entry;
+      const { chain_id, from, nonce, action, reference } = entry;
       if (actions.has(nonceKey(entry)) && action !== CANCEL) {
         throw new SigningRefused(
           `Nonce ${nonce} of ${from} on chain ${chain_id} was already used for another action.`,
+        );
+      }
+      const paid = reference === null ? undefined : nonces.get(reference);
+      if (paid) {
+        throw new SigningRefused(
+          `${reference} was signed on ${paid.at.toISOString()} with nonce ${paid.nonce} of chain ` +
+            `${paid.chain_id}: it may be paid. See docs/guides/chains.md.`,
         );
       }
       const spending = spendingOf(from, treasury, request.action);

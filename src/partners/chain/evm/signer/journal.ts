@@ -20,6 +20,8 @@ export type JournalEntry = {
   from: string;
   nonce: number;
   action: string;
+  /** Of a payment; null for what stays in our addresses. */
+  reference: string | null;
 };
 
 /*
@@ -131,8 +133,9 @@ async function lockFile(identity: string): Promise<Server | null> {
 
 type Line = Omit<JournalEntry, "at"> & { at: string; mac: string };
 
-function toLine({ at, chain_id, from, nonce, action }: JournalEntry, key: Buffer): Line {
-  const line = { at: at.toISOString(), chain_id, from, nonce, action };
+function toLine(entry: JournalEntry, key: Buffer): Line {
+  const { at, chain_id, from, nonce, action, reference } = entry;
+  const line = { at: at.toISOString(), chain_id, from, nonce, action, reference };
   return { ...line, mac: createHmac("sha256", key).update(JSON.stringify(line)).digest("hex") };
 }
 

@@ -34,6 +34,8 @@ export type SignedAction =
     };
 
 export type SignRequest = {
+  /** The key of the send. Of payments, the signer signs one nonce for each. */
+  reference: string;
   chain_id: number;
   key: SigningKey;
   nonce: number;
@@ -49,8 +51,8 @@ export type SignedTransaction = { raw: string; tx_id: string; from: string };
 
 /**
  * Signs transactions. Per chain, address and nonce it signs one action, whatever it is asked and
- * however often it is restarted: only the fees may differ, and a `cancel` may follow. The same
- * request has the same bytes every time.
+ * however often it is restarted: only the fees may differ, and a `cancel` may follow. A payment of
+ * one reference is signed with one nonce. The same request has the same bytes every time.
  */
 export type Signer = {
   /** The address from which tokens are sent, in lower case. */

@@ -26,6 +26,7 @@ const ACTIONS: Readonly<Record<SignedAction["kind"], Fields>> = {
   },
 };
 const REQUEST: Fields = {
+  reference: text(/^[!-~]{1,200}$/, "must be 1 to 200 letters, digits and signs"),
   chain_id: whole(Number.MAX_SAFE_INTEGER),
   key: oneOf(KEYS),
   nonce: whole(Number.MAX_SAFE_INTEGER),
