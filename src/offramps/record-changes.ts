@@ -76,12 +76,14 @@ export function recordChanges(
 
 /**
  * The records whose pending proposals this change may concern. The steps of a payout that nobody
- * has to decide about concern none.
+ * has to decide about concern none; that it waits is no new fact for whoever it waits for, and
+ * comparing a quote of thousands of payouts after each of them would take hours.
  */
 function proposedRecords({ offramp, from_status }: ChangedOfframp): RecordKey[] {
   const { account_id, id, quote_id, status } = offramp;
   const is_step = status === "pending_internal_assessment" || from_status === "sending_fiat";
-  if (is_step && status !== from_status) return [];
+  const waits = from_status === "pending_internal_assessment" && status === "ongoing_checks";
+  if ((is_step || waits) && status !== from_status) return [];
   return [
     { account_id, id },
     { account_id, id: quote_id },

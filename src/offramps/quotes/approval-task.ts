@@ -21,7 +21,7 @@ import type { OfframpRenderer } from "../render.ts";
 import { claimBeforePayout, toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
 import { endQuote } from "./close-quote.ts";
-import { describeQuote } from "./describe-quote.ts";
+import { describeTerms } from "./describe-quote.ts";
 import { PAY_QUOTE } from "./late-payees.ts";
 import type { Quote } from "./model.ts";
 import { digestTerms, loadTerms } from "./quote-terms.ts";
@@ -110,7 +110,7 @@ async function check(
   if (proposal.votes.length > 0) {
     return is_same ? false : makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
   }
-  const { summary: _, ...described } = await describeQuote(tx, { ...deps, keys }, quote, now);
+  const { summary: _, ...described } = await describeTerms(tx, { ...deps, keys }, quote, terms);
   if (described.digest !== content.digest || described.waits_for !== content.waits_for) {
     const key = keys.get(quote.account_id, quote.user_id)!;
     updateContent(tx, { proposal, content: { ...content, ...described }, key }, now);

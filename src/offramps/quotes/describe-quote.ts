@@ -33,11 +33,18 @@ export async function describeQuote(
   quote: Quote,
   now: Date,
 ): Promise<QuoteDescription> {
+  return describeTerms(session, names, quote, await loadTerms(session, names, quote, now));
+}
+
+/** The same with payouts that are already loaded. */
+export async function describeTerms(
+  session: Session,
+  names: NameSource & { policy: GatePolicy },
+  quote: Quote,
+  terms: readonly PayoutTerms[],
+): Promise<QuoteDescription> {
   const { account_id, user_id } = quote;
-  const [terms, user_row] = await Promise.all([
-    loadTerms(session, names, quote, now),
-    findUser(session, { account_id, user_id }),
-  ]);
+  const user_row = await findUser(session, { account_id, user_id });
   const [user] = toUsers(user_row ? [user_row] : [], names.keys);
   const live = terms.filter(({ offramp }) => offramp.status !== "failed");
   const documented = live.filter(({ offramp }) => offramp.document_hash !== null).length;
