@@ -51,7 +51,7 @@ export async function openFileBankFixture() {
     submit: (...instructions: Instruction[]) => bankOf().submit(instructions),
     /** Closes and writes what is due. */
     run: async (time: Date, session: Database = database) => {
-      await closeFiles(session, time);
+      await closeFiles({ ...deps, database: session }, time);
       await writeFiles({ ...deps, database: session }, time);
     },
     instruction: (change: Partial<Instruction> = {}): Instruction => {

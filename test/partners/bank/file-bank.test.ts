@@ -107,7 +107,7 @@ describe("payments by file", () => {
 
   it("a payment that arrives while its window closes goes into the next one", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.database, AFTER_FIRST);
+    await closeFiles(bank.deps, AFTER_FIRST);
     // The caller's clock is behind.
     const late = bank.instruction();
     await bank.submit(late);
@@ -117,10 +117,21 @@ describe("payments by file", () => {
     expect((await readOutbox()).flatMap(idsIn)).toContain(late.end_to_end_id);
   });
 
+  it("a file that is closed days later, after an outage, is carried out on a day to come", async () => {
+    await bank.submit(bank.instruction());
+    // 20 November is a Friday; its last window has closed.
+    await bank.run(new Date("2026-11-20T20:00:00Z"));
+    expect((await readOutbox())[0]).toContain("<ReqdExctnDt><Dt>2026-11-23</Dt></ReqdExctnDt>");
+    await bank.clear();
+    await bank.submit(bank.instruction());
+    await bank.run(new Date("2026-11-16T21:59:00Z"));
+    expect((await readOutbox()).at(-1)).toContain("<ReqdExctnDt><Dt>2026-11-16</Dt></ReqdExctnDt>");
+  });
+
   it("an outbox that cannot be written delays the file, and loses nothing", async () => {
     const payment = bank.instruction();
     await bank.submit(payment);
-    await closeFiles(bank.database, AFTER_FIRST);
+    await closeFiles(bank.deps, AFTER_FIRST);
     const broken = { ...bank.deps, accounts: [bankAccount(join(bank.folder, "absent"))] };
     await expect(writeFiles(broken, AFTER_FIRST)).rejects.toThrow("ENOENT");
     await bank.run(AFTER_FIRST);
@@ -196,7 +207,7 @@ describe("a process that dies at any step", () => {
 
   it("two processes write one file: the bytes of one of them", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.database, AFTER_FIRST);
+    await closeFiles(bank.deps, AFTER_FIRST);
     await Promise.all([1, 2, 3, 4].map(() => writeFiles(bank.deps, AFTER_FIRST)));
     await writeFiles(bank.deps, AFTER_FIRST);
     expect(await listOutbox()).toEqual([expect.stringMatching(/^sepa-[0-9a-f]{32}\.xml$/)]);
@@ -204,7 +215,7 @@ describe("a process that dies at any step", () => {
 
   it("what a dead process left half written is removed", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.database, AFTER_FIRST);
+    await closeFiles(bank.deps, AFTER_FIRST);
     const [file] = await bank.database.query<{ message_id: string }>(
       "select message_id from bank_files",
     );

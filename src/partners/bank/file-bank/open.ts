@@ -45,7 +45,7 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
   const { inbox } = settings;
   const { database } = core;
   const write = async (now: Date) => {
-    await closeFiles(database, now);
+    await closeFiles(deps, now);
     await writeFiles(deps, now);
   };
   const read = async (now: Date, log: TaskLog) => {

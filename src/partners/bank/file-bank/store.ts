@@ -87,14 +87,20 @@ export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[
 }
 
 /** Open files whose window has closed, locked; what another process is closing is left to it. */
-export async function lockDueFiles(tx: Transaction, now: Date, limit: number): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
-    `select id from bank_files where state = 'open' and closes_at <= $1
+export function lockDueFiles(tx: Transaction, now: Date, limit: number): Promise<DueFile[]> {
+  return tx.query(
+    `select id, bank_account, scheme, window_day::text as window_day,
+       execution_date::text as execution_date
+     from bank_files where state = 'open' and closes_at <= $1
      order by closes_at, id limit $2 for update skip locked`,
     [now, limit],
   );
-  return rows.map((row) => row.id);
 }
+
+export type DueFile = Pick<
+  OpenFile,
+  "id" | "bank_account" | "scheme" | "window_day" | "execution_date"
+>;
 
 type CurrencySum = { file_id: string; currency: string; count: number; sum: bigint };
 
@@ -109,14 +115,14 @@ export function countPayments(session: Session, ids: readonly string[]): Promise
 
 export async function updateToClosed(
   tx: Transaction,
-  file: { id: string; payments: number; control_sum: string },
+  file: { id: string; payments: number; control_sum: string; execution_date: string },
   now: Date,
 ): Promise<void> {
   await tx.query(
     `update bank_files set state = 'closed', state_since = $2, created_at = $2, payments = $3,
-       control_sum = $4
+       control_sum = $4, execution_date = $5
      where id = $1 and state = 'open'`,
-    [file.id, now, file.payments, file.control_sum],
+    [file.id, now, file.payments, file.control_sum, file.execution_date],
   );
 }
 
