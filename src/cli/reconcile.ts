@@ -4,7 +4,7 @@ import type { Core } from "../app/open-core.ts";
 import { ledgerDigits } from "../ledger/model.ts";
 import { isAlreadyPosted } from "../ledger/post-entries.ts";
 import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
-import type { EvmChain } from "../partners/chain/evm/model.ts";
+import type { EvmChain, EvmSettings } from "../partners/chain/evm/model.ts";
 import { openWatcher } from "../partners/chain/evm/open.ts";
 import { readChains } from "../partners/chain/evm/read-chains.ts";
 import { ChainUnavailable } from "../partners/chain/port.ts";
@@ -42,13 +42,15 @@ async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
   if (config.chains_file === undefined) {
     throw new StartupError("SLIPROAD_CHAINS_FILE is not set: there is no real chain.");
   }
-  const { chains, treasury } = readChains(config.chains_file);
-  const chosen = chains.filter(({ name }) => options.chain === true || options.chain === name);
+  const settings = readChains(config.chains_file);
+  const chosen = settings.chains.filter(
+    ({ name }) => options.chain === true || options.chain === name,
+  );
   if (chosen.length === 0) throw new StartupError(`The file has no chain ${options.chain}.`);
   const { id: account_id } = (await findOperator(database))!;
   const results: Result[] = [];
   for (const chain of chosen) {
-    const found = await reconcile(core, chain, treasury);
+    const found = await reconcile(core, chain, settings);
     const by = { account_id, ...byOperator(options.reason ?? "") };
     const booked = options.book
       ? await bookOwnTransfers(database, chain.name, found, by, clock.now()).catch(refuseTwice)
@@ -58,9 +60,9 @@ async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
   return results;
 }
 
-async function reconcile(core: Core, chain: EvmChain, treasury: string | null) {
+async function reconcile(core: Core, chain: EvmChain, settings: EvmSettings) {
   try {
-    return await reconcileChain(core, openWatcher(chain), treasury);
+    return await reconcileChain(core, openWatcher(chain), settings);
   } catch (error) {
     if (!(error instanceof ChainUnavailable) && !(error instanceof Disagreement)) throw error;
     throw new StartupError(`${chain.name} cannot be compared: ${error.message}.`);
@@ -78,9 +80,14 @@ function textOf(amount: bigint, currency: string): string {
   return minorToText(amount, ledgerDigits(currency));
 }
 
-function toDocument({ chain, block, compared, candidates, booked }: Result) {
+function toDocument({ chain, block, compared, candidates, booked, unproven }: Result) {
+  const toText = ({ currency, amount }: Reconciled["unproven"][number]) => ({
+    currency,
+    amount: textOf(amount, currency),
+  });
   return {
     ...{ chain, block, booked },
+    unproven: unproven.map(toText),
     compared: compared.map(({ currency, ...amounts }) => ({
       currency,
       ...Object.fromEntries(
@@ -99,7 +106,8 @@ const KINDS: Readonly<Record<Reconciled["candidates"][number]["kind"], string>> 
   posted_after: "sent after this block",
 };
 
-function describe({ chain, block, compared, candidates, booked }: Result): string[] {
+function describe(result: Result): string[] {
+  const { chain, block, compared, candidates, booked, unproven } = result;
   return [
     ...compared.map((one) => {
       const { currency, ledger, on_chain, unexplained } = one;
@@ -111,6 +119,11 @@ function describe({ chain, block, compared, candidates, booked }: Result): strin
           : `DIFFERENT by ${textOf(unexplained, currency)}`;
       return `${chain} block ${block}  ${currency}: ${amounts}: ${verdict}`;
     }),
+    ...unproven.map(
+      ({ currency, amount }) =>
+        `  ${textOf(amount, currency)} ${currency}  of it at addresses of earlier keys; the chains ` +
+        "file does not prove that they are yours",
+    ),
     ...candidates.map(
       ({ kind, currency, amount, tx_id, is_late }) =>
         `  ${textOf(amount, currency)} ${currency}  ${KINDS[kind]}` +

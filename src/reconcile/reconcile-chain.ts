@@ -1,6 +1,6 @@
 import { NATIVE_COINS } from "../catalogue/chains.ts";
 import { walletOn } from "../ledger/model.ts";
-import type { EvmChain, Watcher } from "../partners/chain/evm/model.ts";
+import type { EvmChain, EvmSettings, Watcher } from "../partners/chain/evm/model.ts";
 import { readSameBlock } from "../partners/chain/evm/read-blocks.ts";
 import { type Holding, readHoldings } from "../partners/chain/evm/read-holdings.ts";
 import { toMillionths } from "../partners/chain/evm/transfer-logs.ts";
@@ -12,6 +12,7 @@ import { HOUR_MS } from "../platform/durations.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { roundUp } from "./book-gas.ts";
 import { findGasInMotion } from "./gas-store.ts";
+import { proveAddresses } from "./own-addresses.ts";
 import {
   type Candidate,
   countDeposits,
@@ -38,6 +39,8 @@ export type Reconciled = {
   compared: Compared[];
   /** Transfers that may be the reason of a difference. */
   candidates: Candidate[];
+  /** What of it is at addresses of earlier keys, which the chains file does not prove to be ours. */
+  unproven: Pick<Holding, "currency" | "amount">[];
 };
 
 const CANDIDATES_MAX = 1_000;
@@ -51,7 +54,7 @@ const LATE_AFTER_MS = HOUR_MS;
 export async function reconcileChain(
   { database, clock }: { database: Database; clock: Clock },
   watcher: Watcher,
-  treasury: string | null,
+  keys: Pick<EvmSettings, "xpub" | "treasury">,
 ): Promise<Reconciled> {
   const { chain, rpcs } = watcher;
   const books = await database.transaction(async (tx) => {
@@ -62,8 +65,9 @@ export async function reconcileChain(
   if ((await readSameBlock(rpcs, block)).hash !== hash) {
     throw new ChainUnavailable(`${chain.name}: block ${block} was replaced`);
   }
-  const addresses = new Set([...books.addresses, ...(treasury === null ? [] : [treasury])]);
-  const held = await readHoldings(watcher, [...addresses], block);
+  const { proven, unproven } = proveAddresses(books.addresses, keys);
+  const held = await readHoldings(watcher, [...proven, ...unproven], block);
+  const held_unproven = await readHoldings(watcher, unproven, block);
   const compared = held.map((holding) => compare(chain, holding, books));
   const at = realTime(clock);
   await database.transaction(async (tx) => {
@@ -74,7 +78,12 @@ export async function reconcileChain(
       rows.map((row) => ({ ...place, ...row })),
     );
   });
-  return { block, compared, candidates: books.candidates };
+  return {
+    block,
+    compared,
+    candidates: books.candidates,
+    unproven: held_unproven.filter(({ amount }) => amount > 0n),
+  };
 }
 
 type Books = Awaited<ReturnType<typeof readBooks>>;

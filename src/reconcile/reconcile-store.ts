@@ -146,12 +146,16 @@ export async function countDeposits(session: Session, chain: Chain): Promise<num
   return row!.count;
 }
 
+/** `wallet` is null where it was not issued: it is, or was, a treasury. */
+export type OwnAddress = { address: string; wallet: string | null; address_index: bigint | null };
+
 /** Every address that is ours on a chain: issued ones, and all that were the treasury. */
-export async function listOwnAddresses(session: Session, chain: Chain): Promise<string[]> {
-  const rows = await session.query<{ address: string }>(
-    `select address from evm_addresses
-     union select address from evm_senders where chain = $1 order by address`,
+export function listOwnAddresses(session: Session, chain: Chain): Promise<OwnAddress[]> {
+  return session.query(
+    `select address, wallet, address_index from evm_addresses
+     union all select s.address, null, null from evm_senders s where s.chain = $1
+       and not exists (select from evm_addresses a where a.address = s.address)
+     order by address`,
     [chain],
   );
-  return rows.map(({ address }) => address);
 }

@@ -67,11 +67,12 @@ afterAll(async () => {
 /** As the command does, in this process. */
 async function compareNow() {
   const { core } = server;
-  const { chains, treasury } = readChains(environment.SLIPROAD_CHAINS_FILE!);
-  const found = await reconcileChain(core, openWatcher(chains[0]!), treasury);
+  const settings = readChains(environment.SLIPROAD_CHAINS_FILE!);
+  const found = await reconcileChain(core, openWatcher(settings.chains[0]!), settings);
   const amounts = new Map(found.compared.map((one) => [one.currency, one]));
   const ok = found.compared.every(({ unexplained }) => unexplained === 0n);
-  return { ok, usdc: amounts.get("usdc")!, candidates: found.candidates };
+  const { candidates, unproven } = found;
+  return { ok, usdc: amounts.get("usdc")!, candidates, unproven };
 }
 
 type Amounts = { currency: string; ledger: string; on_chain: string; unexplained: string };
@@ -182,6 +183,26 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
     const [deposit] = good(await server.call("GET", path)).crypto_deposits;
     const now_ms = server.core.clock.now().getTime();
     expect(Math.abs(Date.parse(deposit.mined_at) - now_ms)).toBeLessThan(HOUR_MS);
+  });
+
+  it("at an address that somebody wrote into the database is not taken for ours", async () => {
+    const { database } = server.core;
+    const address = `0x${"5e".repeat(20)}`;
+    await usdc.transfer(address, 3_000_000n);
+    await waitUntilRead();
+    expect((await compareNow()).unproven).toEqual([]);
+    await database.query(
+      `insert into evm_addresses (address, wallet, address_index, chain, created_at)
+       select $1, wallet, 77777, 'polygon', created_at from evm_addresses limit 1`,
+      [address],
+    );
+    await expect(compareNow()).rejects.toThrow(/is address 77777 in the database, but not of/);
+    await database.query("update evm_addresses set wallet = 'earlier' where address = $1", [
+      address,
+    ]);
+    expect((await compareNow()).unproven).toMatchObject([{ currency: "usdc", amount: 3_000_000n }]);
+    await database.query("delete from evm_addresses where address = $1", [address]);
+    expect((await compareNow()).unproven).toEqual([]);
   });
 
   it("at an address that was issued for another chain is listed as the likely reason", async () => {
