@@ -14,7 +14,8 @@ export function whyRefused(line: string, path?: string) {
     command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
     if (command.commands.length === 0) command.action(() => {});
   }
-  const words = line.match(/'[^']*'|[^\s']+/g)!.map((word) => word.replaceAll("'", ""));
+  const quoted = line.match(/(?<=\s)"[^"$]*"|'[^']*'|[^\s']+/g)!;
+  const words = quoted.map((word) => word.replaceAll(/'|^"|(?<=^".*)"$/g, ""));
   const begin = words.findIndex((word) => /^(\S*\(|bin\/)?sliproad$/.test(word));
   const given = words.slice(begin + 1).map((word) => word.replace(/\)"$/, ""));
   const is_there = path === undefined || given.join(" ").startsWith(path);
