@@ -131,8 +131,7 @@ export function judgeClaim(
   const whole = received.filter(({ amount }) => amount >= needed);
   if (whole.length === 0) return { reason: "The transfer is less than the invoice's total." };
   const payable_at = history.find(({ name }) => name === "create")!.at;
-  // A block is dated in whole seconds.
-  if (found.mined_at.getTime() < Math.floor(payable_at.getTime() / 1000) * 1000) {
+  if (found.mined_before < payable_at) {
     return { reason: "The transfer was mined before the invoice became payable." };
   }
   const candidates = whole.map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));

@@ -36,7 +36,14 @@ export type WalletTransfer = {
 /** A transaction of any sender; its transfers are known once it is final. */
 export type ChainTransaction =
   | { status: Exclude<TransferStatus, "final"> }
-  | { status: "final"; mined_at: Date; transfers: WalletTransfer[] };
+  | {
+      status: "final";
+      /** As the block is dated. */
+      mined_at: Date;
+      /** It was mined no later: blocks are dated when their miner begins them. */
+      mined_before: Date;
+      transfers: WalletTransfer[];
+    };
 
 /** The chain cannot be read now; nothing is known about what was asked. */
 export class ChainUnavailable extends Error {

@@ -54,7 +54,8 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       const [first] = rows;
       if (!first) return { status: "unknown" };
       const transfers = rows.map(({ mined_at: _, ...transfer }) => transfer);
-      return { status: "final", mined_at: first.mined_at, transfers };
+      const { mined_at } = first;
+      return { status: "final", mined_at, mined_before: mined_at, transfers };
     },
     findSend: (_chain, key) => findSandboxSend(session, key),
     send: async ({ address, ...request }) => {

@@ -15,7 +15,7 @@ export type EvmNode = {
   mine(blocks?: number): Promise<void>;
   /** Mines the transactions of `work` in one block. */
   inOneBlock(work: () => Promise<void>): Promise<void>;
-  /** Undoes what `work` did: the chain goes on from before it. */
+  /** Undoes what `work` did: the chain goes on from before it, and from the time before it. */
   undo(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 };

@@ -73,6 +73,57 @@ async function statusOf(path: string): Promise<string> {
   return body.offramps[0].status;
 }
 
+describe("a crypto-to-crypto invoice on a real chain", () => {
+  // Of the words that every development node uses for its accounts.
+  const payer = mnemonicToAccount(`${"test ".repeat(11)}junk`);
+  const wallet = `0x${"5e".repeat(20)}`;
+  const paymentInformation = { paymentAddress: wallet, chain: "matic" };
+  const payable = {
+    invoiceItems: [{ name: "Sample work", currency: "USD", quantity: 1, unitPrice: "100000" }],
+    paymentOptions: [{ type: "wallet", value: { currencies: ["USDC-matic"], paymentInformation } }],
+  };
+
+  it("is paid by a final transfer of its payer; others are shown, or dropped", async () => {
+    const seller = await addBilledAccount(server, "Seller");
+    const buyer = await addBilledAccount(server, "Buyer");
+    const claim = (id: string, input: Record<string, string>) =>
+      change(server, id, "declareSentPayment", buyer.key, { chain: "matic", ...input });
+    const invoice = () => sendInvoice(server, seller, buyer, payable);
+    const [proved, unproved, short] = [await invoice(), await invoice(), await invoice()];
+
+    const pays = await usdc.transferMany([wallet, wallet], 1_000_000_000n);
+    const too_little = await usdc.transfer(wallet, 999_999_999n);
+    await waitUntilRead();
+    const signature = await payer.signMessage({ message: proved.id });
+    good(await claim(proved.id, { txHash: pays, signature }));
+    good(await claim(unproved.id, { txHash: pays }));
+    good(await claim(short.id, { txHash: too_little }));
+    await settle(server);
+
+    const from = node.account.toLowerCase();
+    const tracked = { txHash: pays, chain: "polygon", amount: "1000000000", from, to: wallet };
+    expect(await show(server, proved.id, seller.key)).toMatchObject({
+      status: "paid",
+      trackedTransactions: [tracked],
+    });
+    const waiting = await show(server, unproved.id, seller.key);
+    expect(waiting).toMatchObject({ status: "declaredPaid", trackedTransactions: [tracked] });
+    const dropped = await show(server, short.id, seller.key);
+    expect(dropped.status).toBe("open");
+    expect(dropped.events.at(-1).note).toBe("The transfer is less than the invoice's total.");
+
+    good(await change(server, unproved.id, "declareReceivedPayment", seller.key));
+    await settle(server);
+    const paid = await show(server, unproved.id, seller.key);
+    expect(paid.status).toBe("paid");
+    // Two transfers of one transaction: each pays one invoice.
+    const used = [await show(server, proved.id, seller.key), paid].map(
+      ({ trackedTransactions }) => trackedTransactions[0].logIndex,
+    );
+    expect(new Set(used).size).toBe(2);
+  });
+});
+
 describe("a sandbox on a real chain", () => {
   it("pays out what a real transfer to the quote's address pays for", async () => {
     const { path, address, amount } = await newQuote();
@@ -175,6 +226,14 @@ describe("a sandbox on a real chain", () => {
     ]);
   });
 
+  it("has in the wallets of the ledger what is on the chain", async () => {
+    await waitUntilRead();
+    const { stdout, code } = await runCommand(["reconcile", "--chain"], environment());
+    expect(stdout).toMatch(/usdc: ledger (\d+\.?\d*), chain \1: nothing found/);
+    expect(stdout).toContain("pol: ledger 0, chain 0: nothing found");
+    expect(code).toBe(0);
+  });
+
   it("is not ready while a chain is not read", async () => {
     const { database } = server.core;
     await node.undo(async () => {
@@ -200,57 +259,6 @@ describe("a sandbox on a real chain", () => {
     const again = await runCommand(arguments_, environment());
     expect(again.stderr).toContain("only a reorganised chain is resumed");
     expect(again.code).not.toBe(0);
-  });
-});
-
-describe("a crypto-to-crypto invoice on a real chain", () => {
-  // Of the words that every development node uses for its accounts.
-  const payer = mnemonicToAccount(`${"test ".repeat(11)}junk`);
-  const wallet = `0x${"5e".repeat(20)}`;
-  const paymentInformation = { paymentAddress: wallet, chain: "matic" };
-  const payable = {
-    invoiceItems: [{ name: "Sample work", currency: "USD", quantity: 1, unitPrice: "100000" }],
-    paymentOptions: [{ type: "wallet", value: { currencies: ["USDC-matic"], paymentInformation } }],
-  };
-
-  it("is paid by a final transfer of its payer; others are shown, or dropped", async () => {
-    const seller = await addBilledAccount(server, "Seller");
-    const buyer = await addBilledAccount(server, "Buyer");
-    const claim = (id: string, input: Record<string, string>) =>
-      change(server, id, "declareSentPayment", buyer.key, { chain: "matic", ...input });
-    const invoice = () => sendInvoice(server, seller, buyer, payable);
-    const [proved, unproved, short] = [await invoice(), await invoice(), await invoice()];
-
-    const pays = await usdc.transferMany([wallet, wallet], 1_000_000_000n);
-    const too_little = await usdc.transfer(wallet, 999_999_999n);
-    await waitUntilRead();
-    const signature = await payer.signMessage({ message: proved.id });
-    good(await claim(proved.id, { txHash: pays, signature }));
-    good(await claim(unproved.id, { txHash: pays }));
-    good(await claim(short.id, { txHash: too_little }));
-    await settle(server);
-
-    const from = node.account.toLowerCase();
-    const tracked = { txHash: pays, chain: "polygon", amount: "1000000000", from, to: wallet };
-    expect(await show(server, proved.id, seller.key)).toMatchObject({
-      status: "paid",
-      trackedTransactions: [tracked],
-    });
-    const waiting = await show(server, unproved.id, seller.key);
-    expect(waiting).toMatchObject({ status: "declaredPaid", trackedTransactions: [tracked] });
-    const dropped = await show(server, short.id, seller.key);
-    expect(dropped.status).toBe("open");
-    expect(dropped.events.at(-1).note).toBe("The transfer is less than the invoice's total.");
-
-    good(await change(server, unproved.id, "declareReceivedPayment", seller.key));
-    await settle(server);
-    const paid = await show(server, unproved.id, seller.key);
-    expect(paid.status).toBe("paid");
-    // Two transfers of one transaction: each pays one invoice.
-    const used = [await show(server, proved.id, seller.key), paid].map(
-      ({ trackedTransactions }) => trackedTransactions[0].logIndex,
-    );
-    expect(new Set(used).size).toBe(2);
   });
 });
 
@@ -290,9 +298,7 @@ describe("sliproad wallet", () => {
     const other = await show(`${"test ".repeat(11)}junk`);
     expect(other.stderr).toContain("These words belong to another key");
     expect(other.code).not.toBe(0);
-    const wrong = await show(TEST_WORDS.replace("about", "abandon"));
-    expect(wrong.stderr).toContain("These are not the words of a key");
-    expect(`${right.stdout}${other.stderr}${wrong.stderr}`).not.toContain("abandon");
+    expect(`${right.stdout}${right.stderr}${other.stderr}`).not.toMatch(/abandon|junk/);
   });
 
   it("skip never issues addresses that a newer database had issued, and watches them", async () => {

@@ -298,19 +298,29 @@ describe("a node", () => {
   });
 });
 
-it("blocks are read again after an hour, in case that the nodes left something out", async () => {
-  const address = await evm.issue();
-  evm.wait(2 * HOUR_MS);
-  await evm.watch();
-  const tx_id = await evm.tokens.usdc.transfer(address, TEN);
-  for (const rpc of evm.rpcs) {
-    rpc.change = ({ method }) => (method === "eth_getLogs" ? [] : undefined);
-  }
-  await evm.watch();
-  for (const rpc of evm.rpcs) rpc.change = null;
-  await readAllAgain();
-  expect(await evm.credited(address)).toEqual([{ tx_id, amount: TEN, token: "usdc" }]);
-});
+it.each([
+  ["keep", null],
+  ["forget", forget],
+])(
+  "blocks are read again after an hour, in case that nodes, which %s old states, left something out",
+  async (_name, change) => {
+    const address = await evm.issue();
+    evm.wait(2 * HOUR_MS);
+    await evm.watch();
+    const first = await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    const second = await evm.tokens.usdc.transfer(address, TEN);
+    for (const rpc of evm.rpcs) {
+      rpc.change = ({ method }) => (method === "eth_getLogs" ? [] : undefined);
+    }
+    await evm.watch();
+    expect((await evm.credited(address)).map(({ tx_id }) => tx_id)).toEqual([first]);
+    for (const rpc of evm.rpcs) rpc.change = change;
+    await readAllAgain();
+    expect((await evm.credited(address)).map(({ tx_id }) => tx_id)).toEqual([first, second]);
+    expect(await evm.findings(address)).toEqual([]);
+  },
+);
 
 it("/readyz says how old the last final block is, once it is too old", async () => {
   const { chains } = settingsOf({ polygon: evm.entry });

@@ -32,7 +32,8 @@ export async function checkUnused(
     }),
   );
   const last = used.flat().at(-1);
-  if (last === undefined) return;
+  // Another process may have issued it, and somebody paid at once.
+  if (last === undefined || last < (await findNextIndex(session))) return;
   throw new Misconfigured(
     `the address of index ${last} was used on ${chain.name}, but this database has issued only ` +
       `those below ${next}. Is it a restored backup? Find out how many were issued since, and ` +

@@ -64,7 +64,10 @@ export function createEvmChain(deps: EvmDeps): ChainPort {
     readTransaction: async (chain, tx_id) => {
       const read = await readFinalTransaction(database, watcherOf(chain), tx_id);
       if (read.status !== "final") return read;
-      return { ...read, mined_at: businessTime(clock)(read.mined_at) };
+      const toBusiness = businessTime(clock);
+      const { mined_at, mined_before, transfers } = read;
+      const times = { mined_at: toBusiness(mined_at), mined_before: toBusiness(mined_before) };
+      return { status: "final", ...times, transfers };
     },
     findSend: async (_chain, key) => {
       const send = await findSendByKey(database, key);

@@ -9,6 +9,9 @@ import { findWatchedChain, type WatchState } from "./watch-store.ts";
 
 const IN_DOUBT: readonly WatchState[] = ["disagreeing", "reorganised", "misconfigured"];
 
+/** More than the time between two blocks on any of the chains. */
+const DATED_EARLY_MS = 15_000;
+
 type Mined = { receipt: Receipt; mined_at: Date };
 
 /**
@@ -40,7 +43,9 @@ export async function readFinalTransaction(
       amount: toMillionths(value, token.decimals),
     }))
     .filter(({ amount }) => amount > 0n);
-  return { status: "final", mined_at: mined.mined_at, transfers };
+  const { mined_at } = mined;
+  const mined_before = new Date(mined_at.getTime() + DATED_EARLY_MS);
+  return { status: "final", mined_at, mined_before, transfers };
 }
 
 /** Where a transaction was mined; null while not all nodes have it. */
