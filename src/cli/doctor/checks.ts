@@ -14,14 +14,8 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
-
-export type Finding = {
-  check: string;
-  ok: boolean;
-  /** Nothing is broken, but the operator should look: it does not change the exit code. */
-  warning?: true;
-  finding: string;
-};
+import { checkBanks } from "./check-banks.ts";
+import type { Finding } from "./finding.ts";
 
 const WATCHERS = [
   ...[READ_BANK_TASK, READ_CREDITS_TASK, READ_IDENTITY_TASK],
@@ -44,6 +38,9 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     ...(core.config.chains_file === undefined
       ? []
       : [await checkChains(core), ...(await checkSending(core, core.config.chains_file))]),
+    ...(core.config.banks_file === undefined
+      ? []
+      : [await checkBanks(core, core.config.banks_file)]),
     await checkEndpoints(core),
     await checkDeposits(core),
     await checkProposals(core),

@@ -6,7 +6,8 @@ import { type InstanceInfo, readDeadService, readInstance } from "../../platform
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
 import { type JsonOption, print } from "../output.ts";
-import { examineDatabase, type Finding } from "./checks.ts";
+import { examineDatabase } from "./checks.ts";
+import type { Finding } from "./finding.ts";
 
 const DISK_FREE_MIN_BYTES = 500_000_000;
 const ANSWER_MAX_MS = 5_000;

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { checkBanks } from "../../../src/cli/doctor/check-banks.ts";
 import { DAY_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -101,11 +102,18 @@ it("an onramp names our account, and a deposit with its code in the statement pa
   expect(await findFault(server)).toBeNull();
 });
 
-it("a file of a bank that cannot be read is named by /readyz", async () => {
+it("a file of a bank that cannot be read is named by /readyz and doctor", async () => {
+  const doctor = () => checkBanks(server.core, join(folder, "banks.json"));
+  expect(await doctor()).toEqual({
+    ...{ check: "banks", ok: true },
+    finding: "main-eur: all files written and read",
+  });
   expect(good(await server.call("GET", "/readyz", undefined, { key: null })).status).toBe("ready");
   await receive("<Document>");
   await waitFor(async () => {
     const { body } = await server.call("GET", "/readyz", undefined, { key: null });
     return JSON.stringify(body).includes("1 files of banks could not be read.");
   });
+  const { ok, finding } = await doctor();
+  expect({ ok, finding }).toEqual({ ok: false, finding: expect.stringContaining("report-4.xml") });
 });

@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, readFileSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../platform/durations.ts";
@@ -14,7 +13,7 @@ import { closeFiles } from "./close-files.ts";
 import { createFileBank } from "./file-bank.ts";
 import { loadBanks } from "./load-banks.ts";
 import type { FileBankSettings } from "./model.ts";
-import { readInbox, SET_ASIDE } from "./read-inbox.ts";
+import { listSetAside, readInbox } from "./read-inbox.ts";
 import { countOverdueFiles } from "./store.ts";
 import { writeFiles } from "./write-files.ts";
 
@@ -24,7 +23,7 @@ const RUN_EVERY_MS = 1_000;
 const WRITE_TASK = "write-bank-files";
 const READ_TASK = "read-bank-files";
 /** A file that is not written by then is reported: its directory may be full or gone. */
-const WRITTEN_WITHIN_MS = 10 * MINUTE_MS;
+export const WRITTEN_WITHIN_MS = 10 * MINUTE_MS;
 
 type FileBanks = { bank: PartialBank; openModule(log: TaskLog): Module };
 
@@ -65,7 +64,7 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       readiness: async (session, { now }) => {
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
         const overdue = await countOverdueFiles(session, before);
-        const set_aside = countSetAside(inbox);
+        const set_aside = listSetAside(inbox).length;
         return [
           ...(overdue === 0 ? [] : [`${overdue} files for banks could not be written.`]),
           ...(set_aside === 0 ? [] : [`${set_aside} files of banks could not be read.`]),
@@ -73,11 +72,6 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       },
     }),
   };
-}
-
-function countSetAside(inbox: string): number {
-  const folder = join(inbox, SET_ASIDE);
-  return existsSync(folder) ? readdirSync(folder).length : 0;
 }
 
 function foldersOf({ inbox, accounts }: FileBankSettings): string[] {

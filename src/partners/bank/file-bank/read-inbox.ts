@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readReport } from "../iso20022/read-report.ts";
@@ -8,7 +8,7 @@ import { applyReport, type ReportDeps } from "./apply-report.ts";
 
 /** Where files go that were read, and those that cannot be: inside the inbox. */
 const DONE = "done";
-export const SET_ASIDE = "set-aside";
+const SET_ASIDE = "set-aside";
 
 /** A file that changed this recently may still be written by the bank's transfer program. */
 const QUIET_MS = 10_000;
@@ -61,6 +61,12 @@ async function takeFile(
   const kept = `${digest.toString("hex").slice(0, 16)}-${name}`;
   await rename(path, join(inbox, ...(problem === null ? [DONE, kept] : [SET_ASIDE, name])));
   return problem;
+}
+
+/** The names of files that could not be read, and wait for a person. */
+export function listSetAside(inbox: string): string[] {
+  const folder = join(inbox, SET_ASIDE);
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
 /** Null if the file is recorded; else why it cannot be read. */

@@ -123,6 +123,15 @@ export async function insertLines(
   );
 }
 
+/** What waits for a person. */
+export async function countUnmatched(session: Session): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    `select (select count(*)::integer from bank_lines where state = 'unmatched')
+       + (select count(*)::integer from bank_unmatched_statuses) as count`,
+  );
+  return row!.count;
+}
+
 export type CreditRow = Pick<
   LineRow,
   "bank_account" | "entry_key" | "part" | "amount" | "currency" | "details"

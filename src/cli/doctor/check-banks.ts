@@ -1,0 +1,35 @@
+import type { Core } from "../../app/open-core.ts";
+import { readBanks, WRITTEN_WITHIN_MS } from "../../partners/bank/file-bank/open.ts";
+import { listSetAside } from "../../partners/bank/file-bank/read-inbox.ts";
+import { countUnmatched } from "../../partners/bank/file-bank/report-store.ts";
+import { countOverdueFiles } from "../../partners/bank/file-bank/store.ts";
+import type { Finding } from "./finding.ts";
+
+const FILES_NAMED_MAX = 5;
+
+/** Files that could not be written or read, and what no payment or deposit was found for. */
+export async function checkBanks({ database, clock }: Core, banks_file: string): Promise<Finding> {
+  const check = "banks";
+  const { inbox, accounts } = readBanks(banks_file);
+  const before = new Date(clock.now().getTime() - WRITTEN_WITHIN_MS);
+  const overdue = await countOverdueFiles(database, before);
+  if (overdue > 0) {
+    const finding = `${overdue} files are due and not written; see the log, and check the outbox`;
+    return { check, ok: false, finding };
+  }
+  const set_aside = listSetAside(inbox);
+  if (set_aside.length > 0) {
+    const names = set_aside.slice(0, FILES_NAMED_MAX).join(", ");
+    const finding =
+      `${set_aside.length} files could not be read (${names}); see the log, repair them and move ` +
+      "them back into the inbox";
+    return { check, ok: false, finding };
+  }
+  const unmatched = await countUnmatched(database);
+  if (unmatched > 0) {
+    const finding = `${unmatched} lines or rejections match no payment; look at bank_lines`;
+    return { check, ok: true, warning: true, finding };
+  }
+  const names = accounts.map(({ name }) => name).join(", ");
+  return { check, ok: true, finding: `${names}: all files written and read` };
+}
