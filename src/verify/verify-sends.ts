@@ -39,6 +39,7 @@ export async function verifySends(session: Session): Promise<string | null> {
        when s.key ~ '^sweep:[0-9]+:' then exists (select from evm_sweeps r
          where r.number = split_part(s.key, ':', 2)::bigint and r.chain = s.chain
            and (${SWEEP_STEP}))
+       when s.key ~ '^nonce:' then s.action = '{"kind": "cancel"}'
        else false end
      order by s.number limit 1`,
   );

@@ -21,6 +21,8 @@ export type CountingSigner = Signer & {
   signed: { from: string; nonce: number; action: SignRequest["action"]; tx_id: string }[];
   /** Pairs of actions for one nonce, or of nonces for one payment; a test must end with none. */
   doubles: string[];
+  /** Nonces for which it has signed what the database does not know any more. */
+  lost: Set<number>;
   /** What it does instead of signing. */
   fault: "refuses" | "unavailable" | "answer_lost" | null;
   /** Called before each signature; a test can end the process there. */
@@ -37,6 +39,7 @@ export function createCountingSigner(): CountingSigner {
     wallet: "",
     signed: [],
     doubles: [],
+    lost: new Set(),
     fault: null,
     beforeSign: null,
     sign: async (request) => {
@@ -54,6 +57,9 @@ export function createCountingSigner(): CountingSigner {
         typeof value === "bigint" ? String(value) : value,
       );
       const before = actions.get(place);
+      if (self.lost.has(nonce) && action.kind !== "cancel") {
+        throw new SigningRefused("the nonce was used for another action", true);
+      }
       if (before !== undefined && before !== told && action.kind !== "cancel") {
         self.doubles.push(`${place}: ${before}, then ${told}`);
       }

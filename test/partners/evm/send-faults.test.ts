@@ -338,6 +338,23 @@ describe("the signer", () => {
     expect(await pay.settle(one)).toHaveProperty("tx_id");
   });
 
+  it("that has used a nonce for what the database lost signs a transfer of nothing for it", async () => {
+    await pay.settle(pay.next());
+    const { next_nonce } = (await evm.sender())!;
+    evm.signer.lost = new Set([next_nonce!, next_nonce! + 1]);
+    const one = pay.next();
+    for (let round = 0; round < 4; round += 1) {
+      await pay.ask(one);
+      await evm.runSender();
+      await evm.node.mine();
+      evm.wait(5 * MINUTE_MS);
+    }
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+    expect((await evm.sendOf(one.key))!.nonce).toBe(next_nonce! + 2);
+    expect(pay.transactionsOf(one)).toHaveLength(1);
+    expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+  });
+
   it("that refuses what was cancelled meanwhile ends it", async () => {
     const one = pay.next();
     await pay.ask(one);

@@ -98,7 +98,7 @@ export async function updateSigned(
 
 /**
  * The signer refused a planned attempt. The nonce of a first one is free again, and a send that was
- * cancelled ends.
+ * cancelled ends. False where it was signed, or planned with another nonce, meanwhile.
  */
 export async function deleteAttempt(
   database: Database,
@@ -106,22 +106,23 @@ export async function deleteAttempt(
   { attempt }: Pick<Attempt, "attempt">,
   later: { retry_at: Date; problem: string; cancelled: string },
   now: Date,
-): Promise<void> {
+): Promise<boolean> {
   const { key, chain, sender, nonce } = send;
-  await database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
     await tx.query("select from evm_senders where chain = $1 and address = $2 for update", [
       chain,
       sender,
     ]);
     const deleted = await tx.query(
-      `delete from evm_attempts where key = $1 and attempt = $2 and raw is null returning key`,
-      [key, attempt],
+      `delete from evm_attempts where key = $1 and attempt = $2 and raw is null
+         and exists (select from evm_sends where key = $1 and nonce = $3) returning key`,
+      [key, attempt, nonce],
     );
-    if (deleted.length === 0) return;
+    if (deleted.length === 0) return false;
     tx.write("update evm_sends set retry_at = $2, problem = $3 where key = $1", [
       ...[key, later.retry_at, later.problem],
     ]);
-    if (attempt > 1) return;
+    if (attempt > 1) return true;
     tx.write(
       `update evm_senders set next_nonce = $3
        where chain = $1 and address = $2 and next_nonce = $3 + 1`,
@@ -133,6 +134,7 @@ export async function deleteAttempt(
        where key = $1 and state = 'planned'`,
       [key, now, later.cancelled],
     );
+    return true;
   });
 }
 

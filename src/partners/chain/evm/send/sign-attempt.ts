@@ -6,6 +6,7 @@ import { Misconfigured } from "../verify-nodes.ts";
 import { deleteAttempt, updateSigned } from "./attempt-store.ts";
 import { CANCELLED } from "./follow-receipts.ts";
 import type { Attempt, OpenSend, Sender } from "./model.ts";
+import { insertSend } from "./send-store.ts";
 
 const ASKED_AGAIN_AFTER_MS = 5 * MINUTE_MS;
 
@@ -45,9 +46,24 @@ export async function signAttempt(
     const problem = `the signer refuses ${send.key}: ${error.message}`;
     const retry_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
     const later = { retry_at, problem, cancelled: CANCELLED };
-    await deleteAttempt(database, send, attempt, later, now);
+    const is_deleted = await deleteAttempt(database, send, attempt, later, now);
+    if (is_deleted && error.is_nonce_used && !attempt.is_cancel) {
+      await useUp(database, send, now);
+    }
     return problem;
   }
+}
+
+/**
+ * The signer has signed something for this nonce that the database has lost. It signs nothing else
+ * for it but a transfer of nothing: that is sent, and the queue goes on with the next nonce.
+ */
+async function useUp(database: Database, send: OpenSend, now: Date): Promise<void> {
+  const { chain, sender, address_index, nonce, gas } = send;
+  const key = `nonce:${chain}:${sender}:${nonce}`;
+  const action = { kind: "cancel" } as const;
+  const used = { key, chain, sender, address_index, action, gas, asked_at: null };
+  await insertSend(database, used, now);
 }
 
 function hashOf(raw: string): string {

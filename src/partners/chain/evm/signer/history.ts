@@ -73,6 +73,7 @@ export function openHistory(journal: Journal, treasury: string): History {
       if (actions.has(nonceKey(entry)) && action !== CANCEL) {
         throw new SigningRefused(
           `Nonce ${nonce} of ${from} on chain ${chain_id} was already used for another action.`,
+          true,
         );
       }
       const paid = reference === null ? undefined : nonces.get(reference);

@@ -70,6 +70,13 @@ export type Signer = {
  */
 export class SigningRefused extends Error {
   override name = "SigningRefused";
+  /** The nonce has another action, which may be mined; only a `cancel` can be signed for it. */
+  readonly is_nonce_used: boolean;
+
+  constructor(message: string, is_nonce_used = false) {
+    super(message);
+    this.is_nonce_used = is_nonce_used;
+  }
 }
 
 /** The signer did not answer: it may have signed. Ask again with the same request. */

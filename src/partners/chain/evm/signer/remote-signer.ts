@@ -52,8 +52,8 @@ export async function openRemoteSigner({ address, token, timeout_ms }: Remote): 
     wallet,
     sign: async (asked) => {
       const answer = await ask("POST", "/sign", requestText(asked));
-      const { refused, transaction, authorization } = answer.body;
-      if (answer.status === 422) throw new SigningRefused(String(refused));
+      const { refused, is_nonce_used, transaction, authorization } = answer.body;
+      if (answer.status === 422) throw new SigningRefused(String(refused), is_nonce_used === true);
       if (answer.status !== 200) throw failed(answer);
       try {
         return assemble(asked, treasury, {

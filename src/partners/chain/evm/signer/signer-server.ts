@@ -38,7 +38,7 @@ export function createSignerServer(
       const { message } = error as Error;
       log({ refused: asked, reason: message });
       if (error instanceof SigningRefused) {
-        return reply.code(422).send({ refused: message });
+        return reply.code(422).send({ refused: message, is_nonce_used: error.is_nonce_used });
       }
       if (error instanceof SignerUnavailable) return reply.code(503).send({ error: message });
       return reply.code(500).send({ error: "The signer failed; see its log." });
