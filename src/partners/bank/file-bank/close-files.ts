@@ -40,7 +40,7 @@ export async function closeFiles(
   });
 }
 
-/** The day of a file that is closed days later, after an outage, would be over: a new one is set. */
+/** A file that is closed days later, after an outage, gets a new day: its own is over. */
 function executionDate(accounts: readonly FileBankAccount[], file: DueFile, now: Date): string {
   const account = accounts.find(({ name }) => name === file.bank_account);
   const schedule = account?.routes.find(({ scheme }) => scheme === file.scheme)?.schedule;
