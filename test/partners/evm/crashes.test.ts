@@ -46,9 +46,12 @@ it.each(["before", "after"] as const)(
     await database.query("update tasks set leased_until = leased_until - interval '1 minute'");
     expect(await chain.balanceOf(to)).toBe(when === "after" ? FIFTY : 0n);
     const second = startCommand(["worker"], environment);
-    await chain.waitForFinal(database, key);
-    second.child.kill("SIGTERM");
-    await second.ended;
+    try {
+      await chain.waitForFinal(database, key);
+    } finally {
+      second.child.kill("SIGTERM");
+      await second.ended;
+    }
     expect(await chain.balanceOf(to)).toBe(FIFTY);
     expect(await chain.mined()).toBe(mined + 1);
   },
