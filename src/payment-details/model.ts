@@ -39,7 +39,7 @@ import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
 import { isLongerThan, lowerAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
-import { checkBankCountries, checkSameAccount } from "./check-bank.ts";
+import { checkBankCountries, checkSameAccount } from "./bank-checks.ts";
 
 export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deactivated"] as const;
 export type PaymentDetailStatus = (typeof PAYMENT_DETAIL_STATUSES)[number];

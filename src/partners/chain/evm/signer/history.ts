@@ -7,7 +7,7 @@ import { senderOf } from "./transaction.ts";
 
 type Spent = { at_ms: number; amount: bigint };
 
-/** What was signed: one action for each nonce, one nonce for each payment, and the last 24 hours. */
+/** What was signed: one action for each nonce, one nonce for each payment, the last 24 hours. */
 type History = {
   /** Whether this is the action of its nonce. */
   has(request: SignRequest): boolean;
