@@ -121,8 +121,8 @@ function describe(result: Result): string[] {
     }),
     ...unproven.map(
       ({ currency, amount }) =>
-        `  ${textOf(amount, currency)} ${currency}  of it at addresses of earlier keys; the chains ` +
-        "file does not prove that they are yours",
+        `  ${textOf(amount, currency)} ${currency}  of it at addresses of earlier keys; the ` +
+        "chains file does not prove that they are yours",
     ),
     ...candidates.map(
       ({ kind, currency, amount, tx_id, is_late }) =>

@@ -39,7 +39,7 @@ export type Reconciled = {
   compared: Compared[];
   /** Transfers that may be the reason of a difference. */
   candidates: Candidate[];
-  /** What of it is at addresses of earlier keys, which the chains file does not prove to be ours. */
+  /** What of it is at addresses of earlier keys: the chains file does not prove them. */
   unproven: Pick<Holding, "currency" | "amount">[];
 };
 
