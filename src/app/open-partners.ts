@@ -38,11 +38,11 @@ export type Partners = {
   openBanks?: (log: TaskLog) => Module;
 };
 
-/** Live mode has no partners yet: it must not start with the sandbox's. */
+/** The adapters of real banks and chains are not complete: live mode must not start with them. */
 export function checkMode({ mode }: Config): void {
   if (mode !== "live") return;
   throw new StartupError(
-    "Live mode needs adapters for a bank and a chain, which this version does not have; " +
+    "Live mode does not start in this version, because the adapters of banks are not complete; " +
       "use SLIPROAD_MODE=sandbox.",
   );
 }
