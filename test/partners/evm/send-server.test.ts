@@ -30,11 +30,24 @@ beforeAll(async () => {
     environment: chain.settings,
     log_destination: { write: (line) => logged.push(line) },
   });
+  // The treasury was funded before the service ran.
+  expect(await reconcile("--book", "--reason", "funded")).toBe(0);
 });
 afterAll(async () => {
   await server.close();
   await chain.close();
 });
+
+function commandEnvironment() {
+  const place = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
+  return { ...place, ...chain.settings };
+}
+
+/** The exit code of the comparison of ledger and chain. */
+async function reconcile(...more: string[]): Promise<number | null> {
+  const { code } = await runCommand(["reconcile", "--chain", ...more], commandEnvironment());
+  return code;
+}
 
 /** A user to whom fifty usdc on the real chain are owed. */
 async function addOwed(): Promise<string> {
@@ -132,6 +145,13 @@ describe("the service with a signer", { timeout: 120_000 }, () => {
     expect(await findFault(server)).toBeNull();
   });
 
+  it("has in the wallets of the ledger what is on the chain, after all of these", async () => {
+    expect(await reconcile()).toBe(0);
+    await chain.usdc.transfer(TEST_TREASURY, 1n);
+    await until(async () => (await reconcile()) === 1);
+    expect(await reconcile("--book", "--reason", "one more")).toBe(0);
+  });
+
   it("sliproad verify names a payment that no record wants, or not so", async () => {
     const undo = new Error("undone");
     const { database, keyring, index_key, clock, config } = server.core;
@@ -169,8 +189,7 @@ describe("the service with a signer", { timeout: 120_000 }, () => {
     const mined = await chain.mined();
     expect(metrics).toContain(`sliproad_sender_next_nonce{chain="polygon"} ${mined}`);
     expect(metrics).toMatch(/^sliproad_sender_native_balance\{chain="polygon"\} 0\.9\d+$/m);
-    const place = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
-    const environment = { ...place, ...chain.settings };
+    const environment = commandEnvironment();
     const listed = await runCommand(["sends", "list", "--json"], environment);
     expect(JSON.parse(listed.stdout)).toMatchObject({
       senders: [{ chain: "polygon", address: TEST_TREASURY, state: "sending", problem: null }],
