@@ -96,6 +96,8 @@ describe("a crypto-to-crypto invoice on a real chain", () => {
     await waitUntilRead();
     const signature = await payer.signMessage({ message: proved.id });
     good(await claim(proved.id, { txHash: pays, signature }));
+    // The other claim then finds one of the two transfers taken.
+    await waitFor(async () => (await show(server, proved.id, seller.key)).status === "paid");
     good(await claim(unproved.id, { txHash: pays }));
     good(await claim(short.id, { txHash: too_little }));
     await settle(server);
@@ -134,6 +136,19 @@ describe("a sandbox on a real chain", () => {
     await waitFor(async () => (await statusOf(path)) === "fiat_sent");
     const { body } = await server.call("GET", `/users/${user_id}/crypto_deposits`);
     expect(body.crypto_deposits[0]).toMatchObject({ tx_id, from: node.account.toLowerCase() });
+  });
+
+  it("pays nothing out for a short transfer until a second one brings the rest", async () => {
+    const { path, address, amount } = await newQuote();
+    const first = await usdc.transfer(address, amount / 2n);
+    expect((await execute(path, first)).status).toBe(200);
+    await waitFor(async () => {
+      const { body } = await server.call("GET", `/users/${user_id}/crypto_deposits`);
+      return body.crypto_deposits.some((one: { tx_id: string }) => one.tx_id === first);
+    });
+    expect(await statusOf(path)).toBe("initiated");
+    await usdc.transfer(address, amount - amount / 2n);
+    await waitFor(async () => (await statusOf(path)) === "fiat_sent");
   });
 
   it("does not believe a tx_id: one that pays somebody else pays nothing", async () => {
