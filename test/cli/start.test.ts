@@ -34,14 +34,14 @@ afterAll(async () => {
   await rm(data_dir, { recursive: true, force: true });
 });
 
-test("live mode, which has no partners, is refused before anything is created", async () => {
+test("live mode, which is not complete, is refused before anything is created", async () => {
   const random = () => randomBytes(32).toString("base64");
   const refused = await runCommand(["start"], {
     ...environment,
     ...{ SLIPROAD_MODE: "live", SLIPROAD_PUBLIC_URL: "https://ramp.example" },
     ...{ SLIPROAD_ENCRYPTION_KEY: random(), SLIPROAD_SIGNING_KEY: random() },
   });
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("needs adapters") });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Live mode does not start") });
   expect(await readdir(data_dir)).toEqual([]);
 });
 
