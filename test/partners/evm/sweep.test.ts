@@ -101,6 +101,18 @@ describe("a deposit", () => {
     expect(await balanceOf(address)).toBe(0n);
   });
 
+  it("is not kept back by more than a thousand transfers of dust to its address", async () => {
+    const address = await evm.issue();
+    for (let round = 0; round < 3; round += 1) {
+      await evm.tokens.usdc.transferMany(Array(334).fill(address), 1n);
+    }
+    await evm.tokens.usdc.transfer(address, TEN);
+    await evm.watch();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final", amount: TEN + 999n }]);
+    expect(await balanceOf(address)).toBe(3n);
+  });
+
   it("that is not final, or was not credited, stays where it is", async () => {
     const address = await evm.issue();
     for (const rpc of evm.rpcs) rpc.finalized_depth = 20;

@@ -15,7 +15,7 @@ type Unswept = {
   numbers: bigint[];
 };
 
-/** Transfers of one address in one sweep: enough for any deposit, and a bounded statement. */
+/** Transfers of one address in one sweep, the largest ones: a flood of dust delays no deposit. */
 const TRANSFERS_MAX = 1_000;
 
 const COLUMNS = "s.*, a.address_index::int";
@@ -34,13 +34,16 @@ export async function listUnswept(
   const rows = await session.query<Omit<Unswept, "amount"> & { amount: string }>(
     `select t.address, a.address_index::int, t.token, sum(t.amount)::text as amount,
        array_agg(t.number order by t.number) as numbers
-     from evm_transfers t join evm_addresses a using (address)
-     where t.chain = $1 and t.finding is null and t.sweep is null
-       and a.wallet = $2 and t.token = any($3::text[])
+     from (
+       select t.*, row_number() over (
+         partition by t.address, t.token order by t.amount desc, t.number) as place
+       from evm_transfers t where t.chain = $1 and t.finding is null and t.sweep is null
+     ) as t join evm_addresses a using (address)
+     where a.wallet = $2 and t.token = any($3::text[]) and t.place <= $5
        and not exists (select from evm_sweeps s where s.chain = t.chain and s.address = t.address
          and s.state in ('open', 'failed'))
      group by t.address, a.address_index, t.token
-     having sum(t.amount) >= $4 and count(*) <= $5
+     having sum(t.amount) >= $4
      order by min(t.number) limit $6`,
     [chain, wallet, tokens, minimum, TRANSFERS_MAX, limit],
   );
