@@ -41,7 +41,10 @@ test("live mode, which is not complete, is refused before anything is created", 
     ...{ SLIPROAD_MODE: "live", SLIPROAD_PUBLIC_URL: "https://ramp.example" },
     ...{ SLIPROAD_ENCRYPTION_KEY: random(), SLIPROAD_SIGNING_KEY: random() },
   });
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Live mode does not start") });
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("Live mode does not start"),
+  });
   expect(await readdir(data_dir)).toEqual([]);
 });
 

@@ -506,6 +506,19 @@ describe("somebody else with the key", () => {
     expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
   });
 
+  it("is not seen in our own payment whose bytes the database has lost: it is signed again", async () => {
+    const one = await unmined();
+    await evm.node.mine();
+    const lost = "raw = null, tx_id = null, tried_at = null, accepted_at = null, answer = null";
+    await evm.database.query(`update evm_attempts set ${lost} where key = $1`, [one.key]);
+    await evm.database.query("update evm_sends set state = 'planned' where key = $1", [one.key]);
+    evm.wait(MINUTE_MS);
+    await evm.runSender();
+    expect((await evm.sender())!.state).not.toBe("stopped");
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+    expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+  });
+
   it("who takes the nonce of our payment stops it too; that payment is refused then", async () => {
     const one = await unmined();
     await foreign((await evm.sendOf(one.key))!.nonce!);

@@ -74,18 +74,26 @@ export async function updateToCancel(
   );
 }
 
-/** Stores the bytes of a planned attempt; the first ones stay. */
+/** Stores the bytes of a planned attempt, if the send still has their nonce; the first ones stay. */
 export async function updateSigned(
   database: Database,
-  { key, attempt, is_cancel }: Pick<Attempt, "key" | "attempt" | "is_cancel">,
+  {
+    key,
+    attempt,
+    is_cancel,
+    nonce,
+  }: Pick<Attempt, "key" | "attempt" | "is_cancel"> & {
+    nonce: number;
+  },
   { raw, tx_id }: { raw: string; tx_id: string },
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
     tx.write(
       `update evm_attempts set raw = $3, tx_id = $4
-       where key = $1 and attempt = $2 and raw is null and is_cancel = $5`,
-      [key, attempt, raw, tx_id, is_cancel],
+       where key = $1 and attempt = $2 and raw is null and is_cancel = $5
+         and exists (select from evm_sends where key = $1 and nonce = $6)`,
+      [key, attempt, raw, tx_id, is_cancel, nonce],
     );
     tx.write(
       `update evm_sends set state = 'signed', state_since = $2

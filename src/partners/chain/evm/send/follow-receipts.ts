@@ -83,12 +83,14 @@ export async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | nul
 /**
  * Whether, as all nodes say, a final transaction that is none of its own has the nonce of a send.
  * Each node is asked in one batch: behind a balancer, one that is behind may not have the receipt.
+ * Not known while an attempt has no bytes: it may have been signed, and the database has lost that.
  */
 export async function isTaken(
   rpcs: readonly Rpc[],
   { sender, nonce, attempts }: OpenSend,
   final_block: number,
 ): Promise<boolean> {
+  if (attempts.some(({ tx_id }) => tx_id === null)) return false;
   const asked = rpcs.map(async (rpc) => {
     const [count, ...receipts] = await Promise.all([
       rpc.transactionCount(sender, final_block),

@@ -34,6 +34,10 @@ export async function planSend(
     return problem;
   };
   const { action } = send;
+  if (send.address_index === null && send.sender !== sender.treasury) {
+    const whose = `${send.key} is a payment of ${send.sender}, an earlier treasury`;
+    return wait(`${whose}: cancel it`, SIMULATED_AGAIN_AFTER_MS);
+  }
   if (action.kind === "token_transfer") {
     const missing = await missingTokens(sender, send, unmined);
     if (missing) return wait(missing, COUNTED_AGAIN_AFTER_MS);

@@ -32,6 +32,8 @@ const QUEUED_TRIED_MAX = 20;
 /** So many blocks must pass without it: on a chain that stands still a higher fee is useless. */
 const BUMPED_AFTER_BLOCKS = 3;
 const TRIED_AGAIN_AFTER_MS = 5_000;
+/** A node that is busy accepts a transaction a little later: the operator is not told of that. */
+const TOLD_AFTER_MS = MINUTE_MS;
 /** Callers ask every few seconds; one that stopped asking may not want it any more. */
 const ASKED_WITHIN_MS = 2 * MINUTE_MS;
 
@@ -127,8 +129,16 @@ async function broadcastOne(run: Run, send: OpenSend): Promise<void> {
   // What was cancelled is replaced; until then no node gets it from us.
   if (send.is_cancelled && !currentAttempt(send)?.is_cancel) return;
   const answer = await broadcast(database, sender, send, view.latest_block, now);
-  const said = answer ?? currentAttempt(send)?.answer;
+  const attempt = currentAttempt(send);
+  const said = answer ?? attempt?.answer;
   if (said === "no_funds") problems.push(tooLittleGas(run));
+  else if (attempt && said && said !== "accepted" && isOld(attempt, now)) {
+    problems.push(`no node accepts the transaction of ${send.key} (${said})`);
+  }
+}
+
+function isOld({ planned_at }: Attempt, now: Date): boolean {
+  return now.getTime() - planned_at.getTime() >= TOLD_AFTER_MS;
 }
 
 function tooLittleGas({ row, view }: Run): string {

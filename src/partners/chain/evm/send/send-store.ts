@@ -117,7 +117,7 @@ export async function findInFlight(session: Session, key: string): Promise<OpenS
   return (await withAttempts(session, rows))[0] ?? null;
 }
 
-/** Queued sends that may be tried now, oldest first. */
+/** Queued sends that may be tried now: first those that waited longest since they were tried. */
 export async function listQueued(
   session: Session,
   { chain, address }: { chain: Chain; address: string },
@@ -127,7 +127,7 @@ export async function listQueued(
   const rows = await session.query<SendRow>(
     `select * from evm_sends where chain = $1 and sender = $2 and state = 'queued'
        and coalesce(retry_at <= $3, true) and coalesce(asked_at >= $4, true)
-     order by number limit $5`,
+     order by coalesce(retry_at, created_at), number limit $5`,
     [chain, address, now, asked_since, limit],
   );
   return rows.map(toSend);
@@ -238,7 +238,8 @@ export async function updateWaiting(
 
 /**
  * The operator does not want it any more: a queued one is refused, a later one is replaced by a
- * transfer of nothing. Returns the state; null where it is too late, or there is none.
+ * transfer of nothing. Returns the state; null where it is too late, or there is none. What uses up
+ * a nonce (`nonce:…`) cannot be cancelled: without it the queue would stand still.
  */
 export async function updateCancelled(
   session: Session,
@@ -251,7 +252,8 @@ export async function updateCancelled(
        state = case when state = 'queued' then 'refused' else state end,
        state_since = case when state = 'queued' then $3 else state_since end,
        problem = case when state = 'queued' then $2 else problem end
-     where key = $1 and state in ('queued', 'planned', 'signed', 'broadcast') returning state`,
+     where key = $1 and key not like 'nonce:%'
+       and state in ('queued', 'planned', 'signed', 'broadcast') returning state`,
     [key, problem, now],
   );
   return row?.state ?? null;

@@ -24,6 +24,10 @@ export async function signAttempt(
   now: Date,
 ): Promise<string | null> {
   const { address_index, sender: address } = send;
+  // Before the signer writes it down: the nonce belongs to another key.
+  if (address_index === null && address !== signer.treasury) {
+    throw new Misconfigured(`${send.key} is a payment of ${address}, an earlier treasury`);
+  }
   try {
     const signed = await signer.sign({
       reference: send.key,
@@ -39,7 +43,7 @@ export async function signAttempt(
     if (signed.from !== address || hashOf(signed.raw) !== signed.tx_id) {
       throw new Misconfigured(`the signer answered with a transaction that is not of ${address}`);
     }
-    await updateSigned(database, attempt, signed, now);
+    await updateSigned(database, { ...attempt, nonce: send.nonce! }, signed, now);
     return null;
   } catch (error) {
     if (!(error instanceof SigningRefused)) throw error;
@@ -47,7 +51,8 @@ export async function signAttempt(
     const retry_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
     const later = { retry_at, problem, cancelled: CANCELLED };
     const is_deleted = await deleteAttempt(database, send, attempt, later, now);
-    if (is_deleted && error.is_nonce_used && !attempt.is_cancel) {
+    const is_first = attempt.attempt === 1;
+    if (is_deleted && is_first && error.is_nonce_used && !attempt.is_cancel) {
       await useUp(database, send, now);
     }
     return problem;
