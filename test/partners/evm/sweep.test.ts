@@ -188,6 +188,28 @@ describe("a sweep that fails", () => {
     expect(await sweepsOf(blocked)).toMatchObject([{ state: "final", problem: null }]);
   });
 
+  it("because of its top-up does not move the tokens later, next to another sweep", async () => {
+    const address = await deposit();
+    for (let round = 0; round < 2; round += 1) {
+      await evm.runSweeps();
+      if (round === 0) await evm.runSender();
+      await evm.node.mine();
+      if (round === 0) await evm.runSender();
+    }
+    const { number } = (await sweepsOf(address))[0]!;
+    expect(await evm.sendOf(`sweep:${number}:transfer`)).toMatchObject({ state: "queued" });
+    await evm.database.query("update evm_sends set state = 'refused' where key = $1", [
+      `sweep:${number}:top_up:1`,
+    ]);
+    await settle(3);
+    expect(await sweepsOf(address)).toMatchObject([{ state: "failed" }]);
+    expect(await balanceOf(address)).toBe(TEN);
+    await chainsCommand("retry-sweep", String(number), "--reason", "once more");
+    await settle();
+    expect(await balanceOf(address)).toBe(0n);
+    expect(signedFrom(address)).toHaveLength(1);
+  });
+
   it("after that is not repeated by itself, and the operator can try it again", async () => {
     const address = await deposit();
     for (let round = 0; round < 2; round += 1) {

@@ -2,7 +2,7 @@ import type { Database } from "../../../../platform/db/database.ts";
 import { firstFees } from "../send/fees.ts";
 import type { EvmSend } from "../send/model.ts";
 import { readView } from "../send/read-view.ts";
-import { findSendByKey, insertSend, listInFlight } from "../send/send-store.ts";
+import { findSendByKey, insertSend, listInFlight, updateRefused } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { type AdvanceDeps, advanceAuthorized } from "./authorize-sweep.ts";
@@ -79,6 +79,11 @@ async function fundTransfer(
   });
 }
 
-function fail({ database, now }: AdvanceDeps, { number }: Sweep, problem: string): Promise<void> {
-  return updateEnded(database, number, { state: "failed", problem }, now);
+/** Ends a sweep, unless its transfer can still be mined: another sweep may take the tokens then. */
+async function fail({ database, now }: AdvanceDeps, sweep: Sweep, problem: string): Promise<void> {
+  const key = transferKey(sweep);
+  const transfer = await findSendByKey(database, key);
+  const is_over = !transfer || transfer.state === "refused";
+  if (!is_over && !(await updateRefused(database, key, problem, now))) return;
+  await updateEnded(database, sweep.number, { state: "failed", problem }, now);
 }

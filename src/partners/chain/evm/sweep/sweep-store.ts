@@ -211,9 +211,10 @@ export function updateGivenUp(
     await lockOpenSweep(tx, number);
     const rows = await tx.query(
       `update evm_sweeps s set state = 'given_up', state_since = $2
-       where number = $1 and (state = 'failed' or state = 'open' and not exists (
-         select from evm_sends where key in
-           ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')))
+       where number = $1 and state in ('failed', 'open') and not exists (
+         select from evm_sends e where key in
+           ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')
+         and (s.state = 'open' or e.state <> 'refused'))
        returning number`,
       [number, now],
     );
