@@ -74,7 +74,7 @@ export async function updateToCancel(
   );
 }
 
-/** Stores the bytes of a planned attempt, if the send still has their nonce; the first ones stay. */
+/** Stores the bytes of a planned attempt if the send still has their nonce; the first ones stay. */
 export async function updateSigned(
   database: Database,
   {
