@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { updateRefused } from "../../../src/partners/chain/evm/send/send-store.ts";
+import { insertSend, updateRefused } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { createPayments, type TestPayments } from "../../harness/evm/payments.ts";
 import { TEST_TREASURY } from "../../harness/evm/signer.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
@@ -124,6 +124,32 @@ describe("a payment", () => {
     for (const one of missing) await evm.port.send(one).catch(() => {});
     expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
     for (const { key } of missing) await updateRefused(evm.database, key, "not wanted", new Date());
+  });
+
+  it("does not wait for a top-up that is more than the treasury has", async () => {
+    const amount = 10n ** 24n;
+    const action = {
+      kind: "gas_top_up",
+      address_index: 0,
+      address: await evm.issue(),
+      amount,
+    } as const;
+    const dear = { key: "test:dear", chain: "polygon", sender: TEST_TREASURY, action } as const;
+    await insertSend(evm.database, { ...dear, asked_at: null }, new Date());
+    // As nodes answer on real chains; the test node does not look at the balance.
+    for (const rpc of evm.rpcs) {
+      rpc.change = ({ method, params }) => {
+        if (method !== "eth_call" || !Object(params[0]).value) return undefined;
+        throw new Error("insufficient funds for gas * price + value");
+      };
+    }
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    const { state, problem } = (await evm.sendOf(dear.key))!;
+    expect({ state, problem }).toMatchObject({
+      state: "queued",
+      problem: expect.stringMatching(/insufficient funds/),
+    });
+    await updateRefused(evm.database, dear.key, "not wanted", new Date());
   });
 
   it("to the treasury itself is refused at once", async () => {

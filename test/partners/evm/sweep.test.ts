@@ -58,6 +58,18 @@ async function settle(rounds = 8, database?: Database): Promise<void> {
   }
 }
 
+/** A new address with a deposit, whose top-up is final and whose transfer is queued. */
+async function toppedUp(): Promise<string> {
+  const address = await deposit();
+  await evm.runSweeps();
+  await evm.runSender();
+  await evm.node.mine();
+  await evm.runSender();
+  await evm.runSweeps();
+  await evm.node.mine();
+  return address;
+}
+
 const sweepsOf = async (address: string) =>
   (await listSweeps(evm.database, 1_000)).filter((one) => one.address === address).reverse();
 
@@ -171,6 +183,48 @@ describe("a deposit", () => {
   });
 });
 
+it("a sweep whose transfer was replaced gets native coin for the higher fee", async () => {
+  const address = await deposit();
+  await evm.node.ask("evm_setAutomine", false);
+  for (let round = 0; round < 2; round += 1) {
+    await evm.runSweeps();
+    await evm.runSender();
+    if (round === 0) await evm.node.mine();
+    if (round === 0) await evm.runSender();
+  }
+  expect(await sweepsOf(address)).toMatchObject([{ state: "open", top_ups: 1 }]);
+  for (let block = 0; block < 4; block += 1) {
+    await evm.node.ask("hardhat_setNextBlockBaseFeePerGas", `0x${(50n * GWEI).toString(16)}`);
+    await evm.node.mine();
+  }
+  evm.wait(HOUR_MS);
+  await evm.runSender();
+  expect(signedFrom(address)).toHaveLength(2);
+  // What a node did not accept is sent again after some seconds.
+  for (let round = 0; round < 4; round += 1) {
+    evm.wait(6_000);
+    await settle(2);
+  }
+  await evm.node.ask("evm_setAutomine", true);
+  expect(await sweepsOf(address)).toMatchObject([{ state: "final", top_ups: 2 }]);
+  expect(await balanceOf(address)).toBe(0n);
+});
+
+it("a node that names a revert otherwise does not stop sweeps", async () => {
+  const address = await deposit();
+  for (const rpc of evm.rpcs) {
+    // DOMAIN_SEPARATOR(), which the token does not have.
+    rpc.instead = ({ method, params }) => {
+      const { data } = Object(params[0]) as { data?: string };
+      if (method !== "eth_call" || !data?.startsWith("0x3644e515")) return undefined;
+      throw Object.assign(new Error("VM execution error."), { code: -32_015 });
+    };
+  }
+  await settle();
+  for (const rpc of evm.rpcs) rpc.instead = null;
+  expect(await sweepsOf(address)).toMatchObject([{ state: "final", method: "top_up" }]);
+});
+
 describe("a sweep that fails", () => {
   it("before anything was signed delays no other, and goes on by itself", async () => {
     const blocked = await deposit();
@@ -189,13 +243,7 @@ describe("a sweep that fails", () => {
   });
 
   it("because of its top-up does not move the tokens later, next to another sweep", async () => {
-    const address = await deposit();
-    for (let round = 0; round < 2; round += 1) {
-      await evm.runSweeps();
-      if (round === 0) await evm.runSender();
-      await evm.node.mine();
-      if (round === 0) await evm.runSender();
-    }
+    const address = await toppedUp();
     const { number } = (await sweepsOf(address))[0]!;
     expect(await evm.sendOf(`sweep:${number}:transfer`)).toMatchObject({ state: "queued" });
     await evm.database.query("update evm_sends set state = 'refused' where key = $1", [
@@ -211,13 +259,7 @@ describe("a sweep that fails", () => {
   });
 
   it("after that is not repeated by itself, and the operator can try it again", async () => {
-    const address = await deposit();
-    for (let round = 0; round < 2; round += 1) {
-      await evm.runSweeps();
-      if (round === 0) await evm.runSender();
-      await evm.node.mine();
-      if (round === 0) await evm.runSender();
-    }
+    const address = await toppedUp();
     await evm.tokens.usdc.setBlocked(TEST_TREASURY, true);
     await settle();
     const [failed] = await sweepsOf(address);

@@ -40,8 +40,8 @@ const MESSAGE_MAX = 300;
 const REFUSED_SIZE = [400, 413];
 const RATE_LIMIT = /rate.?limit|too many requests|throughput|compute units|daily request/i;
 const REVERTED = /revert|invalid opcode/i;
-/** The error code of a contract's own error. */
-const REVERTED_CODE = 3;
+/** The error codes of a contract's own error. */
+const REVERTED_CODES: readonly unknown[] = [3, -32_015];
 /** A part of a URL's path of this length may be a key. */
 const KEY_MIN = 8;
 
@@ -151,7 +151,7 @@ function toError(error: unknown): RpcFailure {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   const text = `${code}: ${message}`;
   if (RATE_LIMIT.test(text)) return new RpcFailure(text);
-  const is_reverted = code === REVERTED_CODE || REVERTED.test(text);
+  const is_reverted = REVERTED_CODES.includes(code) || REVERTED.test(text);
   return is_reverted ? new RpcReverted(text) : new RpcRefused(text);
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
+import { RpcRefused } from "../json-rpc.ts";
 import { updatePlanned } from "./attempt-store.ts";
 import { firstFees } from "./fees.ts";
 import type { EvmSend, OpenSend, Sender } from "./model.ts";
@@ -17,22 +18,38 @@ const COUNTED_AGAIN_AFTER_MS = 20_000;
 /** No transfer needs this much; above a block's limit a transaction could never be mined. */
 const GAS_MAX = 5_000_000n;
 
+/** Stores and returns why a send has to wait. */
+type Wait = (problem: string, ms: number) => Promise<string>;
+
 /**
  * Gives a queued send its nonce, gas and fees, if it would succeed now. Returns why it has to wait;
  * null where it was planned, or refused for good.
  */
 export async function planSend(
-  { database, now, sender, view }: PlanDeps,
+  deps: PlanDeps,
   send: EvmSend,
   unmined: readonly OpenSend[],
 ): Promise<string | null> {
-  const wait = async (problem: string, ms: number) => {
-    await updateWaiting(database, send.key, {
-      retry_at: ms === 0 ? null : new Date(now.getTime() + ms),
-      problem,
-    });
+  const wait: Wait = async (problem, ms) => {
+    const retry_at = ms === 0 ? null : new Date(deps.now.getTime() + ms);
+    await updateWaiting(deps.database, send.key, { retry_at, problem });
     return problem;
   };
+  try {
+    return await planOrWait(deps, send, unmined, wait);
+  } catch (error) {
+    // A node's answer about this one; others may be possible.
+    if (!(error instanceof RpcRefused)) throw error;
+    return wait(`${send.key} cannot be tried: ${error.message}`, SIMULATED_AGAIN_AFTER_MS);
+  }
+}
+
+async function planOrWait(
+  { database, now, sender, view }: PlanDeps,
+  send: EvmSend,
+  unmined: readonly OpenSend[],
+  wait: Wait,
+): Promise<string | null> {
   const { action } = send;
   if (send.address_index === null && send.sender !== sender.treasury) {
     const whose = `${send.key} is a payment of ${send.sender}, an earlier treasury`;

@@ -1,6 +1,6 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { firstFees } from "../send/fees.ts";
-import type { EvmSend } from "../send/model.ts";
+import type { Attempt, EvmSend } from "../send/model.ts";
 import { readView } from "../send/read-view.ts";
 import { findSendByKey, insertSend, listInFlight, updateRefused } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
@@ -31,15 +31,19 @@ export async function advanceSweep(deps: AdvanceDeps, sweep: Sweep): Promise<voi
   const refused = [transfer, top_up].find((send) => send?.state === "refused");
   if (refused) return fail(deps, sweep, refused.problem ?? "a transaction failed");
   if (top_up && top_up.state !== "mined" && top_up.state !== "final") return;
-  if (!transfer || transfer.state === "queued") return fundTransfer(deps, sweep, transfer, 100n);
-  if (transfer.state !== "signed" || !(await isUnpaid(database, sweep))) return;
-  await fundTransfer(deps, sweep, transfer, NOT_TAKEN_PERCENT);
+  if (!transfer || transfer.state === "queued") return fundTransfer(deps, sweep, transfer, null);
+  const unpaid = await findUnpaid(database, sweep);
+  if (unpaid) await fundTransfer(deps, sweep, transfer, unpaid);
 }
 
-/** Whether the nodes say that the address cannot pay for the signed transfer. */
-async function isUnpaid(database: Database, { chain, address }: Sweep): Promise<boolean> {
+/** The last attempt of the transfer, if the nodes say that the address cannot pay for it. */
+async function findUnpaid(
+  database: Database,
+  { chain, address }: Sweep,
+): Promise<Attempt | undefined> {
   const [send] = await listInFlight(database, { chain, address }, 1);
-  return send?.attempts.at(-1)?.answer === "no_funds";
+  const last = send?.attempts.at(-1);
+  return last?.answer === "no_funds" ? last : undefined;
 }
 
 /** Queues the transfer if the address can pay for it, else a top-up. */
@@ -47,7 +51,7 @@ async function fundTransfer(
   { database, now, sweeper }: AdvanceDeps,
   sweep: Sweep,
   transfer: EvmSend | null,
-  percent: bigint,
+  unpaid: Attempt | null,
 ): Promise<void> {
   const { sender } = sweeper;
   const { address, address_index, contract, amount, chain } = sweep;
@@ -57,7 +61,9 @@ async function fundTransfer(
   const fees = firstFees(view.market, sender.settings);
   if (!fees) return;
   const gas = transfer?.gas ?? (await estimateGas(sender, { sender: address, action, gas: null }));
-  const needed = (gas * fees.max_fee * percent) / 100n;
+  // A replacement offers more than the market asks for.
+  const max_fee = unpaid && unpaid.max_fee > fees.max_fee ? unpaid.max_fee : fees.max_fee;
+  const needed = (gas * max_fee * (unpaid ? NOT_TAKEN_PERCENT : 100n)) / 100n;
   if (view.balance >= needed) {
     if (transfer) return;
     const key = transferKey(sweep);

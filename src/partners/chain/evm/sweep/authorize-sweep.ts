@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Database } from "../../../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../../../platform/durations.ts";
 import { Disagreement } from "../check-transfers.ts";
-import { RpcReverted } from "../json-rpc.ts";
+import { RpcRefused } from "../json-rpc.ts";
 import { findSendByKey, insertSend, updateRefused } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
@@ -41,7 +41,8 @@ export async function chooseMethod(
     await Promise.all(rpcs.map((rpc) => rpc.isAuthorizationUsed(contract, address, nonce)));
     return { method: "authorization", authorization_nonce: nonce };
   } catch (error) {
-    if (error instanceof RpcReverted) return by_top_up;
+    // Also where a node refuses in its own words, or nodes differ: a top-up serves every token.
+    if (error instanceof RpcRefused || error instanceof Disagreement) return by_top_up;
     throw error;
   }
 }

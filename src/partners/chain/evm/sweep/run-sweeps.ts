@@ -1,10 +1,10 @@
 import type { Clock } from "../../../../platform/clock.ts";
 import type { Database } from "../../../../platform/db/database.ts";
-import { HOUR_MS } from "../../../../platform/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../../../platform/durations.ts";
 import { realTime } from "../../../../platform/tasks/real-time.ts";
 import { ChainUnavailable } from "../../port.ts";
 import { Disagreement } from "../check-transfers.ts";
-import { RpcReverted } from "../json-rpc.ts";
+import { RpcRefused, RpcReverted } from "../json-rpc.ts";
 import { firstFees } from "../send/fees.ts";
 import { readView } from "../send/read-view.ts";
 import { fromMillionths } from "../transfer-logs.ts";
@@ -21,6 +21,7 @@ const RUN_EVERY_MS = 5_000;
 const IDLE_EVERY_MS = 30_000;
 /** A token may be paused, or its issuer may have blocked an address. */
 const REFUSED_AGAIN_AFTER_MS = HOUR_MS;
+const TRIED_AGAIN_AFTER_MS = 10 * MINUTE_MS;
 
 /**
  * Moves credited deposits into the treasury. Each step of a sweep is a send with a key of its own:
@@ -53,18 +54,25 @@ async function advanceOrWait(
     await advanceSweep(deps, sweep);
     if (sweep.problem !== null) await updateWaiting(database, sweep.number, null);
   } catch (error) {
-    const waits = error instanceof RpcReverted ? refusedNow(now) : error;
-    if (!(waits instanceof SweepWaits)) throw error;
+    const waits = toWait(error, now);
+    if (!waits) throw error;
     const later = { problem: waits.message, retry_at: waits.until };
     await updateWaiting(database, sweep.number, later);
   }
 }
 
-function refusedNow(now: Date): SweepWaits {
-  return new SweepWaits(
-    "The token's contract refuses the transfer now; it is tried again in an hour.",
-    new Date(now.getTime() + REFUSED_AGAIN_AFTER_MS),
-  );
+/** Why a sweep waits; null where the reason is not the sweep's own. */
+function toWait(error: unknown, now: Date): SweepWaits | null {
+  const after = (ms: number) => new Date(now.getTime() + ms);
+  if (error instanceof SweepWaits) return error;
+  if (error instanceof RpcReverted) {
+    return new SweepWaits(
+      "The token's contract refuses the transfer now; it is tried again in an hour.",
+      after(REFUSED_AGAIN_AFTER_MS),
+    );
+  }
+  const is_own = error instanceof RpcRefused || error instanceof Disagreement;
+  return is_own ? new SweepWaits(`${error.message}.`, after(TRIED_AGAIN_AFTER_MS)) : null;
 }
 
 async function startSweeps(database: Database, sweeper: Sweeper, now: Date): Promise<void> {

@@ -18,6 +18,9 @@ type Unswept = {
 /** Transfers of one address in one sweep, the largest ones: a flood of dust delays no deposit. */
 const TRANSFERS_MAX = 1_000;
 
+// A refused authorization can be used by anybody until it has expired; then the method changes.
+const MOVES_TOKENS = `e.key in
+  ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')`;
 const COLUMNS = "s.*, a.address_index::int";
 const FROM = "evm_sweeps s join evm_addresses a using (address)";
 
@@ -212,9 +215,8 @@ export function updateGivenUp(
     const rows = await tx.query(
       `update evm_sweeps s set state = 'given_up', state_since = $2
        where number = $1 and state in ('failed', 'open') and not exists (
-         select from evm_sends e where key in
-           ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')
-         and (s.state = 'open' or e.state <> 'refused'))
+         select from evm_sends e where ${MOVES_TOKENS}
+           and (e.state <> 'refused' or s.method = 'authorization'))
        returning number`,
       [number, now],
     );
@@ -239,10 +241,10 @@ export async function findSwept(
          join evm_sweeps s on s.number = t.sweep
          where t.address = $2 and t.chain = $1 and t.token = $3 and s.state = 'final'), 0)::text
          as amount,
-       exists (select from evm_sweeps s join evm_sends e
-         on e.key in ('sweep:' || s.number || ':transfer', 'sweep:' || s.number || ':authorization')
+       exists (select from evm_sweeps s join evm_sends e on ${MOVES_TOKENS}
          where s.chain = $1 and s.address = $2 and s.token = $3 and s.state = 'open'
-           and e.state <> 'queued') as is_moving`,
+           and e.state <> 'queued'
+           and (e.state <> 'refused' or s.method = 'authorization')) as is_moving`,
     [chain, address, token],
   );
   return { amount: BigInt(row!.amount), is_moving: row!.is_moving };
