@@ -137,7 +137,7 @@ export async function listSendCandidates(
 /** Older ones were posted long ago. */
 const RECENT_SENDS = 1_000;
 
-/** How many deposits of a token were credited: of each, less than a unit may be left over. */
+/** How many transfers of a chain were read: of each, less than a unit may be left over. */
 export async function countDeposits(session: Session, chain: Chain): Promise<number> {
   const [row] = await session.query<{ count: number }>(
     "select count(*)::int as count from evm_transfers where chain = $1",

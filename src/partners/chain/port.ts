@@ -85,13 +85,16 @@ export type ChainPort = {
   issueAddresses(session: Session, chains: readonly Chain[], now: Date): Promise<string[]>;
   /** A caller reports that this transfer was sent; a hint, never a proof. */
   announce(expected: ExpectedTransfer, now: Date): Promise<void>;
-  /** Final transfers to our addresses since the cursor, oldest first. */
+  /** Final transfers to our addresses since the cursor, in the order in which they were read. */
   listTransfers(
     chain: Chain,
     cursor: string | null,
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
-  /** The time up to which every transfer is final; `listTransfers` then returns all before it. */
+  /**
+   * The time up to which transfers are final and were read. A node that is behind can leave one
+   * out; it is then found by the second reading, and credited late.
+   */
   finalUntil(chain: Chain, now: Date): Promise<Date>;
   /** `failed` also if the transaction is final and does not pay this address in this token. */
   findStatus(chain: Chain, named: NamedTransfer): Promise<TransferStatus>;

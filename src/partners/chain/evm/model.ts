@@ -39,7 +39,7 @@ export type EvmChain = {
   final_tag: "finalized" | "safe" | null;
   /** How many blocks must follow a block before its transfers are credited. */
   confirmations: number;
-  /** Where reading starts the first time; null: at the block that is final then. */
+  /** Where reading starts the first time; null: after the block that is final then. */
   first_block: number | null;
   tokens: readonly (TokenContract & { name: Token })[];
   other_tokens: readonly TokenContract[];

@@ -72,8 +72,10 @@ export type OpenSend = EvmSend & { attempts: readonly Attempt[] };
  * |               | limit, or the signer refuses                 |                                |
  * | unreachable   | a node or the signer does not answer         | all answer                     |
  * | disagreeing   | nodes contradict each other                  | they agree                     |
- * | misconfigured | the signer has another treasury or chain     | the configuration is corrected |
- * | stopped       | somebody else uses the key                   | sliproad sends resume          |
+ * | misconfigured | the signer has another treasury, or a node   | the configuration is corrected |
+ * |               | is of another chain                          |                                |
+ * | stopped       | somebody else uses the key, or a transaction | sliproad sends resume          |
+ * |               | succeeded without its transfer               |                                |
  */
 export type SenderState =
   | "sending"
