@@ -10,8 +10,7 @@ import {
   MORNING,
   openFileBankFixture,
 } from "./file-bank-fixture.ts";
-
-const OURS = "LT069999900000012345";
+import { entry, statement, status, statusReport } from "./report-texts.ts";
 
 let bank: FileBankFixture;
 let inbox: string;
@@ -61,52 +60,6 @@ const listUnmatched = () =>
     `select problem from bank_lines where state = 'unmatched'
      union all select problem from bank_unmatched_statuses`,
   );
-
-type Line = {
-  amount: string;
-  credit?: boolean;
-  id?: string;
-  details?: string;
-  reference?: string;
-  currency?: string;
-};
-
-function entry({ amount, credit, id, details = "", reference, currency = "EUR" }: Line): string {
-  const end_to_end = id ? `<Refs><EndToEndId>${id}</EndToEndId></Refs>` : "";
-  return (
-    `<Ntry><Amt Ccy="${currency}">${amount}</Amt><CdtDbtInd>${credit ? "CRDT" : "DBIT"}</CdtDbtInd>` +
-    `<Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-16</Dt></BookgDt>` +
-    (reference ? `<AcctSvcrRef>${reference}</AcctSvcrRef>` : "") +
-    `<BkTxCd/><NtryDtls><TxDtls>${end_to_end}${details}</TxDtls></NtryDtls></Ntry>`
-  );
-}
-
-function statement(lines: readonly string[], { account = OURS, id = "S1", type = "53" } = {}) {
-  const [root, part] =
-    type === "53" ? ["BkToCstmrStmt", "Stmt"] : ["BkToCstmrDbtCdtNtfctn", "Ntfctn"];
-  return (
-    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.0${type}.001.08"><${root}><${part}>` +
-    `<Id>${id}</Id><Acct><Id><IBAN>${account}</IBAN></Id></Acct>${lines.join("")}` +
-    `</${part}></${root}></Document>`
-  );
-}
-
-function statusReport(message_id: string, content: string): string {
-  return (
-    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt>` +
-    `<OrgnlGrpInfAndSts><OrgnlMsgId>${message_id}</OrgnlMsgId></OrgnlGrpInfAndSts>` +
-    `<OrgnlPmtInfAndSts><OrgnlPmtInfId>${message_id}</OrgnlPmtInfId>${content}` +
-    `</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`
-  );
-}
-
-function status(id: string, code: string, reason = "AC04"): string {
-  const why = `<StsRsnInf><Rsn><Cd>${reason}</Cd></Rsn></StsRsnInf>`;
-  return (
-    `<TxInfAndSts><OrgnlEndToEndId>${id}</OrgnlEndToEndId><TxSts>${code}</TxSts>` +
-    `${why}</TxInfAndSts>`
-  );
-}
 
 describe("statuses", () => {
   it("a rejected payment is answered once, with its reason; accepted ones are not answered", async () => {
