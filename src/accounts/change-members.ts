@@ -36,9 +36,10 @@ export async function setMemberRole(
 }
 
 /**
- * Ends a membership. The member's sessions in the account and the consents they gave for it are
- * deleted with the row (foreign keys cascade). A person who is no longer a member of any account
- * loses password and links too: whoever knows the password cannot use it after an invitation.
+ * Ends a membership. The member's sessions in the account, the consents they gave for it and the
+ * tokens of applications are deleted with the row. A person who is no longer a member of any
+ * account loses password and links too: whoever knows the password cannot use it after an
+ * invitation.
  */
 export async function removeMember(
   tx: Transaction,

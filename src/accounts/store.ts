@@ -151,11 +151,23 @@ export function updateMemberRole(
   updateRow(tx, "members", { account_id, person_id }, { role, votes_from });
 }
 
+/**
+ * With what applications hold for the member (`apps/oauth`): the consents, codes and tokens. In key
+ * order, as the OAuth library deletes them.
+ */
 export function deleteMember(
   tx: Transaction,
   { account_id, person_id }: { account_id: string; person_id: string },
 ): void {
   deleteRow(tx, "members", { account_id, person_id });
+  tx.write(
+    `delete from oauth_artifacts where (model, id_hash) in (
+       select model, id_hash from oauth_artifacts where grant_id in (
+         select grant_id from oauth_artifacts
+         where model = 'Grant' and person_id = $1 and account_id = $2)
+       order by model, id_hash for update)`,
+    [person_id, account_id],
+  );
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };

@@ -337,6 +337,45 @@ describe("introspection and revocation", () => {
     expect(await isActive(app, tokens.access_token)).toBe(false);
   });
 
+  test("tokens from before a person left stay invalid when they return and consent again", async () => {
+    const account_id = (await server.addAccount("Second stay")).account_id;
+    const email = "returner@example.test";
+    const returner_id = await addMember(server, account_id, email);
+    await addMember(server, account_id, "keeper@example.test");
+    const before = await Person.signedIn(server, account_id, returner_id);
+    const app = await addApp(server, server.account_id);
+    const old = await letIn(server, before, app, SCOPE, account_id);
+    const { core } = server;
+    await core.database.transaction((tx) =>
+      removeMember(tx, { account_id, person_id: returner_id }, BY, core.clock.now()),
+    );
+    expect(await addMember(server, account_id, email)).toBe(returner_id);
+    const after = await Person.signedIn(server, account_id, returner_id);
+    const less = "offline_access invoices:read";
+    const now = await letIn(server, after, app, less, account_id);
+    expect(now.scope).toBe(less);
+    expect((await probe.call("GET", "/probe", now.access_token)).status).toBe(200);
+
+    expect((await probe.call("POST", "/probe", old.access_token)).status).toBe(401);
+    expect(await isActive(app, old.access_token)).toBe(false);
+    expect((await refresh(server, app, old.refresh_token!)).body.error).toBe("invalid_grant");
+  });
+
+  test("a write is refused at once after the role of the person was lowered", async () => {
+    const account_id = (await server.addAccount("Lowered role")).account_id;
+    const lowered_id = await addMember(server, account_id, "lowered@example.test");
+    const lowered = await Person.signedIn(server, account_id, lowered_id);
+    const app = await addApp(server, server.account_id);
+    const tokens = await letIn(server, lowered, app, SCOPE, account_id);
+    const write = () => probe.call("POST", "/probe", tokens.access_token);
+    // From now on the server remembers the caller, and the scopes, for a second.
+    expect((await write()).status).toBe(200);
+    await server.db.database.query("update members set role = 'approver' where person_id = $1", [
+      lowered_id,
+    ]);
+    expect([401, 403]).toContain((await write()).status);
+  });
+
   test("a person's new role limits the scopes of their existing tokens", async () => {
     const account_id = (await server.addAccount("Changing roles")).account_id;
     const changed_id = await addMember(server, account_id, "changed@example.test");

@@ -18,7 +18,8 @@ export type ArtifactRow = {
 
 /**
  * Selects only valid artifacts: the application still exists, and so do the consent it belongs to
- * and the person's membership (deleting the membership deletes the consent).
+ * and the person's membership. Whoever deletes the membership deletes the consents and everything
+ * that depends on them (`deleteMember`): else another consent after their return revived them.
  */
 const VALID = `
   (artifact.app_id is null or exists (
@@ -176,19 +177,21 @@ export async function findToken(
   return row;
 }
 
-/** Filters tokens to those still valid; runs in the transaction of every write. */
-export async function findValidTokens(
+/**
+ * Filters tokens to those still valid, with the person's current role; runs in the transaction of
+ * every write.
+ */
+export function findValidTokens(
   session: Session,
   id_hashes: readonly Buffer[],
   now: Date,
-): Promise<Buffer[]> {
-  const rows = await session.query<{ id_hash: Buffer }>(
-    `select artifact.id_hash from oauth_artifacts artifact
+): Promise<Pick<TokenRow, "id_hash" | "role">[]> {
+  return session.query<Pick<TokenRow, "id_hash" | "role">>(
+    `select artifact.id_hash, members.role from oauth_artifacts artifact ${ROLE}
      where model in ('AccessToken', 'ClientCredentials') and id_hash = any($1::bytea[])
        and expires_at > $2 and ${VALID}`,
     [id_hashes, now],
   );
-  return rows.map((row) => row.id_hash);
 }
 
 /** Deletes at most `limit` expired artifacts; returns how many. */

@@ -33,6 +33,10 @@ async function findTokenCaller(deps: TokenDeps, token: string): Promise<Caller |
   return row ? toCaller(index_key, row) : null;
 }
 
+/**
+ * The tokens that may still write. Every write needs the same scope, and the caller's scopes may
+ * be a second old: the role is that of this moment.
+ */
 async function listActive(
   session: Session,
   credential_ids: readonly string[],
@@ -40,7 +44,9 @@ async function listActive(
 ): Promise<string[]> {
   const hashes = credential_ids.map((id) => Buffer.from(id.slice(PREFIX.length), "hex"));
   const found = await findValidTokens(session, hashes, realTime(clock));
-  return found.map(credentialOf);
+  return found
+    .filter((row) => mayStill(row)("invoices:write"))
+    .map(({ id_hash }) => credentialOf(id_hash));
 }
 
 function credentialOf(id_hash: Buffer): string {
@@ -61,6 +67,6 @@ function toCaller(index_key: Buffer, row: TokenRow): Caller {
 }
 
 /** A person's current role limits the scopes they granted earlier. */
-function mayStill({ role }: TokenRow): (scope: Scope) => boolean {
+function mayStill({ role }: Pick<TokenRow, "role">): (scope: Scope) => boolean {
   return (scope) => role === null || mayGrant(role, [scope]);
 }
