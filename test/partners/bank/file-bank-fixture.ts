@@ -28,7 +28,8 @@ export async function openFileBankFixture() {
   const db = await createTestDatabase();
   const { database } = db;
   const folder = await mkdtemp(join(tmpdir(), "bank-"));
-  const masters = openLocalKeys({ encryption_key: randomBytes(32) } as Config);
+  const encryption_key = randomBytes(32);
+  const masters = openLocalKeys({ encryption_key } as Config);
   await openInstallation(database, masters, "sandbox", MORNING);
   const keyring = createKeyring(masters);
   const by = { actor: "command line", reason: "test" } as const;
@@ -43,6 +44,8 @@ export async function openFileBankFixture() {
     createFileBank({ ...deps, database: session, clock: { now: () => state.now } as never });
   return {
     database,
+    database_url: db.url,
+    encryption_key,
     deps,
     folder,
     account_id,
@@ -84,7 +87,10 @@ export function bankAccount(directory: string): FileBankAccount {
     name: "main-eur",
     outbox: directory,
     booked_by: "camt.053",
-    deposits: null,
+    deposits: {
+      ...{ currency: "eur", rails: ["local"], bank_name: "Sample Bank" },
+      bank_address: "1 Sample Street, Vilnius",
+    },
     debtor: { name: "Sample Ramp UAB", address: null },
     debtor_account: { iban: "LT069999900000012345" },
     debtor_bank: { bic: "SLIPLT21XXX" },
