@@ -1,11 +1,15 @@
 import { integer, matching, oneOf, optional, secret, urlOf } from "./setting-kinds.ts";
 
+/** Words joined by single dots, as for all members (`accounts/person-email.ts`). */
+const EMAIL =
+  /^(?=.{1,254}$)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@[a-z\d-]+(?:\.[a-z\d-]+)*$/i;
+
 /** The settings of members, their mail and their sessions. */
 export const SIGN_IN_SETTINGS = {
   admin_email: optional(
     "SLIPROAD_ADMIN_EMAIL",
     "E-mail address of the first person who can sign in. Default: `admin@sliproad.test`.",
-    matching(/^(?=.{1,254}$)[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
+    matching(EMAIL, "must be an e-mail address"),
   ),
   admin_password: secret(
     "SLIPROAD_ADMIN_PASSWORD",
