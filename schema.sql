@@ -1607,6 +1607,7 @@ create table sessions (
   origin bytea,
   used_at timestamp with time zone not null,
   confirmed_at timestamp with time zone not null,
+  factor_at timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (token_hash),
   constraint sessions_state_check CHECK ((state = ANY (ARRAY['awaiting_factor'::text, 'active'::text]))),
   constraint sessions_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE

@@ -305,12 +305,12 @@ describe("adding a passkey", () => {
     expect(page.body).toMatch(/Laptop<\/a><\/td>.*Never/s);
   });
 
-  test("needs the password or a second factor of the last ten minutes", async () => {
+  test("needs the second factor of the last ten minutes, or the password if there is none", async () => {
     const { person } = await addKeyed();
     const options = await challengeOf(person, PASSKEYS);
     later(11);
     const device = new SoftwareAuthenticator(ORIGIN);
-    const path = `/confirm?next=${PASSKEYS}/new`;
+    const path = `/confirm?next=${PASSKEYS}/new&factor=1`;
     expect((await person.get(`${PASSKEYS}/new`)).headers.location).toBe(path);
     expect((await person.post(`${PASSKEYS}/challenge`, {})).headers.location).toBe(path);
     const credential = device.create(options);
@@ -319,6 +319,45 @@ describe("adding a passkey", () => {
     later(22);
     const location = (await pending.get(`${PASSKEYS}/new`)).headers.location;
     expect(location).toMatch(/^\/sign-in\?.*again=1/);
+  });
+
+  test("is not added with the password by somebody who has a second factor", async () => {
+    const { person, person_id, device: owners } = await addKeyed();
+    later(11);
+    const path = `/confirm?next=${PASSKEYS}/new&factor=1`;
+    const page = await person.get(path);
+    expect(page.body).not.toContain('name="password"');
+    expect(page.body).toContain("the second factor that you have");
+    const next = `${PASSKEYS}/new`;
+    await person.post("/confirm", { password: PASSWORD, next });
+    // The session is confirmed for everything else.
+    expect((await person.get(next)).headers.location).toBe(path);
+    expect((await person.post(`${PASSKEYS}/challenge`, {})).headers.location).toBe(path);
+    const app_path = `/confirm?next=${ENROL}&factor=1`;
+    expect((await person.get(ENROL)).headers.location).toBe(app_path);
+    expect((await person.post(ENROL, { seed: "x", code: "1" })).headers.location).toBe(app_path);
+
+    await person.get(path);
+    const wrong = await person.post("/confirm", { code: "000000", next, factor: "1" });
+    expect(wrong.statusCode).toBe(401);
+    expect(wrong.body).not.toContain('name="password"');
+    const credential = owners.get(await challengeOf(person, "/confirm"));
+    expect((await person.post("/confirm", { credential, next })).headers.location).toBe(next);
+    expect((await register(person, new SoftwareAuthenticator(ORIGIN))).statusCode).toBe(303);
+    expect(await countOf("passkeys", person_id)).toBe(2);
+  });
+
+  test("is not added in a session that no second factor was given in", async () => {
+    const { person, person_id } = await addKeyed();
+    const token = await server.deps.database.transaction(async (tx) =>
+      startSession(tx, server.deps.index_key, { account_id, person_id }, new Date()),
+    );
+    const thief = visitor();
+    thief.cookies.set(SESSION, token);
+    const path = `/confirm?next=${PASSKEYS}/new&factor=1`;
+    expect((await thief.get(`${PASSKEYS}/new`)).headers.location).toBe(path);
+    await person.get(SECURITY);
+    expect((await register(person, new SoftwareAuthenticator(ORIGIN))).statusCode).toBe(303);
   });
 
   test.each<[string, Lies & { name?: string }]>([

@@ -74,6 +74,7 @@ export function removePasskey(
     recordSignInChange(tx, "passkey.remove", session, now, { passkey_id: id });
     const kind = has_other ? "passkey_removed" : "factor_removed";
     queueMail(tx, index_key, { account_id, kind, email }, now);
-    return { token: await restartSession(tx, { config, index_key }, session, realTime(clock)) };
+    const times = { now: realTime(clock), factor_at: realTime(clock) };
+    return { token: await restartSession(tx, { config, index_key }, session, times) };
   });
 }

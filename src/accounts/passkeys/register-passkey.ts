@@ -5,6 +5,7 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { replaceRecoveryCodes } from "../second-factor/recovery-codes.ts";
 import { existsFactor } from "../second-factor/store.ts";
+import { factorNotConfirmed, isFactorConfirmed } from "../sign-in/confirm-identity.ts";
 import { type MemberSession, recordSignInChange, restartSession } from "../sign-in/sessions.ts";
 import type { SignInDeps } from "../sign-in/sign-in.ts";
 import { lockPersonById } from "../store.ts";
@@ -49,6 +50,8 @@ export function registerPasskey(
     }
     await lockPersonById(tx, person_id);
     const had_factor = await existsFactor(tx, person_id);
+    const before = { ...session, has_factor: had_factor };
+    if (!isFactorConfirmed(before, real_now)) return factorNotConfirmed();
     if ((await listPasskeys(tx, person_id)).length >= PASSKEYS_MAX) {
       return invalid("credential", `You have ${PASSKEYS_MAX} passkeys. Remove one of them first.`);
     }
@@ -68,7 +71,8 @@ export function registerPasskey(
     const recovery_codes = had_factor ? null : replaceRecoveryCodes(tx, index_key, person_id);
     recordSignInChange(tx, "passkey.create", session, now, { passkey_id: id });
     queueMail(tx, index_key, { account_id, kind: "passkey_added", email }, now);
-    const token = await restartSession(tx, { config, index_key }, session, real_now);
+    const times = { now: real_now, factor_at: real_now };
+    const token = await restartSession(tx, { config, index_key }, session, times);
     return { token, recovery_codes };
   });
 }

@@ -50,7 +50,7 @@ export async function signInWithPasskey(
       }
       const { account_id, person_id } = owner;
       const lifetime_ms = sessionMs(config);
-      const session = { account_id, person_id, origin, lifetime_ms };
+      const session = { account_id, person_id, origin, lifetime_ms, factor_at: now };
       const token = replaceSession(tx, index_key, session, { previous_token, now });
       const detail = { second_factor: "passkey", password: "not asked" };
       recordSignInChange(tx, "session.create", owner, clock.now(), detail);

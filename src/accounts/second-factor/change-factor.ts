@@ -33,7 +33,8 @@ export function removeApp(
     recordSignInChange(tx, "second_factor.remove", session, now);
     const kind = has_other ? "app_removed" : "factor_removed";
     queueMail(tx, index_key, { account_id, kind, email }, now);
-    return { token: await restartSession(tx, { config, index_key }, session, realTime(clock)) };
+    const times = { now: realTime(clock), factor_at: realTime(clock) };
+    return { token: await restartSession(tx, { config, index_key }, session, times) };
   });
 }
 

@@ -3,10 +3,11 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { openPersonal, sealPersonal } from "../seal-personal.ts";
+import { factorNotConfirmed, isFactorConfirmed } from "../sign-in/confirm-identity.ts";
 import { type MemberSession, recordSignInChange, restartSession } from "../sign-in/sessions.ts";
 import { lockPersonById } from "../store.ts";
 import { replaceRecoveryCodes } from "./recovery-codes.ts";
-import { findTotp, insertTotp } from "./store.ts";
+import { existsFactor, findTotp, insertTotp } from "./store.ts";
 import { makeSeed, stepOfCode } from "./totp.ts";
 import { seedPlace } from "./verify-factor.ts";
 
@@ -44,7 +45,8 @@ export function enrolTotp(
   { seed, code }: { seed: Buffer; code: string },
 ): Promise<Enrolled> {
   const { person_id, account_id, email } = session;
-  const step = stepOfCode(seed, code.replace(/\s/g, ""), realTime(clock));
+  const real_now = realTime(clock);
+  const step = stepOfCode(seed, code.replace(/\s/g, ""), real_now);
   if (step === null) {
     throw invalid("This code is not correct. Enter the one that the app shows now.");
   }
@@ -53,13 +55,16 @@ export function enrolTotp(
     if (await findTotp(tx, person_id)) {
       throw invalid("You have a second factor already. Remove it before you set up another one.");
     }
+    const has_factor = await existsFactor(tx, person_id);
+    if (!isFactorConfirmed({ ...session, has_factor }, real_now)) throw factorNotConfirmed();
     const now = clock.now();
     const sealed = sealPersonal(index_key, seedPlace(person_id), seed.toString("base64"));
     insertTotp(tx, { person_id, seed: sealed, last_step: step, created_at: now });
     const recovery_codes = replaceRecoveryCodes(tx, index_key, person_id);
     recordSignInChange(tx, "second_factor.create", session, now);
     queueMail(tx, index_key, { account_id, kind: "factor_added", email }, now);
-    const token = await restartSession(tx, { config, index_key }, session, realTime(clock));
+    const times = { now: real_now, factor_at: real_now };
+    const token = await restartSession(tx, { config, index_key }, session, times);
     return { recovery_codes, token };
   });
 }

@@ -1,20 +1,24 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { setCookie } from "../../platform/pages/cookies.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
+import { CONFIRM_PATH } from "../page-paths.ts";
 import { readField, requireConfirmed, requireSession, withNext } from "../page-scope.ts";
 import type { Proofs } from "../second-factor/change-factor.ts";
-import { isConfirmed } from "../sign-in/confirm-identity.ts";
+import { isConfirmed, isFactorConfirmed } from "../sign-in/confirm-identity.ts";
 import { attemptOf } from "../sign-in/device-cookie.ts";
 import { readFactor, type SignInPageDeps } from "../sign-in/routes.ts";
 import { sessionMs } from "../sign-in/sessions.ts";
 
 /**
  * For what sets up a second factor, also before anything else for people whose role requires one:
- * the password or a second factor was given in the last minutes.
+ * the password was given in the last minutes or, by a person who has one, a second factor.
  */
 export function enrolling(deps: SignInPageDeps, path: string) {
   return {
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (request.member && !isFactorConfirmed(request.member, realTime(deps.clock))) {
+        return reply.redirect(`${withNext(CONFIRM_PATH, path)}&factor=1`, 303);
+      }
       if (request.member) return requireConfirmed(deps, path)(request, reply);
       const { pending } = request;
       if (pending?.state !== "must_enrol") return requireSession()(request, reply);

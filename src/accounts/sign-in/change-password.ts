@@ -31,7 +31,8 @@ export async function changePassword(
     const password_hash = await hashPassword(input.password);
     return database.transaction(async (tx) => {
       await lockPersonById(tx, person_id);
-      const token = await restartSession(tx, { config, index_key }, session, input.now);
+      const times = { now: input.now, factor_at: session.factor_at };
+      const token = await restartSession(tx, { config, index_key }, session, times);
       const change = { person_id, email, password_hash, action: "password.change" } as const;
       await recordNewPassword(tx, deps, change, hashToken(index_key, token));
       return { token };

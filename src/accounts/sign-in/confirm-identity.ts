@@ -23,6 +23,25 @@ export function isConfirmed({ confirmed_at }: MemberSession, now: Date): boolean
   return now.getTime() - confirmed_at.getTime() < CONFIRMED_MS;
 }
 
+/**
+ * Whether what changes the second factors may go on: a person who has one gave it in the last
+ * minutes. The password alone, or a session that somebody took over, adds none.
+ */
+export function isFactorConfirmed(
+  { has_factor, factor_at }: Pick<MemberSession, "has_factor" | "factor_at">,
+  now: Date,
+): boolean {
+  if (!has_factor) return true;
+  return factor_at !== null && now.getTime() - factor_at.getTime() < CONFIRMED_MS;
+}
+
+export function factorNotConfirmed(): Refusal {
+  return new Refusal(
+    "unauthorized",
+    "Confirm with the second factor that you have, then try again.",
+  );
+}
+
 /** Confirms that the person is still at the device. The session gets a new token. */
 export async function confirmIdentity(
   deps: SignInDeps,
@@ -40,7 +59,9 @@ export async function confirmIdentity(
       const action = refusal ? "session.refuse" : "session.confirm";
       recordSignInChange(tx, action, { ...session, person_id }, clock.now());
       if (refusal) return refusal;
-      const changes = { token_hash: hashToken(index_key, token), confirmed_at: input.now };
+      const factor_at = "password" in proof ? session.factor_at : input.now;
+      const confirmed = { confirmed_at: input.now, factor_at };
+      const changes = { token_hash: hashToken(index_key, token), ...confirmed };
       const is_held = await updateSessionToken(tx, hashToken(index_key, session.token), changes);
       if (!is_held) throw new Refusal("unauthorized", "This session has ended. Sign in again.");
       return { token };

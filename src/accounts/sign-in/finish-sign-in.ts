@@ -42,7 +42,7 @@ export function finishSignIn(
         throw new Refusal("unauthorized", "This sign-in has ended. Start again.");
       }
       const lifetime_ms = sessionMs(config);
-      const session = { account_id, person_id, origin, lifetime_ms };
+      const session = { account_id, person_id, origin, lifetime_ms, factor_at: input.now };
       const token = startSession(tx, index_key, session, input.now);
       recordSignInChange(tx, "session.create", pending, now, { second_factor: factor });
       if (factor === "recovery_code") {

@@ -97,38 +97,47 @@ export function confirmPage(options: {
   next: string;
   problem: string | null;
   has_passkeys: boolean;
+  /** The password is not enough. */
+  needs_factor: boolean;
 }): Html {
-  const { mode, session, next, problem, has_passkeys } = options;
+  const { mode, session, next, problem, has_passkeys, needs_factor } = options;
   const { csrf } = session;
   const form = (field: Html) => html`<form class="narrow" method="post" action="${CONFIRM_PATH}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="next" value="${next}">
+${needs_factor && html`<input type="hidden" name="factor" value="1">`}
 <input type="hidden" name="username" autocomplete="username" value="${session.email}">
 ${field}
 <button class="primary" type="submit">Confirm</button>
 </form>`;
+  const what = needs_factor
+    ? "the second factor that you have"
+    : `your password${session.has_factor ? " or your second factor" : ""}`;
+  const by_password = form(html`<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required
+  maxlength="200"${problem !== null && html` aria-describedby="problem"`}>`);
+  const by_factor = html`${
+    has_passkeys &&
+    passkeyForm({
+      action: CONFIRM_PATH,
+      challenge_path: `${CONFIRM_PATH}/challenge`,
+      ...{ csrf, next, label: "Use your passkey", button: "primary" },
+    })
+  }
+${has_passkeys && OR}
+${form(codeField(null, session))}`;
   const body = html`<div class="heading"><h1>Confirm it is you</h1></div>
 <section class="card">
 ${problemLine(problem)}
-<p>This needs your password${session.has_factor && " or your second factor"}, which you gave more
-than ten minutes ago. Nothing was done yet: afterwards, do it again.</p>
-${form(html`<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required
-  maxlength="200"${problem !== null && html` aria-describedby="problem"`}>`)}
+<p>This needs ${what}, which you did not give in the last ten minutes. Nothing was done yet:
+afterwards, do it again.</p>
+${needs_factor ? by_factor : by_password}
 </section>
 ${
   session.has_factor &&
+  !needs_factor &&
   html`<section class="card"><h2>Or with your second factor</h2>
-${
-  has_passkeys &&
-  passkeyForm({
-    action: CONFIRM_PATH,
-    challenge_path: `${CONFIRM_PATH}/challenge`,
-    ...{ csrf, next, label: "Use your passkey", button: "primary" },
-  })
-}
-${has_passkeys && OR}
-${form(codeField(null, session))}</section>`
+${by_factor}</section>`
 }`;
   const head = has_passkeys ? PASSKEY_SCRIPT : null;
   return page({ title: "Confirm it is you", mode, session, body, head });

@@ -112,7 +112,10 @@ function addConfirmation(scope: FastifyInstance, deps: SignInPageDeps): void {
     const session = request.member!;
     const has_passkeys = session.has_passkey && passkeySite(deps.public_url()) !== null;
     const problem = textOf(refusal);
-    const shown = confirmPage({ mode: deps.mode, session, next, problem, has_passkeys });
+    const { factor = readField(request, "factor") } = request.query as Record<string, unknown>;
+    const needs_factor = session.has_factor && factor === "1";
+    const form = { mode: deps.mode, session, next, problem, has_passkeys, needs_factor };
+    const shown = confirmPage(form);
     return sendWith(has_passkeys)(reply, shown, refusal?.status ?? 200);
   };
 

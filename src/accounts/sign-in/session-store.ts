@@ -14,6 +14,8 @@ type SessionRow = {
   created_at: Date;
   used_at: Date;
   confirmed_at: Date;
+  /** Null: no second factor was given. */
+  factor_at: Date | null;
   expires_at: Date;
 };
 
@@ -34,6 +36,7 @@ type SessionView = {
   signed_in_at: Date;
   used_at: Date;
   confirmed_at: Date;
+  factor_at: Date | null;
   has_app: boolean;
   has_passkey: boolean;
 };
@@ -49,6 +52,7 @@ export async function findSessionByHash(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
        accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
+       sessions.factor_at,
        exists (select from totp_factors where person_id = sessions.person_id) as has_app,
        exists (select from passkeys where person_id = sessions.person_id) as has_passkey
      from sessions
@@ -106,12 +110,12 @@ export function updateSessionAccount(
 export async function updateSessionToken(
   tx: Transaction,
   token_hash: Buffer,
-  changes: { token_hash: Buffer; confirmed_at: Date },
+  changes: { token_hash: Buffer; confirmed_at: Date; factor_at: Date | null },
 ): Promise<boolean> {
   const rows = await tx.query(
-    `update sessions set token_hash = $2, confirmed_at = $3, used_at = $3 where token_hash = $1
-     returning 1`,
-    [token_hash, changes.token_hash, changes.confirmed_at],
+    `update sessions set token_hash = $2, confirmed_at = $3, used_at = $3, factor_at = $4
+     where token_hash = $1 returning 1`,
+    [token_hash, changes.token_hash, changes.confirmed_at, changes.factor_at],
   );
   return rows.length > 0;
 }

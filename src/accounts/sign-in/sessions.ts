@@ -48,6 +48,8 @@ export type MemberSession = {
   signed_in_at: Date;
   /** When the person last gave a password or a second factor; real time. */
   confirmed_at: Date;
+  /** When the person last gave a second factor in this session; null if never. */
+  factor_at: Date | null;
   /** Sent by every form of a page, in a field named `csrf`. */
   csrf: string;
   token: string;
@@ -116,6 +118,8 @@ export type NewSession = {
   state?: "awaiting_factor" | "active";
   origin?: SessionOrigin;
   lifetime_ms?: number;
+  /** When a second factor was given, if one was. */
+  factor_at?: Date | null;
 };
 
 /** Stores a new session and returns its token, which is stored nowhere. */
@@ -128,6 +132,7 @@ export function startSession(
   const token = makeToken();
   const id = newId(now);
   const { account_id, person_id, state = "active", origin, lifetime_ms = 12 * HOUR_MS } = session;
+  const { factor_at = null } = session;
   insertSession(tx, {
     token_hash: hashToken(index_key, token),
     id,
@@ -138,6 +143,7 @@ export function startSession(
     created_at: now,
     used_at: now,
     confirmed_at: now,
+    factor_at,
     expires_at: new Date(now.getTime() + lifetime_ms),
   });
   return token;
@@ -145,13 +151,13 @@ export function startSession(
 
 /**
  * Ends all sessions of the person but this one, which goes on with a new token; one that has ended
- * meanwhile does not. The person is locked.
+ * meanwhile does not. The person is locked. `factor_at`: when a second factor was given last.
  */
 export async function restartSession(
   tx: Transaction,
   { config, index_key }: Pick<SessionDeps, "config" | "index_key">,
   session: MemberSession,
-  now: Date,
+  { now, factor_at }: { now: Date; factor_at: Date | null },
 ): Promise<string> {
   const { account_id, person_id, origin, token } = session;
   if (!(await claimSession(tx, hashToken(index_key, token)))) {
@@ -159,7 +165,8 @@ export async function restartSession(
   }
   deleteSessionsOfPerson(tx, person_id);
   const lifetime_ms = sessionMs(config);
-  return startSession(tx, index_key, { account_id, person_id, origin, lifetime_ms }, now);
+  const next = { account_id, person_id, origin, lifetime_ms, factor_at };
+  return startSession(tx, index_key, next, now);
 }
 
 /** Records in the audit log what concerns the sign-in of one person. */
