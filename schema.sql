@@ -520,6 +520,7 @@ create table evm_sends (
   block_hash text,
   gas_cost numeric,
   is_gas_booked boolean not null default false,
+  planned_block bigint,
   constraint evm_sends_pkey PRIMARY KEY (key),
   constraint evm_sends_chain_sender_nonce_key UNIQUE (chain, sender, nonce),
   constraint evm_sends_check CHECK (

@@ -95,9 +95,10 @@ async function readMovement(
   const grown = await readGrowth(rpc, contract, to, block_number);
   if (grown !== null) {
     const missing = stated - grown;
-    const has_moved =
-      missing === 0n || missing === (await readOutgoing(rpc, chain, block_number, contract, to));
-    return { has_moved, is_exact: true };
+    if (missing === 0n) return { has_moved: true, is_exact: true };
+    const block = { from_block: block_number, to_block: block_number };
+    const left = await readOutgoing(rpc, chain, block, contract, to);
+    return { has_moved: missing === sumOf(left), is_exact: true };
   }
   // The node has forgotten the state of that block: what came in, less what left, must be there.
   const before = { token: token.name, address: to, before: range.from_block };

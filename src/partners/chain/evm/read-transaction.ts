@@ -53,19 +53,20 @@ export async function readMinedAt(rpcs: readonly Rpc[], tx_id: string): Promise<
   const found = await Promise.all(rpcs.map((rpc) => readMined(rpc, tx_id)));
   const mined = found.filter((one) => one !== null);
   if (mined.length < found.length) return null;
-  if (new Set(mined.map(({ receipt }) => summary(receipt))).size === 1) return mined[0]!;
+  if (new Set(mined.map(({ receipt }) => receiptText(receipt))).size === 1) return mined[0]!;
   const names = rpcs.map(({ host }) => host).join(" and ");
   throw new RpcFailure(`${names} differ about ${tx_id}`);
 }
 
 /** Null where it is not mined, or only in a block that was replaced. */
-async function readMined(rpc: Rpc, tx_id: string): Promise<Mined | null> {
+export async function readMined(rpc: Rpc, tx_id: string): Promise<Mined | null> {
   const receipt = await rpc.receipt(tx_id);
   if (!receipt) return null;
   const block = await rpc.block(receipt.block_number);
   return block?.hash === receipt.block_hash ? { receipt, mined_at: block.mined_at } : null;
 }
 
-function summary({ succeeded, block_hash, logs }: Receipt): string {
+/** All that two nodes must agree on. */
+export function receiptText({ succeeded, block_hash, logs }: Receipt): string {
   return [succeeded, block_hash, ...logs.map(logKey)].join("\n");
 }

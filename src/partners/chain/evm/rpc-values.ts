@@ -30,6 +30,9 @@ export type Receipt = {
   gas_cost: bigint;
 };
 
+/** Who sent a transaction, mined or not. */
+type Sent = { from: string; nonce: number };
+
 const QUANTITY = /^0x[0-9a-f]{1,16}$/;
 const AMOUNT = /^0x[0-9a-f]{1,64}$/;
 const HASH = /^0x[0-9a-f]{64}$/;
@@ -91,6 +94,11 @@ export function readReceipt(value: unknown): Receipt {
     gas_cost:
       readAmount(gasUsed) * readAmount(effectiveGasPrice ?? "0x0") + readAmount(l1Fee ?? "0x0"),
   };
+}
+
+export function readSent(value: unknown): Sent {
+  const { from, nonce } = asObject(value);
+  return { from: readText(from, ADDRESS, "the sender of a transaction"), nonce: readNumber(nonce) };
 }
 
 function readLog(value: unknown): Log {

@@ -8,6 +8,7 @@ import {
   readLogs,
   readNumber,
   readReceipt,
+  readSent,
   readWord,
 } from "./rpc-values.ts";
 
@@ -68,6 +69,8 @@ export function openRpc(url: string, timeout_ms: number) {
     receipt: (tx_id: string) => read("eth_getTransactionReceipt", [tx_id], orNull(readReceipt)),
     existsTransaction: async (tx_id: string) =>
       (await ask("eth_getTransactionByHash", [tx_id])) !== null,
+    /** Null where the node does not know the transaction. */
+    sent: (tx_id: string) => read("eth_getTransactionByHash", [tx_id], orNull(readSent)),
     balanceOf: (contract: string, address: string, at: number | BlockTag) =>
       call(contract, `${BALANCE_OF}${address.slice(2).padStart(64, "0")}`, at),
     /** How many transactions of an address are mined: the nonce of its next one. */

@@ -46,19 +46,17 @@ export async function readTransfers(
   return toTransfers(chain, range, found);
 }
 
-/** What left an address in one block. */
+/** Transfers of one contract that left an address. */
 export async function readOutgoing(
   rpc: Rpc,
   chain: EvmChain,
-  block: number,
+  range: BlockRange,
   contract: string,
   address: string,
-): Promise<bigint> {
-  const range = { from_block: block, to_block: block };
+): Promise<LoggedTransfer[]> {
   const topics = [TRANSFER_TOPIC, toTopic(address)];
   const logs = await rpc.logs({ ...range, contracts: [contract], topics });
-  const sent = toTransfers(chain, range, logs).filter(({ from }) => from === address);
-  return sent.reduce((sum, { value }) => sum + value, 0n);
+  return toTransfers(chain, range, logs).filter(({ from }) => from === address);
 }
 
 /** Only what is a transfer of a configured contract within the range; a node may send more. */

@@ -10,7 +10,7 @@ export type Fees = { max_fee: bigint; priority_fee: bigint };
 export function updatePlanned(
   database: Database,
   { key, chain, sender }: Pick<EvmSend, "key" | "chain" | "sender">,
-  plan: Fees & { gas: bigint },
+  plan: Fees & { gas: bigint; planned_block: number },
   now: Date,
 ): Promise<boolean> {
   return database.transaction(async (tx) => {
@@ -28,9 +28,9 @@ export function updatePlanned(
     if (queue.is_planned || queue.state === "stopped") return false;
     const planned = await tx.query(
       `update evm_sends set state = 'planned', state_since = $3, nonce = $2, gas = $4,
-         problem = null, retry_at = null
+         planned_block = $5, problem = null, retry_at = null
        where key = $1 and state = 'queued' and not is_cancelled returning key`,
-      [key, queue.next_nonce, now, plan.gas],
+      [key, queue.next_nonce, now, plan.gas, plan.planned_block],
     );
     if (planned.length === 0) return false;
     tx.write(

@@ -1,19 +1,18 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { Disagreement } from "../check-transfers.ts";
+import { inChunks } from "../in-chunks.ts";
+import { readMined, receiptText } from "../read-transaction.ts";
 import type { Rpc } from "../rpc.ts";
 import type { Receipt } from "../rpc-values.ts";
-import type { SignedAction } from "../signer/port.ts";
-import { logKey, toTransfers } from "../transfer-logs.ts";
+import { toTransfers } from "../transfer-logs.ts";
+import { expectedTransfer, isExpected } from "./expected-transfer.ts";
 import { type Attempt, type OpenSend, type Sender, SendingStopped } from "./model.ts";
 import type { View } from "./read-view.ts";
 import { updateFinal, updateMined } from "./send-store.ts";
 
 export const CANCELLED = "The operator cancelled it.";
 
-type Found = { attempt: Attempt; receipt: Receipt };
-
-/** Asked for at once, which is one request to each node. */
-const SENDS_AT_ONCE = 20;
+type Found = { tx_id: string; attempt: Attempt; receipt: Receipt };
 
 /**
  * Looks for the receipts of all sends that are not final, and ends those whose block is. Returns
@@ -26,27 +25,14 @@ export async function followReceipts(
   view: View,
   now: Date,
 ): Promise<OpenSend[]> {
+  const said = new Map<string, readonly (Found | null)[]>();
+  await inChunks(sends, async (send) => {
+    const found = await Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)));
+    said.set(send.key, found);
+  });
   const unmined: OpenSend[] = [];
-  for (let at = 0; at < sends.length; at += SENDS_AT_ONCE) {
-    const some = sends.slice(at, at + SENDS_AT_ONCE);
-    unmined.push(...(await followSome(database, sender, some, view, now)));
-  }
-  return unmined.toSorted((a, b) => a.nonce! - b.nonce!);
-}
-
-async function followSome(
-  database: Database,
-  sender: Sender,
-  sends: readonly OpenSend[],
-  view: View,
-  now: Date,
-): Promise<OpenSend[]> {
-  const unmined: OpenSend[] = [];
-  const receipts = await Promise.all(
-    sends.map((send) => Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)))),
-  );
-  for (const [at, send] of sends.entries()) {
-    const found = receipts[at]!;
+  for (const send of sends) {
+    const found = said.get(send.key)!;
     const [first] = found.filter((one) => one !== null);
     if (!first) {
       // Its block was replaced: the same bytes are sent again.
@@ -65,19 +51,17 @@ async function followSome(
     const outcome = outcomeOf(sender, send, first);
     await updateFinal(database, send.key, mined, outcome, now);
   }
-  return unmined;
+  return unmined.toSorted((a, b) => a.nonce! - b.nonce!);
 }
 
 /** The receipt of one of its attempts, in a block that is part of the chain. */
 export async function findReceipt(rpc: Rpc, send: OpenSend): Promise<Found | null> {
   const signed = send.attempts.filter(({ tx_id }) => tx_id !== null);
-  const receipts = await Promise.all(signed.map(({ tx_id }) => rpc.receipt(tx_id!)));
-  for (const [at, receipt] of receipts.entries()) {
-    if (!receipt) continue;
-    const block = await rpc.block(receipt.block_number);
-    if (block?.hash === receipt.block_hash) return { attempt: signed[at]!, receipt };
-  }
-  return null;
+  const mined = await Promise.all(signed.map(({ tx_id }) => readMined(rpc, tx_id!)));
+  const at = mined.findIndex((one) => one !== null);
+  if (at < 0) return null;
+  const attempt = signed[at]!;
+  return { tx_id: attempt.tx_id!, attempt, receipt: mined[at]!.receipt };
 }
 
 /**
@@ -101,14 +85,13 @@ export async function isTaken(
   return (await Promise.all(asked)).every((one) => one);
 }
 
-export function toMined({ attempt, receipt }: Found) {
+export function toMined({ tx_id, receipt }: { tx_id: string; receipt: Receipt }) {
   const { block_number, block_hash, gas_cost } = receipt;
-  return { tx_id: attempt.tx_id!, block_number, block_hash, gas_cost };
+  return { tx_id, block_number, block_hash, gas_cost };
 }
 
-function summary({ attempt, receipt }: Found): string {
-  const { succeeded, block_hash, logs } = receipt;
-  return [attempt.tx_id, succeeded, block_hash, ...logs.map(logKey)].join("\n");
+function summary({ tx_id, receipt }: Found): string {
+  return `${tx_id}\n${receiptText(receipt)}`;
 }
 
 function outcomeOf(
@@ -127,25 +110,11 @@ function outcomeOf(
   if (!expected) return { state: "final" };
   const { block_number } = receipt;
   const range = { from_block: block_number, to_block: block_number };
-  const is_paid = toTransfers(chain, range, receipt.logs).some(
-    ({ log, from, to, value }) =>
-      log.contract === expected.contract &&
-      from === expected.from &&
-      to === expected.to &&
-      value === expected.amount,
-  );
-  if (is_paid) return { state: "final" };
+  if (toTransfers(chain, range, receipt.logs).some((one) => isExpected(one, expected))) {
+    return { state: "final" };
+  }
   throw new SendingStopped(
     `${attempt.tx_id} (${key}) succeeded on ${chain.name}, but its log does not have the ` +
       "transfer: the token's contract does not do what it should",
   );
-}
-
-type ExpectedTransfer = { contract: string; from: string; to: string; amount: bigint };
-
-/** The transfer that an action's receipt must have; null where it moves no tokens. */
-function expectedTransfer(action: SignedAction, sender: string): ExpectedTransfer | null {
-  if (action.kind === "token_transfer") return { ...action, from: sender };
-  if (action.kind !== "sweep_with_authorization") return null;
-  return { ...action, from: action.address, to: sender };
 }

@@ -38,6 +38,8 @@ export type EvmSend = {
   problem: string | null;
   is_cancelled: boolean;
   nonce: number | null;
+  /** The final block when it got its nonce: its transactions are in later blocks. */
+  planned_block: number | null;
   gas: bigint | null;
   tx_id: string | null;
   block_number: number | null;

@@ -81,7 +81,8 @@ async function planOrWait(
   if (view.balance < reserved + gas * fees.max_fee + value) {
     return wait(`${send.sender} has too little native coin for gas (${view.balance} wei)`, 0);
   }
-  await updatePlanned(database, send, { ...fees, gas }, now);
+  const plan = { ...fees, gas, planned_block: view.final_block };
+  await updatePlanned(database, send, plan, now);
   return null;
 }
 

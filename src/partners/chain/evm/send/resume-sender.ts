@@ -3,6 +3,7 @@ import type { Watcher } from "../model.ts";
 import { NotResumable } from "../resume-chain.ts";
 import { verifyNodes } from "../verify-nodes.ts";
 import { readFinalOf } from "../watch-chain.ts";
+import { findLostPayment } from "./find-lost-payment.ts";
 import { findReceipt, isTaken, toMined } from "./follow-receipts.ts";
 import { listInFlight, updateFinal, updateLost } from "./send-store.ts";
 import { findSender, updateSenderResumed } from "./sender-store.ts";
@@ -51,12 +52,15 @@ export async function resumeSender(
   const lost: string[] = [];
   for (const send of await listInFlight(database, row, IN_FLIGHT_MAX)) {
     if (send.nonce! >= counts[0]!) continue;
-    if (await isTaken(rpcs, send, final_block)) lost.push(send.key);
+    const is_taken = await isTaken(rpcs, send, final_block);
     const found = await findReceipt(rpcs[0]!, send);
     // Also one whose log does not have the transfer: the operator has looked at it.
-    if (found?.receipt.succeeded && !found.attempt.is_cancel) {
-      await updateFinal(database, send.key, toMined(found), { state: "final" }, now);
-    }
+    const is_paid = found?.receipt.succeeded && !found.attempt.is_cancel;
+    const paid = is_taken ? await findLostPayment({ chain, rpcs }, send, final_block) : null;
+    const ends_with = is_paid ? found : paid;
+    if (ends_with) {
+      await updateFinal(database, send.key, toMined(ends_with), { state: "final" }, now);
+    } else if (is_taken) lost.push(send.key);
   }
   const resumed = { next_nonce: Math.max(counts[0]!, row.next_nonce ?? 0), lost };
   await database.transaction(async (tx) => {

@@ -4,7 +4,8 @@ import type { Signer } from "../signer/port.ts";
 import { insertReplacement, updateToCancel } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
-import { followReceipts, isTaken } from "./follow-receipts.ts";
+import { findLostPayment } from "./find-lost-payment.ts";
+import { followReceipts, isTaken, toMined } from "./follow-receipts.ts";
 import {
   type Attempt,
   type OpenSend,
@@ -20,6 +21,7 @@ import {
   listMined,
   listQueued,
   listUnmined,
+  updateFinal,
 } from "./send-store.ts";
 import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
@@ -63,10 +65,10 @@ export async function runQueue(
     await updateFirstNonce(database, row, nonce);
   }
   compareNonce(sender, (await findSender(database, row.chain, row.address))!, view);
-  await compareForeign(sender, unmined, view);
+  const left = await endPassed({ database, now }, sender, unmined, view);
   const problems: string[] = [];
   const run = { database, now, sender, row, view, getSigner, problems };
-  if (unmined.length > 0) await pushUnmined(run, unmined);
+  if (left.length > 0) await pushUnmined(run, left);
   await takeQueued(run);
   // Also where there is nothing to sign: an operator learns now what is wrong with it.
   await getSigner();
@@ -84,19 +86,35 @@ type Run = RunDeps & {
   problems: string[];
 };
 
-/** The nonce of a send is used in a final block, and none of its transactions is there. */
-async function compareForeign(
-  { rpcs, chain }: Sender,
+/**
+ * Looks for those whose nonce is used in a final block by none of their transactions. One that was
+ * paid by a replacement that the database has lost ends; any other means that the key is stolen.
+ * Returns the rest.
+ */
+async function endPassed(
+  { database, now }: RunDeps,
+  sender: Sender,
   unmined: readonly OpenSend[],
   view: View,
-): Promise<void> {
-  const passed = unmined.find(({ nonce }) => nonce! < view.mined_nonce);
-  if (!passed || !(await isTaken(rpcs, passed, view.final_block))) return;
-  throw new SendingStopped(
-    `nonce ${passed.nonce} of ${passed.sender} on ${chain.name} was used by a transaction that ` +
-      `is not known here, not by ${passed.key}: somebody else has the key. See ` +
-      "docs/guides/chains.md",
-  );
+): Promise<OpenSend[]> {
+  const left: OpenSend[] = [];
+  for (const send of unmined) {
+    const is_passed = send.nonce! < view.mined_nonce;
+    if (!is_passed || !(await isTaken(sender.rpcs, send, view.final_block))) {
+      left.push(send);
+      continue;
+    }
+    const paid = await findLostPayment(sender, send, view.final_block);
+    if (!paid) {
+      throw new SendingStopped(
+        `nonce ${send.nonce} of ${send.sender} on ${sender.chain.name} was used by a transaction ` +
+          `that is not known here, not by ${send.key}: somebody else has the key. See ` +
+          "docs/guides/chains.md",
+      );
+    }
+    await updateFinal(database, send.key, toMined(paid), { state: "final" }, now);
+  }
+  return left;
 }
 
 /** Signs, sends and replaces what has a nonce, lowest first: a higher one waits for it. */

@@ -3,13 +3,12 @@ import type { Session, Transaction } from "../../../../platform/db/database.ts";
 import type { SignedAction } from "../signer/port.ts";
 import type { Attempt, EvmSend, OpenSend } from "./model.ts";
 
-type SendRow = Omit<EvmSend, "action" | "nonce" | "block_number" | "gas_cost" | "address_index"> & {
-  action: Record<string, unknown>;
-  nonce: bigint | null;
-  block_number: bigint | null;
-  gas_cost: string | null;
-  address_index: bigint | null;
-};
+type NumberColumn = "nonce" | "planned_block" | "block_number" | "address_index";
+type SendRow = Omit<EvmSend, NumberColumn | "action" | "gas_cost"> &
+  Record<NumberColumn, bigint | null> & {
+    action: Record<string, unknown>;
+    gas_cost: string | null;
+  };
 type AttemptRow = Omit<Attempt, "max_fee" | "priority_fee" | "accepted_block"> & {
   max_fee: string;
   priority_fee: string;
@@ -286,6 +285,7 @@ function toSend(row: SendRow): EvmSend {
     ...row,
     action: action as SignedAction,
     nonce: toNumber(row.nonce),
+    planned_block: toNumber(row.planned_block),
     block_number: toNumber(row.block_number),
     address_index: toNumber(row.address_index),
     gas_cost: row.gas_cost === null ? null : BigInt(row.gas_cost),
