@@ -1,7 +1,26 @@
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
 
 export const VERSION = "2026-11-15";
+
+/** A host name or address, with or without a port; it may be empty. */
+const HOST = /^(?:\[[\da-f:.]*\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
+/** What every route requires of the headers that concern the connection. */
+export function checkConnection({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
+  // `headers` has only the first one.
+  const is_host = (text: string, at: number) => at % 2 === 0 && /^host$/i.test(text);
+  const hosts = rawHeaders.filter(is_host).length;
+  const is_old = httpVersion === "1.0" && hosts === 0;
+  if (!is_old && !(hosts === 1 && HOST.test(headers.host ?? ""))) {
+    const message = "Send exactly one Host header, with the server's name and port.";
+    throw new Refusal("bad_request", message);
+  }
+  if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
+    throw new Refusal("bad_request", "The only Expect header supported is 100-continue.");
+  }
+}
 
 /** Checks the headers for version, answer format and body, or refuses. */
 export function checkHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -11,12 +11,13 @@ import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { LARGE_BYTES } from "../let-others-run.ts";
 import { callerNetwork } from "./caller-network.ts";
-import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
+import { checkConnection, checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
+import { createNodeServer } from "./node-server.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
@@ -25,6 +26,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** For routes for people, which need no key: any client can send to them. */
 export const PAGE_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_TIMEOUT_MS = MINUTE_MS;
+const KEEP_ALIVE_MS = 72 * SECOND_MS;
 const RETRY_AFTER_SECONDS = 2;
 const CLOSE_IDLE_EVERY_MS = 100;
 // Fits a whole request line: an id that is too long is an unknown id, not an unknown route.
@@ -82,9 +84,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
       requestIdLogLabel: "request_id",
     }),
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    // A client that reads nothing of its answer keeps it in memory.
-    connectionTimeout: options.stalled_seconds * SECOND_MS,
+    serverFactory: (handle) =>
+      createNodeServer(handle, {
+        keep_alive_ms: KEEP_ALIVE_MS,
+        request_ms: REQUEST_TIMEOUT_MS,
+        // A client that reads nothing of its answer keeps it in memory.
+        connection_ms: options.stalled_seconds * SECOND_MS,
+      }),
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),
     // All lines of a request contain the trace from the caller's header.
@@ -144,6 +150,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook("onRequest", async (request, reply) => {
     await awaitEarlier(request.raw, reply.raw);
     reply.headers(headersOf(options, request.id));
+    checkConnection(request.raw);
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope, operation = "" } = request.routeOptions.config;

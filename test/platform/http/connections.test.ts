@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AHEAD_MAX } from "../../../src/platform/http/node-server.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const HEALTH = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+const LAST = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+/** Sends the text; returns everything that is answered until the server closes the connection. */
+async function exchange(text: string): Promise<string> {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.setEncoding("utf8");
+  let answers = "";
+  socket.on("data", (part: string) => {
+    answers += part;
+  });
+  // The server may close while the client still sends.
+  socket.on("error", () => {});
+  socket.write(text);
+  await once(socket, "close");
+  return answers;
+}
+
+const countAnswers = (answers: string) => answers.split("HTTP/1.1 200 OK").length - 1;
+
+describe("a client that sends requests without waiting for answers", () => {
+  it(`gets ${AHEAD_MAX} answers, and the last closes the connection`, async () => {
+    const answers = await exchange(HEALTH.repeat(AHEAD_MAX + 50));
+    expect(countAnswers(answers)).toBe(AHEAD_MAX);
+    expect(answers.toLowerCase().split("connection: close")).toHaveLength(2);
+  });
+
+  it("is answered completely within that number, as often as it likes", async () => {
+    const answers = await exchange(HEALTH.repeat(AHEAD_MAX - 1) + LAST);
+    expect(countAnswers(answers)).toBe(AHEAD_MAX);
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.setEncoding("utf8");
+    const sent = AHEAD_MAX - 1;
+    for (let round = 0; round < 5; round += 1) {
+      socket.write(HEALTH.repeat(sent));
+      let answered = 0;
+      while (answered < sent) {
+        const [part] = await once(socket, "data");
+        // Every answer ends with this body.
+        answered += String(part).split('{"status":"ok"}').length - 1;
+      }
+      expect(answered).toBe(sent);
+    }
+    socket.destroy();
+  });
+
+  it("is disconnected if it goes on and reads nothing", async () => {
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.pause();
+    socket.on("error", () => {});
+    const block = HEALTH.repeat(1000);
+    let is_open = true;
+    socket.once("close", () => {
+      is_open = false;
+    });
+    let sent = 0;
+    while (is_open) {
+      sent += 1000;
+      expect(sent).toBeLessThan(1_000_000);
+      if (!socket.write(block)) {
+        await Promise.race([once(socket, "drain"), once(socket, "close")]).catch(() => {});
+      }
+    }
+    expect((await server.call("GET", "/healthz")).status).toBe(200);
+  });
+});
+
+describe("headers that concern the connection", () => {
+  it.each([
+    ["no Host", ""],
+    ["Host twice", "Host: one\r\nHost: two\r\n"],
+    ["the same Host twice", "Host: one\r\nHost: one\r\n"],
+    ["a Host with a path", "Host: one/two\r\n"],
+    ["a Host with a user", "Host: me@one\r\n"],
+    ["a Host with a space", "Host: one two\r\n"],
+    ["a port that is no number", "Host: one:port\r\n"],
+    ["an unknown Expect", "Host: x\r\nExpect: 200-ok\r\n"],
+    ["more than one Expect", "Host: x\r\nExpect: 100-continue, 200-ok\r\n"],
+    ["an Expect twice", "Host: x\r\nExpect: 100-continue\r\nExpect: nothing\r\n"],
+  ])("400 bad_request for %s", async (_name, headers) => {
+    for (const path of ["/healthz", "/users", "/sign-in", "/nowhere"]) {
+      const answer = await exchange(`GET ${path} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+      expect(answer, path).toContain("HTTP/1.1 400 Bad Request\r\n");
+      const body = JSON.parse(answer.split("\r\n\r\n").at(-1)!);
+      expect([body.error_code, body.status]).toEqual(["bad_request", 400]);
+      expect(answer.toLowerCase()).toContain(`x-request-id: ${body.request_id}`);
+    }
+  });
+
+  it.each([
+    ["a name and a port", "1.1", "Host: pay.example.com:4000\r\n"],
+    ["an IPv6 address", "1.1", "Host: [::1]:4000\r\n"],
+    ["an empty Host", "1.1", "Host: \r\n"],
+    ["HTTP/1.0 without Host", "1.0", ""],
+    ["Expect: 100-continue", "1.1", "Host: x\r\nExpect: 100-Continue\r\n"],
+  ])("accepts %s", async (_name, version, headers) => {
+    const request = `GET /healthz HTTP/${version}\r\n${headers}Connection: close\r\n\r\n`;
+    expect(await exchange(request)).toMatch(/HTTP\/1\.1 200 OK\r\n/);
+  });
+});
