@@ -8,7 +8,7 @@ import type {
 } from "../../../src/partners/bank/port.ts";
 
 /** Each takes a second to start on a busy machine. */
-const PROCESSES = { timeout: 300_000 };
+const PROCESSES = { timeout: 900_000 };
 const ROUNDS_MAX = 200;
 
 export type Outcome = "booked" | "rejected" | "returned";

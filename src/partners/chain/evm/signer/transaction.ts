@@ -1,3 +1,4 @@
+import { RLP } from "@ethereumjs/rlp";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { addressOf } from "../wallet.ts";
@@ -9,7 +10,8 @@ export type Signature = Uint8Array;
 export type Signatures = { transaction: Signature; authorization: Signature | null };
 
 type Authorization = Extract<SignedAction, { kind: "sweep_with_authorization" }>;
-type Item = Uint8Array | Item[];
+/** Numbers are encoded without leading zeros, zero as nothing. */
+type Item = bigint | Uint8Array | Item[];
 
 /** EIP-1559. */
 const TRANSACTION_TYPE = 2;
@@ -57,7 +59,7 @@ export function assemble(
     throw new Error(`the signature is not that of ${from}`);
   }
   const { recovery, r, s } = split(transaction);
-  const bytes = encode([...fields, number(BigInt(recovery)), number(r), number(s)]);
+  const bytes = encode([...fields, BigInt(recovery), r, s]);
   return { raw: toHex(bytes), tx_id: toHex(keccak_256(bytes)), from };
 }
 
@@ -68,9 +70,9 @@ export function senderOf({ key }: SignRequest, treasury: string): string {
 function fieldsOf(request: SignRequest, treasury: string, authorization: Signature | null): Item[] {
   const { to, value, data } = callOf(request, treasury, authorization);
   return [
-    ...[number(BigInt(request.chain_id)), number(BigInt(request.nonce))],
-    ...[number(request.priority_fee), number(request.max_fee), number(request.gas)],
-    ...[fromHex(to), number(value), data],
+    ...[BigInt(request.chain_id), BigInt(request.nonce)],
+    ...[request.priority_fee, request.max_fee, request.gas],
+    ...[fromHex(to), value, data],
     [],
   ];
 }
@@ -131,29 +133,7 @@ function split(signature: Signature): { recovery: number; r: bigint; s: bigint }
 }
 
 function encode(fields: Item[]): Uint8Array {
-  return Buffer.concat([Buffer.of(TRANSACTION_TYPE), rlp(fields)]);
-}
-
-/** Recursive length prefix, the encoding of transactions. */
-function rlp(item: Item): Uint8Array {
-  if (Array.isArray(item)) {
-    const content = Buffer.concat(item.map(rlp));
-    return Buffer.concat([rlpLength(content.length, 0xc0), content]);
-  }
-  if (item.length === 1 && item[0]! < 0x80) return item;
-  return Buffer.concat([rlpLength(item.length, 0x80), item]);
-}
-
-function rlpLength(length: number, offset: number): Uint8Array {
-  if (length < 56) return Buffer.of(offset + length);
-  const bytes = number(BigInt(length));
-  return Buffer.concat([Buffer.of(offset + 55 + bytes.length), bytes]);
-}
-
-/** Big-endian without leading zeros; nothing for zero. */
-function number(value: bigint): Uint8Array {
-  const hex = value === 0n ? "" : value.toString(16);
-  return Buffer.from(hex.length % 2 === 1 ? `0${hex}` : hex, "hex");
+  return Buffer.concat([Buffer.of(TRANSACTION_TYPE), RLP.encode(fields)]);
 }
 
 /** 32 bytes, as arguments of contracts are. */
