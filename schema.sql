@@ -144,6 +144,21 @@ create table audit_entries (
 );
 CREATE INDEX audit_entries_record ON public.audit_entries USING btree (account_id, record, id);
 
+create table bank_ach_batches (
+  file_id uuid not null,
+  number integer not null,
+  entry_class text not null,
+  offset_sequence integer,
+  payments integer not null,
+  amount bigint not null,
+  constraint bank_ach_batches_pkey PRIMARY KEY (file_id, number),
+  constraint bank_ach_batches_amount_check CHECK ((amount > 0)),
+  constraint bank_ach_batches_entry_class_check CHECK ((entry_class = ANY (ARRAY['PPD'::text, 'CCD'::text]))),
+  constraint bank_ach_batches_number_check CHECK ((number >= 1)),
+  constraint bank_ach_batches_payments_check CHECK ((payments > 0)),
+  constraint bank_ach_batches_file_id_fkey FOREIGN KEY (file_id) REFERENCES bank_files(id) ON DELETE CASCADE
+);
+
 create table bank_answers (
   account_id uuid not null,
   bank_reference text not null,
@@ -178,6 +193,24 @@ CREATE INDEX bank_answers_assigned ON public.bank_answers USING btree (account_i
 CREATE INDEX bank_answers_exceptions ON public.bank_answers USING btree (id) WHERE (outcome <> 'applied'::text);
 CREATE INDEX bank_answers_open ON public.bank_answers USING btree (id) WHERE (status = 'open'::text);
 
+create table bank_corrections (
+  account_id uuid not null,
+  number bigint not null generated always as identity,
+  end_to_end_id text not null,
+  report_digest bytea not null,
+  code text not null,
+  received_at timestamp with time zone not null,
+  details bytea not null,
+  state text not null,
+  constraint bank_corrections_pkey PRIMARY KEY (account_id, end_to_end_id, code),
+  constraint bank_corrections_number_key UNIQUE (number),
+  constraint bank_corrections_state_check CHECK ((state = ANY (ARRAY['open'::text, 'settled'::text]))),
+  constraint bank_corrections_account_id_end_to_end_id_fkey FOREIGN KEY (account_id, end_to_end_id) REFERENCES bank_payments(account_id, end_to_end_id),
+  constraint bank_corrections_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
+);
+CREATE INDEX bank_corrections_of_report ON public.bank_corrections USING btree (report_digest);
+CREATE INDEX bank_corrections_open ON public.bank_corrections USING btree (number) WHERE (state = 'open'::text);
+
 create table bank_file_answers (
   account_id uuid not null,
   bank_reference text not null,
@@ -211,6 +244,8 @@ create table bank_files (
   control_sum text,
   temporary_name text,
   digest bytea,
+  modifier text,
+  revision integer not null default 0,
   constraint bank_files_pkey PRIMARY KEY (id),
   constraint bank_files_bank_account_scheme_window_day_window_number_key UNIQUE (bank_account, scheme, window_day, window_number),
   constraint bank_files_message_id_key UNIQUE (message_id),
@@ -220,8 +255,9 @@ create table bank_files (
   constraint bank_files_check3 CHECK (((state = ANY (ARRAY['placing'::text, 'written'::text])) = (temporary_name IS NOT NULL))),
   constraint bank_files_check4 CHECK (((temporary_name IS NULL) = (digest IS NULL))),
   constraint bank_files_message_id_check CHECK (((length(message_id) >= 1) AND (length(message_id) <= 35))),
+  constraint bank_files_modifier_check CHECK ((modifier ~ '^[A-Z0-9]$'::text)),
   constraint bank_files_payments_check CHECK ((payments > 0)),
-  constraint bank_files_scheme_check CHECK ((scheme = ANY (ARRAY['sepa'::text, 'swift'::text, 'us_wire'::text]))),
+  constraint bank_files_scheme_check CHECK ((scheme = ANY (ARRAY['sepa'::text, 'swift'::text, 'us_wire'::text, 'ach'::text]))),
   constraint bank_files_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text, 'placing'::text, 'written'::text]))),
   constraint bank_files_window_number_check CHECK ((window_number >= 1))
 );
@@ -264,21 +300,37 @@ create table bank_payments (
   currency text not null,
   uetr uuid not null,
   details bytea,
+  entry_class text,
+  short_id text,
+  batch_number integer,
+  trace_number text,
   constraint bank_payments_pkey PRIMARY KEY (account_id, end_to_end_id),
   constraint bank_payments_end_to_end_id_key UNIQUE (end_to_end_id),
+  constraint bank_payments_file_id_trace_number_key UNIQUE (file_id, trace_number),
   constraint bank_payments_number_key UNIQUE (number),
+  constraint bank_payments_short_id_key UNIQUE (short_id),
   constraint bank_payments_uetr_key UNIQUE (uetr),
   constraint bank_payments_amount_check CHECK ((amount > 0)),
+  constraint bank_payments_check CHECK (((entry_class IS NULL) = (short_id IS NULL))),
+  constraint bank_payments_entry_class_check CHECK ((entry_class = ANY (ARRAY['PPD'::text, 'CCD'::text]))),
   constraint bank_payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint bank_payments_file_id_fkey FOREIGN KEY (file_id) REFERENCES bank_files(id)
 );
 CREATE INDEX bank_payments_of_file ON public.bank_payments USING btree (file_id, number);
+CREATE INDEX bank_payments_traces ON public.bank_payments USING btree (trace_number) WHERE (trace_number IS NOT NULL);
 
 create table bank_reports (
   digest bytea not null,
   name text not null,
   read_at timestamp with time zone not null,
   constraint bank_reports_pkey PRIMARY KEY (digest)
+);
+
+create table bank_traces (
+  originating_bank text not null,
+  last_sequence integer not null,
+  constraint bank_traces_pkey PRIMARY KEY (originating_bank),
+  constraint bank_traces_last_sequence_check CHECK (((last_sequence >= 0) AND (last_sequence <= 9999999)))
 );
 
 create table bank_unmatched_statuses (
@@ -291,6 +343,8 @@ create table bank_unmatched_statuses (
   end_to_end_id text,
   reason_codes text[] not null,
   problem text not null,
+  amount bigint,
+  trace_number text,
   constraint bank_unmatched_statuses_pkey PRIMARY KEY (number),
   constraint bank_unmatched_statuses_level_check CHECK ((level = ANY (ARRAY['file'::text, 'batch'::text, 'payment'::text]))),
   constraint bank_unmatched_statuses_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)

@@ -23,6 +23,23 @@ export const WIRE_ACCOUNT = {
   routes: { us_wire: { time_zone: "America/New_York", cut_offs: ["16:00"] } },
 };
 
+export const ACH_ACCOUNT = {
+  holder: "Sample Ramp Inc",
+  account_number: "9900012345",
+  routing_number: "021000021",
+  outbox: "out",
+  routes: {
+    ach: {
+      time_zone: "America/New_York",
+      cut_offs: ["16:00"],
+      bank_name: "SAMPLE BANK",
+      company_name: "SAMPLE RAMP",
+      company_id: "1234567890",
+      is_balanced: true,
+    },
+  },
+};
+
 /** The text of a banks file. */
 export function banksFile(inbox: string, accounts: Record<string, unknown>): string {
   return JSON.stringify({ inbox, accounts });

@@ -6,7 +6,10 @@ import { createAccount } from "../../../src/accounts/create-account.ts";
 import type { ReportDeps } from "../../../src/partners/bank/file-bank/apply-report.ts";
 import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import { createFileBank } from "../../../src/partners/bank/file-bank/file-bank.ts";
-import type { FileBankAccount } from "../../../src/partners/bank/file-bank/model.ts";
+import type {
+  AchOrigination,
+  FileBankAccount,
+} from "../../../src/partners/bank/file-bank/model.ts";
 import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import type { Config } from "../../../src/platform/config/config.ts";
@@ -24,7 +27,9 @@ export const AFTER_SECOND = new Date("2026-11-16T15:00:00Z");
 export type FileBankFixture = Awaited<ReturnType<typeof openFileBankFixture>>;
 
 /** A bank that takes files, with a directory instead of a bank. */
-export async function openFileBankFixture() {
+export async function openFileBankFixture(
+  openAccounts: (directory: string) => FileBankAccount[] = (directory) => [bankAccount(directory)],
+) {
   const db = await createTestDatabase();
   const { database } = db;
   const folder = await mkdtemp(join(tmpdir(), "bank-"));
@@ -37,7 +42,7 @@ export async function openFileBankFixture() {
     createAccount(tx, keyring, { name: "test", is_operator: false, ...by }, MORNING),
   );
   const account_id = account.id;
-  const accounts = [bankAccount(folder)];
+  const accounts = openAccounts(folder);
   const deps: ReportDeps = { database, keyring, accounts, operator_id: account_id };
   const state = { now: MORNING, submitted: 0 };
   const bankOf = (session: Database = database) =>
@@ -65,7 +70,7 @@ export async function openFileBankFixture() {
       state.now = MORNING;
       await database.query(
         `truncate bank_files, bank_payments, bank_file_answers, bank_reports, bank_lines,
-           bank_unmatched_statuses`,
+           bank_unmatched_statuses, bank_traces, bank_ach_batches, bank_corrections`,
       );
     },
     close: async () => {
@@ -100,6 +105,59 @@ export function bankAccount(directory: string): FileBankAccount {
     ],
   };
 }
+
+/** An account in the United States that pays by NACHA files, in the same windows. */
+export function achAccount(
+  directory: string,
+  origination: Partial<AchOrigination> = {},
+): FileBankAccount {
+  const [sepa] = bankAccount(directory).routes;
+  return {
+    name: "main-usd",
+    outbox: directory,
+    booked_by: "camt.053",
+    deposits: null,
+    debtor: { name: "Sample Ramp Inc", address: null },
+    debtor_account: { number: "9900012345" },
+    debtor_bank: {
+      ...{ clearing_system: "USABA", member_id: "021000021" },
+      ...{ name: null, country: "US" },
+    },
+    routes: [
+      {
+        scheme: "ach",
+        rail: "local",
+        currencies: ["usd"],
+        schedule: { ...sepa!.schedule, calendar: "federal_reserve", lead_days: 1 },
+        origination: {
+          destination: "021000021",
+          destination_name: "SAMPLE BANK",
+          origin: "1234567890",
+          origin_name: "SAMPLE RAMP",
+          company_name: "SAMPLE RAMP",
+          company_id: "1234567890",
+          description: "PAYOUT",
+          originating_bank: "02100002",
+          offset: null,
+          is_booked_by_sum: false,
+          ...origination,
+        },
+      },
+    ],
+  };
+}
+
+/** What an instruction to an account in the United States has. */
+export const ACH_PAYEE = {
+  currency: "usd",
+  beneficiary: {
+    account_name: "Maria Sample",
+    beneficiary_type: "individual",
+    routing_number: "011401533",
+    account_number: "0012345678",
+  },
+  reference: null,
+};
 
 function sampleInstruction(account_id: string, number: number): Instruction {
   return {

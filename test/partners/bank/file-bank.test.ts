@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
-import type { Database, Session } from "../../../src/platform/db/database.ts";
+import { dyingAt, isCrash } from "./dying-database.ts";
 import {
   AFTER_FIRST,
   AFTER_SECOND,
@@ -138,35 +138,6 @@ describe("payments by file", () => {
     expect((await readOutbox()).flatMap(idsIn)).toEqual(idsOf([payment]));
   });
 });
-
-class Crash extends Error {}
-
-function isCrash(error: unknown): true {
-  if (error instanceof Crash) return true;
-  throw error;
-}
-
-/** A database whose caller dies at its nth call: before it, or after it and before the next. */
-function dyingAt(database: Database, call: number, moment: "before" | "after"): Database {
-  let calls = 0;
-  const guard = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    calls += 1;
-    const is_last = calls === call;
-    if (is_last && moment === "before") throw new Crash();
-    const result = await work();
-    if (is_last && moment === "after") throw new Crash();
-    return result;
-  };
-  const query = (session: Session): Session["query"] => {
-    return (text, values) => guard(() => session.query(text, values));
-  };
-  return {
-    ...database,
-    query: query(database),
-    transaction: (work) =>
-      guard(() => database.transaction((tx) => work({ ...tx, query: query(tx) }))),
-  };
-}
 
 describe("a process that dies at any step", () => {
   for (const moment of ["before", "after"] as const) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadBanks } from "../../../src/partners/bank/file-bank/load-banks.ts";
-import { banksFile, SEPA_ACCOUNT, WIRE_ACCOUNT } from "./banks-file.ts";
+import { ACH_ACCOUNT, banksFile, SEPA_ACCOUNT, WIRE_ACCOUNT } from "./banks-file.ts";
 
 function load(accounts: Record<string, unknown>) {
   return loadBanks(banksFile("in", accounts));
@@ -35,7 +35,33 @@ describe("the operator's file of banks", () => {
     ]);
   });
 
+  it("an account in the United States sends NACHA files, with the terms of its bank", () => {
+    const [account] = load({ "main-usd": ACH_ACCOUNT }).accounts;
+    expect(account!.routes).toEqual([
+      {
+        ...{ scheme: "ach", rail: "local", currencies: ["usd"] },
+        schedule: {
+          ...{ calendar: "federal_reserve", time_zone: "America/New_York" },
+          ...{ cut_offs: ["16:00"], lead_days: 1 },
+        },
+        origination: {
+          ...{ destination: "021000021", destination_name: "SAMPLE BANK" },
+          ...{ origin: "1234567890", origin_name: "SAMPLE RAMP", company_name: "SAMPLE RAMP" },
+          ...{ company_id: "1234567890", description: "PAYOUT", originating_bank: "02100002" },
+          offset: {
+            ...{ routing_number: "021000021", account_number: "9900012345" },
+            ...{ account_type: "checking", name: "SAMPLE RAMP" },
+          },
+          is_booked_by_sum: false,
+        },
+      },
+    ]);
+  });
+
   const { sepa } = SEPA_ACCOUNT.routes;
+  const ach = (change: object) => ({
+    "main-usd": { ...ACH_ACCOUNT, routes: { ach: { ...ACH_ACCOUNT.routes.ach, ...change } } },
+  });
   const eur = (change: object) => ({ "main-eur": { ...SEPA_ACCOUNT, ...change } });
   const route = (change: object) => eur({ routes: { sepa: { ...sepa, ...change } } });
   it.each<[string, Record<string, unknown>, string]>([
@@ -52,6 +78,14 @@ describe("the operator's file of banks", () => {
     ["no cut-off", route({ cut_offs: ["9:00"] }), "sepa has no valid schedule (cut-off times"],
     ["no time zone", route({ time_zone: "Mars/Base" }), "sepa has no valid schedule"],
     ["another bearer", route({ charge_bearer: "SHAR" }), "charge_bearer must be SLEV"],
+    ["a long company", ach({ company_name: "A".repeat(17) }), "must have up to 16 capital letters"],
+    ["small letters", ach({ company_id: "abc" }), "company_id must have up to 10 capital letters"],
+    ["a reversal", ach({ description: "REVERSAL" }), "description cannot be REVERSAL"],
+    [
+      "ACH without a routing number",
+      eur({ routes: { ach: ACH_ACCOUNT.routes.ach } }),
+      "needs the routing_number and the account_number",
+    ],
     ["half an address", eur({ address: { town: "Vilnius" } }), "address.country must be a text"],
     [
       "a currency and rail twice",

@@ -1,25 +1,19 @@
 import type { Transaction } from "../../../platform/db/database.ts";
 import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
+import type { AchItem } from "../nacha/read-ach.ts";
 import type { BankAnswer } from "../port.ts";
-import type { AccountEntry, PaymentIds, PaymentStatus, ReportItem } from "../report.ts";
+import type { AccountEntry, PaymentStatus, ReportItem } from "../report.ts";
 import { UnreadableFile } from "../unreadable-file.ts";
-import {
-  type FindPayments,
-  type KnownPayment,
-  lineName,
-  type Matched,
-  matchEntry,
-  matchStatus,
-} from "./match-entry.ts";
+import { applyAchItems } from "./ach/apply-ach-items.ts";
+import { type BookedLine, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
 import type { FileBankAccount } from "./model.ts";
+import { openFinder, openLineFinder } from "./open-finder.ts";
 import {
   findKnownLines,
   insertLines,
   insertReport,
   insertUnmatchedStatuses,
   type LineRow,
-  listPaymentsById,
-  listPaymentsOfFiles,
   lockLines,
 } from "./report-store.ts";
 import { insertAnswers } from "./store.ts";
@@ -40,8 +34,10 @@ export const LINE_DETAILS = sealedJson<LineDetails>("bank_lines", "details");
 
 const ITEMS_AT_ONCE = 500;
 
-type Report = { digest: Buffer; name: string; items: AsyncIterable<ReportItem> };
-type BookedEntry = AccountEntry & { bank_account: string };
+/** What a file of a bank consists of: of ISO 20022, or of NACHA. */
+export type BankItem = ReportItem | { kind: "ach"; item: AchItem };
+
+type Report = { digest: Buffer; name: string; items: AsyncIterable<BankItem> };
 
 /**
  * Records a report of a bank: its answers, its lines, or nothing at all if it cannot be read to its
@@ -56,6 +52,8 @@ export async function applyReport(deps: ReportDeps, report: Report, now: Date): 
     const recording = { deps, key, digest: report.digest, begun: new Map() };
     for await (const items of inBatches(report.items)) {
       await applyStatuses(tx, report.digest, items.filter(isStatus));
+      const ach = items.flatMap((one) => (one.kind === "ach" ? [one.item] : []));
+      await applyAchItems(tx, deps, { digest: report.digest, items: ach }, now);
       const entries = items.filter(isEntry).flatMap((entry) => bookedOf(deps.accounts, entry));
       await applyEntries(tx, recording, entries);
     }
@@ -63,16 +61,16 @@ export async function applyReport(deps: ReportDeps, report: Report, now: Date): 
   });
 }
 
-function isStatus(item: ReportItem): item is PaymentStatus {
+function isStatus(item: BankItem): item is PaymentStatus {
   return item.kind === "status";
 }
 
-function isEntry(item: ReportItem): item is AccountEntry {
+function isEntry(item: BankItem): item is AccountEntry {
   return "entry_key" in item;
 }
 
 /** Only booked lines of the reports that count for an account move money. */
-function bookedOf(accounts: readonly FileBankAccount[], entry: AccountEntry): BookedEntry[] {
+function bookedOf(accounts: readonly FileBankAccount[], entry: AccountEntry): BookedLine[] {
   const account = accounts.find(({ debtor_account: id }) =>
     "iban" in id ? id.iban === entry.account : id.number === entry.account,
   );
@@ -112,11 +110,11 @@ type Recording = {
 async function applyEntries(
   tx: Transaction,
   { deps, key, digest, begun }: Recording,
-  entries: readonly BookedEntry[],
+  entries: readonly BookedLine[],
 ): Promise<void> {
   const lines: LineRow[] = [];
   const answers: BankAnswer[] = [];
-  const find = await openFinder(tx, entries);
+  const find = await openLineFinder(tx, deps.accounts, entries);
   for (const [bank_account, of_account] of Map.groupBy(entries, (one) => one.bank_account)) {
     const keys = of_account.map(({ entry_key }) => entry_key);
     const known = await findKnownLines(tx, bank_account, keys);
@@ -138,7 +136,7 @@ async function applyEntries(
   await insertAnswers(tx, answers);
 }
 
-function lineOf(operator_id: string, key: Buffer, entry: BookedEntry, matched: Matched): LineRow {
+function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Matched): LineRow {
   const { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id } = entry;
   const { bank_account, entry_key, part, parts, kind, amount, currency, booked_on } = entry;
   const details = { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id };
@@ -151,40 +149,8 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedEntry, matched: M
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** The payments that these items can be about. */
-async function openFinder(tx: Transaction, items: readonly PaymentIds[]): Promise<FindPayments> {
-  const ids = items.flatMap((item) => [item.end_to_end_id, item.instruction_id]);
-  const uetrs = items.map(({ uetr }) => uetr).filter((uetr) => UUID.test(uetr ?? ""));
-  const messages = items.flatMap((item) => [item.message_id, item.batch_id]);
-  const [by_id, of_files] = [
-    await listPaymentsById(tx, present(ids), present(uetrs)),
-    await listPaymentsOfFiles(tx, present(messages)),
-  ];
-  const files = Map.groupBy(of_files, ({ message_id }) => message_id);
-  const named = new Map<string, KnownPayment>();
-  for (const payment of by_id) {
-    named.set(payment.end_to_end_id, payment);
-    named.set(payment.uetr, payment);
-  }
-  return {
-    byIds: ({ end_to_end_id, instruction_id, uetr }) => {
-      const found = [end_to_end_id, instruction_id, uetr?.toLowerCase()].flatMap(
-        (id) => named.get(id ?? "") ?? [],
-      );
-      return [...new Set(found)];
-    },
-    ofFile: (message_id) => files.get(message_id) ?? [],
-  };
-}
-
-function present(texts: readonly (string | null)[]): string[] {
-  return [...new Set(texts.filter((text) => text !== null))];
-}
-
-async function* inBatches(items: AsyncIterable<ReportItem>): AsyncGenerator<ReportItem[]> {
-  let batch: ReportItem[] = [];
+async function* inBatches(items: AsyncIterable<BankItem>): AsyncGenerator<BankItem[]> {
+  let batch: BankItem[] = [];
   for await (const item of items) {
     batch.push(item);
     if (batch.length < ITEMS_AT_ONCE) continue;

@@ -1,52 +1,107 @@
+import type { Transaction } from "../../../platform/db/database.ts";
 import { nextWindow } from "../calendar/next-window.ts";
 import { ControlSum } from "../iso20022/amount-text.ts";
-import type { FileBankAccount } from "./model.ts";
+import { numberEntries } from "./ach/number-entries.ts";
+import type { FileBankAccount, FileRoute } from "./model.ts";
 import {
   countPayments,
   type DueFile,
   deleteEmptyFile,
+  listPaymentKeys,
+  lockClosedFile,
   lockDueFiles,
+  updateFileOf,
   updateToClosed,
 } from "./store.ts";
-import type { FileBankDeps } from "./submit-payments.ts";
+import { type FileBankDeps, lockOpenFile } from "./submit-payments.ts";
+
+type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped">;
 
 const FILES_AT_ONCE_MAX = 100;
 
 /** Fixes the content of files whose window has closed: no payment is added to them any more. */
-export async function closeFiles(
-  { database, accounts }: Pick<FileBankDeps, "database" | "accounts">,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
-    const files = await lockDueFiles(tx, now, FILES_AT_ONCE_MAX);
-    if (files.length === 0) return;
-    const counted = await countPayments(
-      tx,
-      files.map(({ id }) => id),
-    );
-    const sums = Map.groupBy(counted, ({ file_id }) => file_id);
-    for (const file of files) {
-      const inside = sums.get(file.id);
-      if (!inside) {
-        await deleteEmptyFile(tx, file.id);
-        continue;
-      }
-      const total = new ControlSum();
-      for (const { sum, currency, count } of inside) total.addSum(sum, currency, count);
-      const execution_date = executionDate(accounts, file, now);
-      const totals = { payments: total.count, control_sum: String(total) };
-      await updateToClosed(tx, { id: file.id, ...totals, execution_date }, now);
+export async function closeFiles(deps: CloseDeps, now: Date): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    for (const file of await lockDueFiles(tx, now, FILES_AT_ONCE_MAX)) {
+      await deferStopped(tx, deps, file, now);
+      await fixContent(tx, deps, file, now);
     }
   });
 }
 
+/**
+ * Takes payments out of a closed file that must not leave any more. Nobody has seen its bytes yet,
+ * so it is closed again without them. Returns whether there were any.
+ */
+export async function stopPayments(deps: CloseDeps, file_id: string, now: Date): Promise<boolean> {
+  if (!deps.findStopped) return false;
+  return deps.database.transaction(async (tx) => {
+    const file = await lockClosedFile(tx, file_id);
+    if (!file || !(await deferStopped(tx, deps, file, now))) return false;
+    const is_fixed = await fixContent(tx, deps, file, now);
+    if (!is_fixed) throw new Error(`no more files of ${file.bank_account} can be sent today`);
+    return true;
+  });
+}
+
+/** Payments that are on hold wait in the file of the next window, and so on until they may go. */
+async function deferStopped(
+  tx: Transaction,
+  { accounts, findStopped }: CloseDeps,
+  file: DueFile,
+  now: Date,
+): Promise<boolean> {
+  if (!findStopped) return false;
+  const stopped = await findStopped(tx, await listPaymentKeys(tx, file.id));
+  if (stopped.size === 0) return false;
+  const found = routeIn(accounts, file);
+  if (!found) throw new Error(`no settings for ${file.scheme} of ${file.bank_account}`);
+  await updateFileOf(tx, file.id, [...stopped], await lockOpenFile(tx, found, now));
+  return true;
+}
+
+/** Returns false if the file has to wait until tomorrow. */
+async function fixContent(
+  tx: Transaction,
+  { accounts }: CloseDeps,
+  file: DueFile,
+  now: Date,
+): Promise<boolean> {
+  const inside = await countPayments(tx, [file.id]);
+  if (inside.length === 0) {
+    await deleteEmptyFile(tx, file.id);
+    return true;
+  }
+  const found = routeIn(accounts, file);
+  const route = found?.route;
+  if (route?.scheme === "ach") {
+    const is_numbered = await numberEntries(tx, accounts, { id: file.id, route }, now);
+    // The bank tells no more files of this day apart.
+    if (!is_numbered) return false;
+  }
+  const total = new ControlSum();
+  for (const { sum, currency, count } of inside) total.addSum(sum, currency, count);
+  const totals = { payments: total.count, control_sum: String(total) };
+  const execution_date = executionDate(route, file, now);
+  await updateToClosed(tx, { id: file.id, ...totals, execution_date }, now);
+  return true;
+}
+
 /** A file that is closed days later, after an outage, gets a new day: its own is over. */
-function executionDate(accounts: readonly FileBankAccount[], file: DueFile, now: Date): string {
-  const account = accounts.find(({ name }) => name === file.bank_account);
-  const schedule = account?.routes.find(({ scheme }) => scheme === file.scheme)?.schedule;
-  if (!schedule) return file.execution_date;
+function executionDate(route: FileRoute | undefined, file: DueFile, now: Date): string {
+  if (!route) return file.execution_date;
+  const { schedule } = route;
   const moment = Temporal.Instant.fromEpochMilliseconds(now.getTime());
   const today = moment.toZonedDateTimeISO(schedule.time_zone).toPlainDate().toString();
   if (today <= file.window_day) return file.execution_date;
   return nextWindow(schedule, now).execution_date;
+}
+
+function routeIn(
+  accounts: readonly FileBankAccount[],
+  { bank_account, scheme }: Pick<DueFile, "bank_account" | "scheme">,
+): { account: FileBankAccount; route: FileRoute } | undefined {
+  const account = accounts.find(({ name }) => name === bank_account);
+  const route = account?.routes.find((one) => one.scheme === scheme);
+  return account && route && { account, route };
 }

@@ -1,10 +1,8 @@
-import { checkIdentifier } from "../../../catalogue/bank-identifiers.ts";
 import { isCountry } from "../../../catalogue/countries.ts";
 import { CURRENCIES } from "../../../catalogue/currencies.ts";
-import { operatorFile } from "../../../catalogue/operator-file.ts";
 import { DEPOSIT_RAILS, type Rail } from "../../../catalogue/rails.ts";
 import type { Calendar } from "../calendar/banking-days.ts";
-import { nextWindow } from "../calendar/next-window.ts";
+import { nextWindow, type Schedule } from "../calendar/next-window.ts";
 import {
   type AccountId,
   type BankId,
@@ -12,17 +10,25 @@ import {
   SCHEMES,
   type Scheme,
 } from "../iso20022/credit-transfer.ts";
-import type { DepositAccount, FileBankAccount, FileBankSettings, FileRoute } from "./model.ts";
+import { loadAchOrigination, ORIGINATION_KEYS } from "./ach/load-ach-origination.ts";
+import type {
+  DepositAccount,
+  FileBankAccount,
+  FileBankSettings,
+  FileRoute,
+  FileScheme,
+} from "./model.ts";
+import { asBoolean, asText, asTexts, FILE, identifier, oneOf } from "./settings-values.ts";
 
-const FILE = operatorFile("The banks file");
 const KEYS = ["inbox", "accounts"];
 const ACCOUNT_KEYS = [
   ...["holder", "address", "iban", "account_number", "bic", "routing_number"],
   ...["outbox", "booked_by", "routes", "deposits"],
 ];
+const SCHEDULE_KEYS = ["calendar", "time_zone", "cut_offs", "lead_days"];
 const ROUTE_KEYS = [
-  ...["currencies", "calendar", "time_zone", "cut_offs", "lead_days"],
-  ...["charge_bearer", "is_batch_booked", "address_form"],
+  ...["currencies", "charge_bearer", "is_batch_booked", "address_form"],
+  ...SCHEDULE_KEYS,
 ];
 const ADDRESS_KEYS = ["line1", "line2", "postal_code", "town", "state", "country"];
 const DEPOSIT_KEYS = ["currency", "rails", "bank_name", "bank_address"];
@@ -30,11 +36,14 @@ const ACCOUNT_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const REPORTS = ["camt.053", "camt.054", "camt.052"] as const;
 const FORMS = ["structured", "hybrid"] as const;
 
-/** The rail that each scheme serves, and the calendar that it follows unless the file says so. */
-const SCHEME_RAILS: Readonly<Record<Scheme, { rail: Rail; calendar: Calendar }>> = {
-  sepa: { rail: "local", calendar: "target" },
-  swift: { rail: "swift", calendar: "target" },
-  us_wire: { rail: "wire", calendar: "federal_reserve" },
+type SchemeTerms = { rail: Rail; calendar: Calendar; lead_days: number };
+
+/** The rail that each scheme serves, and its days unless the file says otherwise. */
+const SCHEME_TERMS: Readonly<Record<FileScheme, SchemeTerms>> = {
+  sepa: { rail: "local", calendar: "target", lead_days: 0 },
+  swift: { rail: "swift", calendar: "target", lead_days: 0 },
+  us_wire: { rail: "wire", calendar: "federal_reserve", lead_days: 0 },
+  ach: { rail: "local", calendar: "federal_reserve", lead_days: 1 },
 };
 
 /** Reads the operator's file of accounts at banks that take files (JSON text). */
@@ -72,7 +81,7 @@ function readAccount(name: string, value: unknown): FileBankAccount {
   if (!ACCOUNT_NAME.test(name)) throw FILE.wrong("accounts", `has the name ${name}: use a-z, 0-9`);
   const given = FILE.asObject(value, path, ACCOUNT_KEYS);
   const routes = Object.entries(FILE.asObject(given.routes, `${path}.routes`)).map(
-    ([scheme, route]) => readRoute(scheme, route, `${path}.routes`),
+    ([scheme, route]) => readRoute(given, scheme, route, `${path}.routes`),
   );
   return {
     name,
@@ -109,10 +118,23 @@ function readBank(given: Record<string, unknown>, path: string): BankId {
   return { clearing_system: "USABA", member_id, name: null, country: "US" };
 }
 
-function readRoute(name: string, value: unknown, routes_path: string): FileRoute {
+function readRoute(
+  account: Record<string, unknown>,
+  name: string,
+  value: unknown,
+  routes_path: string,
+): FileRoute {
   const path = `${routes_path}.${name}`;
-  if (!Object.hasOwn(SCHEMES, name)) {
-    throw FILE.wrong(routes_path, `has ${name}; it can have ${Object.keys(SCHEMES).join(", ")}`);
+  if (!Object.hasOwn(SCHEME_TERMS, name)) {
+    const known = Object.keys(SCHEME_TERMS).join(", ");
+    throw FILE.wrong(routes_path, `has ${name}; it can have ${known}`);
+  }
+  const terms = SCHEME_TERMS[name as FileScheme];
+  if (name === "ach") {
+    const given = FILE.asObject(value, path, [...SCHEDULE_KEYS, ...ORIGINATION_KEYS]);
+    const schedule = readSchedule(given, terms, path);
+    const origination = loadAchOrigination(account, given, path);
+    return { scheme: "ach", rail: terms.rail, currencies: ["usd"], schedule, origination };
   }
   const scheme = name as Scheme;
   const { charge_bearers, currency } = SCHEMES[scheme];
@@ -122,28 +144,32 @@ function readRoute(name: string, value: unknown, routes_path: string): FileRoute
     (code) => !CURRENCIES.has(code) || (currency !== null && code !== currency),
   );
   if (wrong !== undefined) throw FILE.wrong(`${path}.currencies`, `cannot have ${wrong}`);
-  const calendar = given.calendar ?? SCHEME_RAILS[scheme].calendar;
+  const bearer = given.charge_bearer ?? charge_bearers[0];
+  return {
+    scheme,
+    rail: terms.rail,
+    currencies,
+    schedule: readSchedule(given, terms, path),
+    charge_bearer: oneOf(bearer, charge_bearers, `${path}.charge_bearer`),
+    is_batch_booked: asBoolean(given.is_batch_booked ?? false, `${path}.is_batch_booked`),
+    address_form: oneOf(given.address_form ?? FORMS[0], FORMS, `${path}.address_form`),
+  };
+}
+
+function readSchedule(given: Record<string, unknown>, terms: SchemeTerms, path: string): Schedule {
+  const calendar = given.calendar ?? terms.calendar;
   const schedule = {
     calendar: oneOf(calendar, ["target", "federal_reserve"] as const, `${path}.calendar`),
     time_zone: asText(given.time_zone, `${path}.time_zone`),
     cut_offs: asTexts(given.cut_offs, `${path}.cut_offs`),
-    lead_days: (given.lead_days ?? 0) as number,
+    lead_days: (given.lead_days ?? terms.lead_days) as number,
   };
   try {
     nextWindow(schedule, new Date(0));
   } catch (error) {
     throw FILE.wrong(path, `has no valid schedule (${(error as Error).message})`);
   }
-  const bearer = given.charge_bearer ?? charge_bearers[0];
-  return {
-    scheme,
-    rail: SCHEME_RAILS[scheme].rail,
-    currencies,
-    schedule,
-    charge_bearer: oneOf(bearer, charge_bearers, `${path}.charge_bearer`),
-    is_batch_booked: asBoolean(given.is_batch_booked ?? false, `${path}.is_batch_booked`),
-    address_form: oneOf(given.address_form ?? FORMS[0], FORMS, `${path}.address_form`),
-  };
+  return schedule;
 }
 
 function readAddress(value: unknown, path: string): PostalAddress {
@@ -172,36 +198,4 @@ function readDeposits(value: unknown, path: string): DepositAccount {
     bank_name: asText(given.bank_name, `${path}.bank_name`),
     bank_address: asText(given.bank_address, `${path}.bank_address`),
   };
-}
-
-function identifier(check: "iban" | "bic" | "aba", value: unknown, path: string): string {
-  const checked = checkIdentifier(check, asText(value, path));
-  if ("value" in checked) return checked.value;
-  throw FILE.wrong(path, `is wrong (${checked.reason})`);
-}
-
-function asText(value: unknown, path: string): string {
-  if (typeof value === "string" && value.trim() !== "") return value.trim();
-  throw FILE.wrong(path, "must be a text");
-}
-
-function asTexts(value: unknown, path: string): string[] {
-  if (!Array.isArray(value) || value.length === 0)
-    throw FILE.wrong(path, "must be a list of texts");
-  return value.map((one) => asText(one, path));
-}
-
-function asBoolean(value: unknown, path: string): boolean {
-  if (typeof value === "boolean") return value;
-  throw FILE.wrong(path, "must be true or false");
-}
-
-function oneOf<const Value extends string>(
-  value: unknown,
-  values: readonly Value[],
-  path: string,
-): Value {
-  const found = values.find((known) => known === value);
-  if (found !== undefined) return found;
-  throw FILE.wrong(path, `must be ${values.join(" or ")}`);
 }

@@ -1,23 +1,35 @@
-import { SCHEMES, type Scheme } from "../iso20022/credit-transfer.ts";
+import { SCHEMES } from "../iso20022/credit-transfer.ts";
 import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentIds, PaymentStatus } from "../report.ts";
+import type { BookableSum } from "./ach/ach-store.ts";
+import type { FileScheme } from "./model.ts";
 
 /** A payment of ours that is in a file. */
 export type KnownPayment = {
   account_id: string;
   end_to_end_id: string;
+  number: bigint;
   amount: bigint;
   currency: string;
   /** Stored for every payment; `is_uetr_sent` says whether the bank was told. */
   uetr: string;
-  scheme: Scheme;
+  scheme: FileScheme;
   message_id: string;
+  /** Of NACHA files only. */
+  short_id: string | null;
+  trace_number: string | null;
+  batch_number: number | null;
 };
+
+/** A line of an account of ours that moved money. */
+export type BookedLine = AccountEntry & { bank_account: string };
 
 /** Finds payments by what banks repeat. */
 export type FindPayments = {
-  byIds(ids: PaymentIds): readonly KnownPayment[];
+  byIds(ids: PaymentIds & Partial<Pick<AccountEntry, "transaction_id" | "text">>): KnownPayment[];
   ofFile(message_id: string): readonly KnownPayment[];
+  /** NACHA files and batches with the sum of a line, and whether the account is booked by sums. */
+  bySum?(entry: BookedLine): { is_booked_by_sum: boolean; sums: readonly BookableSum[] };
 };
 
 /** What a line means to us. */
@@ -59,7 +71,7 @@ function paymentsOf(status: PaymentStatus, find: FindPayments): readonly KnownPa
 }
 
 /** Our own ids are looked for before a credit counts as money that somebody paid in. */
-export function matchEntry(entry: AccountEntry, find: FindPayments): Matched {
+export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   if (entry.problem !== null) return unmatched(entry.problem);
   const found = find.byIds(entry);
   if (found.length > 1) return unmatched("The ids of this line belong to several payments.");
@@ -84,7 +96,15 @@ export function matchEntry(entry: AccountEntry, find: FindPayments): Matched {
 function returned(entry: AccountEntry, payment: KnownPayment): Matched {
   const { amount, currency, reasons } = entry;
   const answer = { ...answerTo(payment, "returned"), amount, currency, reasons };
-  return { state: "answer", answers: [{ ...answer, bank_reference: lineName(entry) }] };
+  // ACH returns a payment whole, and tells it by a NACHA file as well: both are one return.
+  const is_told = payment.scheme === "ach" && amount === payment.amount;
+  const bank_reference = is_told ? achReturnName(payment) : lineName(entry);
+  return { state: "answer", answers: [{ ...answer, bank_reference }] };
+}
+
+/** Our name of the return of an ACH payment, whichever file tells it. */
+export function achReturnName({ end_to_end_id }: Pick<KnownPayment, "end_to_end_id">): string {
+  return `ach-return-${end_to_end_id}`;
 }
 
 function booked(entry: AccountEntry, payment: KnownPayment): Matched {
@@ -96,17 +116,44 @@ function booked(entry: AccountEntry, payment: KnownPayment): Matched {
 }
 
 /** A file that was booked as one sum. */
-function bookedFile(entry: AccountEntry, find: FindPayments): Matched {
+function bookedFile(entry: BookedLine, find: FindPayments): Matched {
   const message_id = entry.batch_id ?? entry.message_id;
   const has_payment_id = entry.end_to_end_id !== null || entry.instruction_id !== null;
   const payments = message_id === null || has_payment_id ? [] : find.ofFile(message_id);
-  if (payments.length === 0) return unmatched("No payment of ours was booked here.");
+  if (payments.length === 0) return bookedSum(entry, find);
   const sum = payments.reduce((total, { amount }) => total + amount, 0n);
   const is_same_currency = payments.every(({ currency }) => currency === entry.currency);
   const is_counted = entry.batch_count === null || entry.batch_count === payments.length;
   if (!is_same_currency || sum !== entry.amount || !is_counted) {
     return unmatched("The bank booked another sum than the file has.");
   }
+  return bookedAll(entry, payments);
+}
+
+/** A NACHA file or batch that was booked without an id: by its sum, if no other has the same. */
+function bookedSum(entry: BookedLine, find: FindPayments): Matched {
+  const nothing = "No payment of ours was booked here.";
+  const { sums, is_booked_by_sum } = find.bySum?.(entry) ?? { sums: [], is_booked_by_sum: false };
+  const [sum] = sums;
+  if (!sum) return unmatched(nothing);
+  if (is_booked_by_sum && sums.length === 1) {
+    const { message_id, batch_number } = sum;
+    const inside = find.ofFile(message_id);
+    return bookedAll(
+      entry,
+      batch_number === null ? inside : inside.filter((one) => one.batch_number === batch_number),
+    );
+  }
+  const names = sums.map(({ message_id, batch_number }) =>
+    batch_number === null ? `file ${message_id}` : `batch ${batch_number} of ${message_id}`,
+  );
+  return unmatched(`${nothing} Its amount is the sum of ${names.join(", and of ")}.`);
+}
+
+function bookedAll(
+  entry: Pick<AccountEntry, "entry_key" | "part">,
+  payments: readonly KnownPayment[],
+): Matched {
   const answers = payments.map((payment) => ({
     ...answerTo(payment, "booked"),
     bank_reference: `${lineName(entry)}-${payment.end_to_end_id}`,
@@ -114,11 +161,12 @@ function bookedFile(entry: AccountEntry, find: FindPayments): Matched {
   return { state: "answer", answers };
 }
 
-function answerTo(
-  { account_id, end_to_end_id, amount, currency, uetr, scheme }: KnownPayment,
+export function answerTo(
+  { account_id, end_to_end_id, amount, currency, uetr, scheme, trace_number }: KnownPayment,
   kind: BankAnswer["kind"],
 ): Omit<BankAnswer, "bank_reference"> {
-  const proof = { trace_number: null, uetr: SCHEMES[scheme].is_uetr_sent ? uetr : null };
+  const is_uetr_sent = scheme !== "ach" && SCHEMES[scheme].is_uetr_sent;
+  const proof = { trace_number, uetr: is_uetr_sent ? uetr : null };
   return { account_id, end_to_end_id, kind, amount, currency, ...proof, reasons: [] };
 }
 

@@ -1,13 +1,35 @@
 import type { DepositRail, Rail } from "../../../catalogue/rails.ts";
 import type { Schedule } from "../calendar/next-window.ts";
 import type { PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
+import type { AchBatch, AchFile } from "../nacha/ach-file.ts";
 import type { AccountEntry } from "../report.ts";
 
+/** What the files of a route are: messages of ISO 20022, or NACHA files. */
+export type FileScheme = Scheme | "ach";
+
+type RouteTerms = { rail: Rail; currencies: readonly string[]; schedule: Schedule };
+
+/** A way of paying by `pain.001`. */
+type IsoRoute = RouteTerms &
+  Pick<PaymentFile, "scheme" | "charge_bearer" | "is_batch_booked" | "address_form">;
+
+/** A way of paying by NACHA files. */
+export type AchRoute = RouteTerms & { scheme: "ach"; origination: AchOrigination };
+
 /** A way of paying from an account: its scheme, and when the bank takes files. */
-export type FileRoute = Pick<
-  PaymentFile,
-  "scheme" | "charge_bearer" | "is_batch_booked" | "address_form"
-> & { rail: Rail; currencies: readonly string[]; schedule: Schedule };
+export type FileRoute = IsoRoute | AchRoute;
+
+/** What the bank agreed on with the sender of NACHA files. */
+export type AchOrigination = Pick<
+  AchFile,
+  "destination" | "destination_name" | "origin" | "origin_name"
+> &
+  Pick<AchBatch, "company_name" | "company_id" | "description" | "originating_bank"> & {
+    /** Our account, where the bank demands balanced files. */
+    offset: Omit<NonNullable<AchBatch["offset"]>, "trace_sequence"> | null;
+    /** Whether the bank books a file or batch as one sum, without any id of ours. */
+    is_booked_by_sum: boolean;
+  };
 
 /** An account of ours at a bank that takes files. */
 export type FileBankAccount = Pick<PaymentFile, "debtor" | "debtor_account" | "debtor_bank"> & {
@@ -39,7 +61,7 @@ export type FileBankSettings = {
 /**
  * | State     | Means                                             | Next                         |
  * | `open`    | takes payments until its window closes            | closed, or gone if empty     |
- * | `closed`  | payments, totals and time are fixed               | placing                      |
+ * | `closed`  | payments, totals and time are fixed               | placing, or closed again     |
  * | `placing` | its bytes are on disk under a temporary name      | written                      |
  * | `written` | the bank can take it; payees' details are removed |                              |
  */
@@ -49,7 +71,7 @@ export type FileState = "open" | "closed" | "placing" | "written";
 export type ClosedFile = {
   id: string;
   bank_account: string;
-  scheme: Scheme;
+  scheme: FileScheme;
   /** YYYY-MM-DD */
   execution_date: string;
   state: FileState;
@@ -57,6 +79,10 @@ export type ClosedFile = {
   created_at: Date;
   payments: number;
   control_sum: string;
+  /** Tells the NACHA files of a day apart. */
+  modifier: string | null;
+  /** Counts how often the content was fixed: a payment can be stopped until bytes are written. */
+  revision: number;
   temporary_name: string | null;
 };
 

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { readReport } from "../iso20022/read-report.ts";
 import { UnreadableFile } from "../unreadable-file.ts";
 import { applyReport, type ReportDeps } from "./apply-report.ts";
+import { readBankFile } from "./read-bank-file.ts";
 
 /** Where files go that were read, and those that cannot be: inside the inbox. */
 const DONE = "done";
@@ -76,7 +76,7 @@ async function readOne(
   now: Date,
 ): Promise<string | null> {
   try {
-    await applyReport(deps, { digest, name, items: readReport(bytesOf(path)) }, now);
+    await applyReport(deps, { digest, name, items: readBankFile(bytesOf(path)) }, now);
     return null;
   } catch (error) {
     if (error instanceof UnreadableFile) return error.message;

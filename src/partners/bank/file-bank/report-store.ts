@@ -2,13 +2,13 @@ import type { Session, Transaction } from "../../../platform/db/database.ts";
 import type { AccountEntry, PaymentStatus } from "../report.ts";
 import type { KnownPayment, Matched } from "./match-entry.ts";
 
-const PAYMENT_COLUMNS = `p.account_id, p.end_to_end_id, p.amount, p.currency, p.uetr::text as uetr,
-  f.message_id, f.scheme`;
+const PAYMENT_COLUMNS = `p.account_id, p.end_to_end_id, p.number, p.amount, p.currency,
+  p.uetr::text as uetr,  p.short_id, p.trace_number, p.batch_number, f.message_id, f.scheme`;
 
-/** Payments with one of these end-to-end ids or UETRs. */
+/** Payments with one of these ids: end-to-end ids, our ids and traces of ACH, or UETRs. */
 export function listPaymentsById(
   session: Session,
-  end_to_end_ids: readonly string[],
+  ids: readonly string[],
   uetrs: readonly string[],
 ): Promise<KnownPayment[]> {
   return session.query(
@@ -16,8 +16,15 @@ export function listPaymentsById(
      where p.end_to_end_id = any($1)
      union
      select ${PAYMENT_COLUMNS} from bank_payments p join bank_files f on f.id = p.file_id
-     where p.uetr = any($2::uuid[])`,
-    [end_to_end_ids, uetrs],
+     where p.short_id = any($1)
+     union
+     select ${PAYMENT_COLUMNS} from bank_payments p join bank_files f on f.id = p.file_id
+     where p.trace_number = any($1)
+     union
+     select ${PAYMENT_COLUMNS} from bank_payments p join bank_files f on f.id = p.file_id
+     where p.uetr = any($2::uuid[])
+     order by number`,
+    [ids, uetrs],
   );
 }
 
@@ -47,8 +54,11 @@ export async function insertReport(
   return rows.length > 0;
 }
 
-type StatusRow = Pick<PaymentStatus, "level" | "status" | "message_id" | "batch_id"> &
-  Pick<PaymentStatus, "end_to_end_id" | "reasons"> & { problem: string };
+export type StatusRow = Pick<PaymentStatus, "level" | "status" | "message_id" | "batch_id"> &
+  Pick<PaymentStatus, "end_to_end_id" | "reasons" | "amount"> & {
+    trace_number?: string;
+    problem: string;
+  };
 
 /** Rejections for a person to look at. */
 export async function insertUnmatchedStatuses(
@@ -59,11 +69,12 @@ export async function insertUnmatchedStatuses(
   for (const row of rows) {
     await tx.query(
       `insert into bank_unmatched_statuses (report_digest, level, status, message_id, batch_id,
-         end_to_end_id, reason_codes, problem)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+         end_to_end_id, reason_codes, problem, amount, trace_number)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [
         ...[digest, row.level, row.status, row.message_id, row.batch_id, row.end_to_end_id],
         ...[row.reasons.flatMap(({ code }) => code ?? []), row.problem],
+        ...[row.amount, row.trace_number ?? null],
       ],
     );
   }

@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../../../platform/db/database.ts";
 import type { BankAnswer } from "../port.ts";
-import type { ClosedFile, FileState } from "./model.ts";
+import type { ClosedFile, FileScheme, FileState } from "./model.ts";
 
 /** Details are encrypted: payee and message. */
 export type PaymentRow = {
@@ -10,13 +10,18 @@ export type PaymentRow = {
   amount: bigint;
   currency: string;
   uetr: string;
+  /** Of NACHA files: the kind of entry, and our id in it. */
+  entry_class: string | null;
+  short_id: string | null;
   details: Buffer;
 };
+
+export type PaymentKey = Pick<PaymentRow, "account_id" | "end_to_end_id">;
 
 type OpenFile = {
   id: string;
   bank_account: string;
-  scheme: string;
+  scheme: FileScheme;
   window_day: string;
   window_number: number;
   closes_at: Date;
@@ -25,7 +30,7 @@ type OpenFile = {
 };
 
 const CLOSED_COLUMNS = `id, bank_account, scheme, execution_date::text as execution_date, state,
-  message_id, created_at, payments, control_sum, temporary_name`;
+  message_id, created_at, payments, control_sum, modifier, revision, temporary_name`;
 
 /**
  * The file of a window, created if it is the first payment's. It is locked: it cannot be closed
@@ -70,9 +75,9 @@ export async function findKnownPayments(
 export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[]): Promise<void> {
   await tx.query(
     `insert into bank_payments
-       (account_id, end_to_end_id, file_id, amount, currency, uetr, details)
+       (account_id, end_to_end_id, file_id, amount, currency, uetr, details, entry_class, short_id)
      select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::uuid[],
-       $7::bytea[])
+       $7::bytea[], $8::text[], $9::text[])
      on conflict do nothing`,
     [
       rows.map((row) => row.account_id),
@@ -82,6 +87,8 @@ export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[
       rows.map((row) => row.currency),
       rows.map((row) => row.uetr),
       rows.map((row) => row.details),
+      rows.map((row) => row.entry_class),
+      rows.map((row) => row.short_id),
     ],
   );
 }
@@ -94,6 +101,39 @@ export function lockDueFiles(tx: Transaction, now: Date, limit: number): Promise
      from bank_files where state = 'open' and closes_at <= $1
      order by closes_at, id limit $2 for update skip locked`,
     [now, limit],
+  );
+}
+
+/** A complete file that is not being brought to the bank yet, locked; null if it is. */
+export async function lockClosedFile(tx: Transaction, id: string): Promise<DueFile | null> {
+  const [row] = await tx.query<DueFile>(
+    `select id, bank_account, scheme, window_day::text as window_day,
+       execution_date::text as execution_date
+     from bank_files where id = $1 and state = 'closed' for update`,
+    [id],
+  );
+  return row ?? null;
+}
+
+/** The payments that a file has now. */
+export function listPaymentKeys(tx: Transaction, file_id: string): Promise<PaymentKey[]> {
+  return tx.query(
+    "select account_id, end_to_end_id from bank_payments where file_id = $1 order by number",
+    [file_id],
+  );
+}
+
+/** Puts payments of a file that no bank has seen into another one. */
+export async function updateFileOf(
+  tx: Transaction,
+  file_id: string,
+  end_to_end_ids: readonly string[],
+  to_file_id: string,
+): Promise<void> {
+  await tx.query(
+    `update bank_payments set file_id = $3, batch_number = null, trace_number = null
+     where file_id = $1 and end_to_end_id = any($2)`,
+    [file_id, end_to_end_ids, to_file_id],
   );
 }
 
@@ -120,8 +160,8 @@ export async function updateToClosed(
 ): Promise<void> {
   await tx.query(
     `update bank_files set state = 'closed', state_since = $2, created_at = $2, payments = $3,
-       control_sum = $4, execution_date = $5
-     where id = $1 and state = 'open'`,
+       control_sum = $4, execution_date = $5, revision = revision + 1
+     where id = $1 and state in ('open', 'closed')`,
     [file.id, now, file.payments, file.control_sum, file.execution_date],
   );
 }
@@ -129,7 +169,7 @@ export async function updateToClosed(
 /** A window in which nothing was paid leaves no file. */
 export async function deleteEmptyFile(tx: Transaction, id: string): Promise<void> {
   await tx.query(
-    `delete from bank_files where id = $1 and state = 'open'
+    `delete from bank_files where id = $1 and state in ('open', 'closed')
        and not exists (select from bank_payments where file_id = $1)`,
     [id],
   );
@@ -154,36 +194,38 @@ export async function countOverdueFiles(session: Session, before: Date): Promise
   return row!.count;
 }
 
-type StoredPayment = Omit<PaymentRow, "file_id" | "details"> & {
+export type StoredPayment = Omit<PaymentRow, "file_id" | "details" | "entry_class" | "short_id"> & {
   number: bigint;
+  trace_number: string | null;
   details: Buffer | null;
 };
 
-/** The payments of a file after a number, in their order. */
+/** The payments of a file, or of one of its batches, after a number, in their order. */
 export function listPayments(
   session: Session,
-  file_id: string,
-  after: bigint,
+  place: { file_id: string; batch_number: number | null; after: bigint },
   limit: number,
 ): Promise<StoredPayment[]> {
   return session.query(
-    `select number, account_id, end_to_end_id, amount, currency, uetr, details
-     from bank_payments where file_id = $1 and number > $2 order by number limit $3`,
-    [file_id, after, limit],
+    `select number, account_id, end_to_end_id, amount, currency, uetr, trace_number, details
+     from bank_payments
+     where file_id = $1 and number > $2 and ($4::integer is null or batch_number = $4)
+     order by number limit $3`,
+    [place.file_id, place.after, limit, place.batch_number],
   );
 }
 
 /** Whether this caller's bytes are the file's: the first one decides. */
 export async function updateToPlacing(
   session: Session,
-  id: string,
+  { id, revision }: Pick<ClosedFile, "id" | "revision">,
   placed: { temporary_name: string; digest: Buffer },
   now: Date,
 ): Promise<boolean> {
   const rows = await session.query(
     `update bank_files set state = 'placing', state_since = $2, temporary_name = $3, digest = $4
-     where id = $1 and state = 'closed' returning id`,
-    [id, now, placed.temporary_name, placed.digest],
+     where id = $1 and state = 'closed' and revision = $5 returning id`,
+    [id, now, placed.temporary_name, placed.digest, revision],
   );
   return rows.length > 0;
 }

@@ -6,11 +6,13 @@ import { newId } from "../../../platform/ids.ts";
 import { nextWindow } from "../calendar/next-window.ts";
 import { checkTransfer } from "../iso20022/check-transfer.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
+import { entryClassOf, findAchProblem, shortId } from "./ach/credit-of.ts";
 import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
 import {
   findKnownPayments,
   insertAnswers,
   insertPayments,
+  type PaymentKey,
   type PaymentRow,
   upsertFile,
 } from "./store.ts";
@@ -20,7 +22,15 @@ export type FileBankDeps = {
   database: Database;
   keyring: Keyring;
   accounts: readonly FileBankAccount[];
+  /** Those of the payments that must not leave now; by default all may. */
+  findStopped?: FindStopped;
 };
+
+/** Reads in the transaction in which a file is closed, with the locks that it needs. */
+type FindStopped = (
+  tx: Transaction,
+  payments: readonly PaymentKey[],
+) => Promise<ReadonlySet<string>>;
 
 export const DETAILS = sealedJson<Pick<Instruction, "beneficiary" | "reference">>(
   "bank_payments",
@@ -78,9 +88,15 @@ function divide(accounts: readonly FileBankAccount[], instructions: readonly Ins
   return { routed, refused };
 }
 
-function findProblem({ scheme }: FileRoute, instruction: Instruction): string | null {
-  const [problem] = checkTransfer(scheme, transferOf(scheme, instruction, randomUUID()));
-  return problem ? (CODES[problem.field] ?? NOT_POSSIBLE) : null;
+function findProblem(route: FileRoute, instruction: Instruction): string | null {
+  const field = findField(route, instruction);
+  return field === null ? null : (CODES[field] ?? NOT_POSSIBLE);
+}
+
+function findField(route: FileRoute, instruction: Instruction): string | null {
+  if (route.scheme === "ach") return findAchProblem(route, instruction);
+  const transfer = transferOf(route.scheme, instruction, randomUUID());
+  return checkTransfer(route.scheme, transfer)[0]?.field ?? null;
 }
 
 /** The bank never got it, so its rejection is final. */
@@ -112,21 +128,26 @@ async function insertRouted(
   for (const name of [...files.keys()].sort()) {
     const inside = files.get(name)!;
     const file_id = await lockOpenFile(tx, inside[0]!, now);
-    for (const { instruction } of inside) {
+    for (const { instruction, route } of inside) {
       const { account_id, end_to_end_id, amount, currency, beneficiary, reference } = instruction;
       const record = { account_id, id: end_to_end_id };
       const details = DETAILS.seal(keys.get(account_id)!, record, { beneficiary, reference });
       const uetr = randomUUID();
-      rows.push({ account_id, end_to_end_id, file_id, amount, currency, uetr, details });
+      const is_ach = route.scheme === "ach";
+      rows.push({
+        ...{ account_id, end_to_end_id, file_id, amount, currency, uetr, details },
+        entry_class: is_ach ? entryClassOf(instruction) : null,
+        short_id: is_ach ? shortId(end_to_end_id) : null,
+      });
     }
   }
   await insertPayments(tx, rows);
 }
 
 /** The file of the first window that is open, by the bank's clock and by its state here. */
-async function lockOpenFile(
+export async function lockOpenFile(
   tx: Transaction,
-  { account, route }: Routed,
+  { account, route }: Pick<Routed, "account" | "route">,
   now: Date,
 ): Promise<string> {
   let from = now;

@@ -1,15 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CreditTransfer, PaymentFile } from "../iso20022/credit-transfer.ts";
+import type { CreditTransfer, PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
 import { writePayments } from "../iso20022/write-payments.ts";
+import { renderAchFile } from "./ach/render-ach-file.ts";
+import { stopPayments } from "./close-files.ts";
 import type { ClosedFile, FileBankAccount } from "./model.ts";
-import { listPayments, listUnwrittenFiles, updateToPlacing, updateToWritten } from "./store.ts";
-import { DETAILS, type FileBankDeps } from "./submit-payments.ts";
+import { type OpenedPayment, readPayments } from "./read-payments.ts";
+import { listUnwrittenFiles, updateToPlacing, updateToWritten } from "./store.ts";
+import type { FileBankDeps } from "./submit-payments.ts";
 import { transferOf } from "./transfer-of.ts";
 
 const FILES_AT_ONCE_MAX = 20;
-const PAYMENTS_PER_READ = 500;
 const BUFFER_LENGTH = 64 * 1024;
 
 /**
@@ -33,12 +35,18 @@ export async function writeFiles(deps: FileBankDeps, now: Date): Promise<void> {
 async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promise<void> {
   const account = deps.accounts.find(({ name }) => name === file.bank_account);
   if (!account) throw new Error(`no settings for the account ${file.bank_account}`);
+  // Some were stopped since: the file was closed again without them, for the next run.
+  if (file.state === "closed" && (await stopPayments(deps, file.id, now))) return;
   const temporary_name = file.temporary_name ?? (await writeTemporary(deps, account, file, now));
   // Another process was faster: it goes on from there, or the next run does.
   if (temporary_name === null) return;
-  await place(account.outbox, temporary_name, `${file.scheme}-${file.message_id}.xml`);
+  await place(account.outbox, temporary_name, nameOf(file));
   await updateToWritten(deps.database, file.id, now);
   await removeLeftovers(account.outbox, file.message_id);
+}
+
+function nameOf({ scheme, message_id }: ClosedFile): string {
+  return `${scheme}-${message_id}.${scheme === "ach" ? "ach" : "xml"}`;
 }
 
 async function writeTemporary(
@@ -52,7 +60,7 @@ async function writeTemporary(
   const digest = await writeSynced(path, renderFile(deps, account, file));
   const placed = { temporary_name, digest };
   // If this fails it may have been recorded all the same: then the name must stay.
-  if (await updateToPlacing(deps.database, file.id, placed, now)) return temporary_name;
+  if (await updateToPlacing(deps.database, file, placed, now)) return temporary_name;
   await rm(path, { force: true });
   return null;
 }
@@ -79,10 +87,11 @@ function renderFile(
 ): AsyncGenerator<string> {
   const route = account.routes.find(({ scheme }) => scheme === file.scheme);
   if (!route) throw new Error(`no settings for ${file.scheme} of the account ${account.name}`);
+  if (route.scheme === "ach") return renderAchFile(deps, route, file);
   const head: PaymentFile = {
     message_id: file.message_id,
     created_at: file.created_at,
-    scheme: file.scheme,
+    scheme: route.scheme,
     charge_bearer: route.charge_bearer,
     execution_date: file.execution_date,
     debtor: account.debtor,
@@ -92,26 +101,14 @@ function renderFile(
     address_form: route.address_form,
   };
   const totals = { count: file.payments, control_sum: file.control_sum };
-  return writePayments(head, totals, readTransfers(deps, file));
+  return writePayments(head, totals, toTransfers(route.scheme, readPayments(deps, file)));
 }
 
-async function* readTransfers(
-  { database, keyring }: FileBankDeps,
-  file: ClosedFile,
+async function* toTransfers(
+  scheme: Scheme,
+  payments: AsyncIterable<OpenedPayment>,
 ): AsyncGenerator<CreditTransfer> {
-  let after = 0n;
-  for (;;) {
-    const rows = await listPayments(database, file.id, after, PAYMENTS_PER_READ);
-    if (rows.length === 0) return;
-    const keys = await keyring.openAccounts(database, rows);
-    for (const row of rows) {
-      if (!row.details) throw new Error(`the details of ${row.end_to_end_id} are gone`);
-      const record = { account_id: row.account_id, id: row.end_to_end_id };
-      const details = DETAILS.open(keys.get(row.account_id)!, record, row.details);
-      yield transferOf(file.scheme, { ...row, ...details }, row.uetr);
-    }
-    after = rows.at(-1)!.number;
-  }
+  for await (const payment of payments) yield transferOf(scheme, payment, payment.uetr);
 }
 
 async function writeBytes(handle: FileHandle, pieces: AsyncIterable<string>): Promise<Buffer> {
