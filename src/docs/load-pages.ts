@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Html } from "../platform/http/html.ts";
 import { API_PATH, referenceTexts } from "./api/reference-text.ts";
 import type { SearchSection } from "./assets/search-sections.js";
-import { type ResolveLink, renderMarkdown } from "./markdown.ts";
+import { type Rendered, type ResolveLink, renderMarkdown } from "./markdown.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const PICTURES_PATH = "/docs/pictures";
@@ -61,16 +62,19 @@ const ALSO: Record<string, string> = {
 
 /**
  * Reads and renders all documents, and the API reference from the OpenAPI document. They ship with
- * the program and do not change while it runs. Commands show this server's own URL.
+ * the program and do not change while it runs. Commands show this server's own URL. Other requests
+ * are served between two pages: all of them take about a second.
  */
-export function loadPages(openapi: object, public_url: string): Documentation {
+export async function loadPages(openapi: object, public_url: string): Promise<Documentation> {
   const lost_links: string[] = [];
-  const rendered = [...listTexts(lost_links), ...listApiTexts(openapi, public_url)].map(
-    ({ url, category, text, resolve, is_api }) => {
-      const own_text = text.replaceAll(DEFAULT_URL, public_url);
-      return { url, category, ...renderMarkdown(own_text, resolve, { has_row_anchors: !is_api }) };
-    },
-  );
+  const rendered: (Pick<Text, "url" | "category"> & Rendered)[] = [];
+  for (const page of [...listTexts(lost_links), ...listApiTexts(openapi, public_url)]) {
+    const { url, category, text, resolve, is_api } = page;
+    const own_text = text.replaceAll(DEFAULT_URL, public_url);
+    const options = { has_row_anchors: !is_api };
+    rendered.push({ url, category, ...renderMarkdown(own_text, resolve, options) });
+    await setImmediate();
+  }
   return {
     lost_links,
     pages: rendered.map(({ url, category, title, summary, body }) => {

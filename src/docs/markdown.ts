@@ -4,7 +4,7 @@ import { type Html, html, raw } from "../platform/http/html.ts";
 /** A part of a page with its own anchor, as the search indexes it. */
 type Section = { anchor: string; heading: string; text: string };
 
-type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
+export type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
 
 /** The URL on our pages that a link leads to; null when there is none: only its text is shown. */
 export type ResolveLink = (href: string) => string | null;

@@ -26,11 +26,11 @@ const ERRORS_PAGE = "/docs/reference/errors";
 /** The documents of the repository as pages, with a search over all of them. */
 export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
   // Loaded at the first request: a worker never needs them, and they would delay the start.
-  const open = once(() => withIndex(loadPages(app.swagger(), deps.public_url())));
+  const open = once(async () => withIndex(await loadPages(app.swagger(), deps.public_url())));
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
-  app.get("/docs/search.json", (request, reply) => {
-    const { index, etag } = open();
+  app.get("/docs/search.json", async (request, reply) => {
+    const { index, etag } = await open();
     reply.headers({ ETag: etag, "Cache-Control": "no-cache" });
     if (request.headers["if-none-match"] === etag) return reply.code(304).send();
     return reply.type("application/json; charset=utf-8").send(index);
@@ -40,16 +40,16 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
     scope.addHook("onRequest", async (_request, reply) => {
       reply.headers(DOCS_HEADERS);
     });
-    scope.get("/docs", (request, reply) => {
-      const { pages, sections } = open();
+    scope.get("/docs", async (request, reply) => {
+      const { pages, sections } = await open();
       const question = readQuestion(request);
       const results = searchSections(sections, question);
       return sendPage(reply, startPage(pages, { question, results }));
     });
     scope.get("/docs/", (_request, reply) => reply.redirect("/docs", 301));
     const show = (path: string, url: string) =>
-      scope.get(path, (_request, reply) => {
-        const { pages } = open();
+      scope.get(path, async (_request, reply) => {
+        const { pages } = await open();
         return sendPage(reply, documentPage(pages.find((page) => page.url === url)!, pages));
       });
     for (const url of listUrls()) show(url, url);
@@ -64,10 +64,14 @@ function withIndex(documentation: Documentation) {
   return { ...documentation, index, etag };
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
+/** Makes the value once; after a failure, the next call tries again. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
   return () => {
-    made ??= make();
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
     return made;
   };
 }

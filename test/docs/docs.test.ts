@@ -60,8 +60,17 @@ describe("the documentation", () => {
     expect(await read("guides/first-payout")).toContain(states);
   });
 
-  it("its texts link only to existing pages", () => {
-    expect(loadPages(server.app.server.swagger(), server.url).lost_links).toEqual([]);
+  it("its texts link only to existing pages; other requests run while they are read", async () => {
+    let [turns, is_loading] = [0, true];
+    const count = () => {
+      turns += 1;
+      if (is_loading) setImmediate(count);
+    };
+    setImmediate(count);
+    const { lost_links, pages } = await loadPages(server.app.server.swagger(), server.url);
+    is_loading = false;
+    expect(lost_links).toEqual([]);
+    expect(turns).toBeGreaterThanOrEqual(pages.length);
   });
 
   it("doc_url of a refusal leads to a line about its code", async () => {
