@@ -3,6 +3,9 @@ import { type Limit, startLimit } from "./limit.ts";
 
 export type Fetch = typeof globalThis.fetch;
 
+/** Files are not read into memory; no other answer is nearly as large. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
 export type HttpRequest = {
   method: string;
   url: string;
@@ -32,7 +35,7 @@ export type OpenAnswer = { headers: Headers; stream: ReadableStream<Uint8Array<A
 
 /** One request and its complete response, not interpreted. */
 export function attempt(request: HttpRequest, limits: HttpLimits): Promise<WholeAnswer> {
-  return exchange(request, limits, readWhole);
+  return exchange(request, limits, (answer, limit) => readWhole(answer, limit, keyOf(request)));
 }
 
 /**
@@ -44,7 +47,7 @@ export function attemptFile(
   limits: HttpLimits,
 ): Promise<WholeAnswer | OpenAnswer> {
   return exchange<WholeAnswer | OpenAnswer>(request, limits, (answer, limit) =>
-    answer.ok ? openFile(answer, limit, request) : readWhole(answer, limit),
+    answer.ok ? openFile(answer, limit, request) : readWhole(answer, limit, keyOf(request)),
   );
 }
 
@@ -58,7 +61,7 @@ async function exchange<Result>(
   limits: HttpLimits,
   read: (answer: Response, limit: Limit) => Promise<Result>,
 ): Promise<Result> {
-  const limit = startLimit(limits, request.headers["idempotency-key"] ?? null);
+  const limit = startLimit(limits, keyOf(request));
   let body: RequestBody | undefined;
   let is_open = false;
   try {
@@ -74,6 +77,10 @@ async function exchange<Result>(
     body?.close?.();
     if (!is_open) limit.end();
   }
+}
+
+function keyOf({ headers }: HttpRequest): string | null {
+  return headers["idempotency-key"] ?? null;
 }
 
 /** A failure to get a token is the caller's own error, unless the time limit ended the wait. */
@@ -96,17 +103,45 @@ async function onTheWay<Result>(
     return await go();
   } catch (error) {
     limit.check();
+    if (error instanceof SliproadError) throw error;
     const failure = body?.failure?.();
     if (failure !== undefined) throw failure;
     const message = `The connection to ${new URL(request.url).origin} failed.`;
-    const idempotency_key = request.headers["idempotency-key"] ?? null;
+    const idempotency_key = keyOf(request);
     throw new SliproadError("connection_failed", message, { cause: error, idempotency_key });
   }
 }
 
-async function readWhole(answer: Response, limit: Limit): Promise<WholeAnswer> {
+async function readWhole(
+  answer: Response,
+  limit: Limit,
+  idempotency_key: string | null,
+): Promise<WholeAnswer> {
   const { ok, status, headers } = answer;
-  return { ok, status, headers, text: await limit.within(() => answer.text()) };
+  const text = await limit.within(() => readText(answer));
+  if (text !== null) return { ok, status, headers, text };
+  const message = "The answer is larger than 64 MiB; check baseUrl and what stands between.";
+  const request_id = headers.get("x-request-id");
+  throw new SliproadError("answer_unreadable", message, { status, request_id, idempotency_key });
+}
+
+/** The body as text; null if it is larger than any answer of the service. */
+async function readText({ body }: Response): Promise<string | null> {
+  if (!body) return "";
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return parts.join("") + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) {
+      reader.cancel().catch(() => {});
+      return null;
+    }
+    parts.push(decoder.decode(value, { stream: true }));
+  }
 }
 
 function isOpen(result: unknown): result is OpenAnswer {

@@ -246,6 +246,34 @@ describe("final failures are not retried", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([200, 503])("a %i response without end is cut off", async (status) => {
+    let [requests, sent, is_cancelled] = [0, 0, false];
+    const part = new Uint8Array(4 * 1024 * 1024).fill(0x20);
+    const endless = async () => {
+      requests += 1;
+      const pull = (controller: ReadableStreamDefaultController) => {
+        sent += part.length;
+        controller.enqueue(part);
+      };
+      const cancel = () => {
+        is_cancelled = true;
+      };
+      return new Response(new ReadableStream({ pull, cancel }), { status });
+    };
+    const client = new Sliproad({
+      baseUrl: server.url,
+      apiKey: "sk_test_1",
+      fetch: endless,
+      retries_max: 0,
+    });
+    const failure = await failureOf(client.users.create(NEW_USER, { idempotency_key: "order-8" }));
+    expect(failure).toMatchObject({ error_code: "answer_unreadable", status });
+    expect(failure.idempotency_key).toBe("order-8");
+    expect(failure.message).toContain("larger than 64 MiB");
+    expect([requests, is_cancelled]).toEqual([1, true]);
+    expect(sent).toBeLessThan(80 * 1024 * 1024);
+  });
+
   it("a redirect is not followed: the key is not sent to another host", async () => {
     server.play(answer(307, "", { location: `${server.url}/elsewhere` }));
     const failure = await failureOf(sliproad.users.create(NEW_USER));
