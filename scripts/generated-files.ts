@@ -1,19 +1,15 @@
 import { generateTypes } from "../sdk/generate-types.ts";
 import type { Core } from "../src/app/open-app.ts";
-import {
-  type Catalogue,
-  describeRequirements,
-  type RequirementField,
-  type RequirementRow,
-} from "../src/catalogue/catalogue.ts";
 import { loadFees } from "../src/catalogue/fee-table.ts";
+import { feesPage } from "../src/docs/reference/fees-page.ts";
+import { page, table } from "../src/docs/reference/page-text.ts";
+import { paymentDetailsPage } from "../src/docs/reference/payment-details-page.ts";
 import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
 import type { Setting } from "../src/platform/config/setting-kinds.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
 import { commandLinePage } from "./command-line-page.ts";
 import { describeSchema } from "./describe-schema.ts";
-import { feesPage } from "./fees-page.ts";
 import { insidersPage } from "./insiders-page.ts";
 import { messagesPage } from "./messages-page.ts";
 import { postingsPage } from "./postings-page.ts";
@@ -41,7 +37,7 @@ export async function generatedFiles(
       text: page("Command line", commandLinePage(table)),
     },
     { path: "docs/reference/states.md", text: page("States", statesPage(table)) },
-    { path: "docs/reference/fees.md", text: page("Fees", feesPage(table, catalogue, loadFees())) },
+    { path: "docs/reference/fees.md", text: feesPage(catalogue, loadFees()) },
     { path: "docs/reference/messages.md", text: page("Messages", messagesPage()) },
     { path: "docs/reference/roles.md", text: page("Roles", rolesPage(table)) },
     { path: "docs/reference/insiders.md", text: page("Insiders", insidersPage(table)) },
@@ -51,7 +47,6 @@ export async function generatedFiles(
 
 const SQL_NOTE =
   "-- The migrated database. Written by npm run generate; change a migration instead.";
-const MARKDOWN_NOTE = "<!-- Written by npm run generate; change the table in the code instead. -->";
 
 function errorsPage(): string {
   const rows = ERROR_CODES.map((code) => [`\`${code}\``, String(ERRORS[code][0]), ERRORS[code][1]]);
@@ -77,109 +72,4 @@ function settingsPage(): string {
       "removed. Set one of the two variables, not both.",
     table(["setting", "default", "meaning"], rows),
   ]);
-}
-
-function paymentDetailsPage(catalogue: Catalogue): string {
-  const individual = describeRequirements(catalogue, { beneficiary_type: "individual" });
-  const business = describeRequirements(catalogue, { beneficiary_type: "business" });
-  const shared = { individual: sharedFields(individual), business: sharedFields(business) };
-  const sections = individual.flatMap((row, index) => [
-    `## ${row.currency} ${row.rails}`,
-    aboutRail(row),
-    fieldTable(
-      without(row.fields, shared.individual),
-      without(business[index]!.fields, shared.business),
-      row.one_of,
-    ),
-  ]);
-  return page("Payment details", [
-    "The fields that each currency and rail requires. `GET /payment_detail_requirements` returns the " +
-      "same table as JSON. Patterns apply to the value without spaces and hyphens, and to codes in " +
-      "upper case.",
-    "## Every currency and rail",
-    fieldTable(shared.individual, shared.business, []),
-    ...sections,
-  ]);
-}
-
-/** The fields that all rows have, as in the first row. */
-function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
-  const [first, ...others] = rows;
-  return first!.fields.filter((field) =>
-    others.every((row) => row.fields.some((other) => other.name === field.name)),
-  );
-}
-
-/** Fields that differ from the shared ones, which have their own section. */
-function without(fields: readonly RequirementField[], shared: readonly RequirementField[]) {
-  // The examples of currency and rails differ by row.
-  const form = ({ example: _, ...rest }: RequirementField) => JSON.stringify(rest);
-  const shared_forms = new Set(shared.map(form));
-  return fields.filter((field) => !shared_forms.has(form(field)));
-}
-
-function aboutRail(row: RequirementRow): string {
-  const minimum =
-    row.minimum_amount === null
-      ? `the equivalent of ${row.minimum_usd_equivalent} usd`
-      : `${row.minimum_amount} ${row.currency}`;
-  const choices = row.one_of.map((set) => set.map((name) => `\`${name}\``).join(" and "));
-  return [
-    `Minimum amount: ${minimum}.`,
-    ...(row.bank_countries
-      ? [`The bank account must be in ${row.bank_countries.join(", ")}.`]
-      : []),
-    ...(choices.length > 0 ? [`Send ${choices.join(", or ")}.`] : []),
-    ...(row.experimental ? ["Experimental: not yet tested with a bank."] : []),
-  ].join(" ");
-}
-
-function fieldTable(
-  individual: readonly RequirementField[],
-  business: readonly RequirementField[],
-  one_of: RequirementRow["one_of"],
-): string {
-  const names = [...new Set([...individual, ...business].map((field) => field.name))];
-  const need = (fields: readonly RequirementField[], name: string) => {
-    const field = fields.find((other) => other.name === name);
-    if (!field) return "";
-    if (field.required) return "required";
-    return one_of.flat().some((other) => other === name) ? "one of" : "optional";
-  };
-  const rows = names.map((name) => {
-    const field = [...individual, ...business].find((other) => other.name === name)!;
-    const form = [
-      field.pattern && `\`${field.pattern}\``,
-      field.check && `checksum ${field.check}`,
-    ];
-    return [
-      `\`${name}\``,
-      need(individual, name),
-      need(business, name),
-      form.filter(Boolean).join(", "),
-      String(field.max_length),
-      field.description,
-      `\`${field.example}\``,
-    ];
-  });
-  const head = [
-    "field",
-    "individual",
-    "business",
-    "format",
-    "maximum length",
-    "meaning",
-    "example",
-  ];
-  return table(head, rows);
-}
-
-function page(title: string, parts: readonly string[]): string {
-  return `${[MARKDOWN_NOTE, `# ${title}`, ...parts].join("\n\n")}\n`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }

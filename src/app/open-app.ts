@@ -5,6 +5,7 @@ import {
   type TokenPort,
 } from "../accounts/authenticate.ts";
 import { openTokens } from "../apps/oauth/token-callers.ts";
+import { type Catalogue, narrowCatalogue } from "../catalogue/catalogue.ts";
 import { finishDocument } from "../docs/api/finish-document.ts";
 import { openLocalDirectory } from "../partners/files/local-directory.ts";
 import { createExecutor } from "../platform/commands/executor.ts";
@@ -43,8 +44,9 @@ export async function openApp(
   given_partners?: Partners,
   log_destination?: LogDestination,
 ): Promise<RunningApp> {
-  const { config, database, clock, catalogue } = core;
+  const { config, database, clock } = core;
   const partners = given_partners ?? (await openPartners(core));
+  const catalogue = offeredCatalogue(core.catalogue, partners);
   const tokens = openTokens(core);
   const server_options = {
     ...config,
@@ -102,6 +104,11 @@ export async function openApp(
     return health;
   };
   return { server, worker, createHealthServer, close };
+}
+
+/** What no adapter serves is not offered. */
+function offeredCatalogue(catalogue: Catalogue, { served }: Partners): Catalogue {
+  return served ? narrowCatalogue(catalogue, served) : catalogue;
 }
 
 /** The API in the order of the modules; pages for people come after it. */

@@ -57,7 +57,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const webhooks = openWebhooksModule(core, { sender });
   const kyc = openKycModule(core, { catalogue, files, identity });
   const priced = await openPricesModule(core, { catalogue });
-  const { prices, approvals } = priced;
+  const { prices, approvals, fees } = priced;
   const limited = openLimitsModule(core, { prices });
   const { limits } = limited;
   const traveling = openTravelModule(core, { limits });
@@ -85,13 +85,13 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     invoices,
     offramps,
     openOnrampsModule(core, {
-      ...{ chain, bank, prices, approvals, limits, travel, screening, screenUsers },
+      ...{ catalogue, chain, bank, prices, approvals, limits, travel, screening, screenUsers },
     }),
     ...(openWatcher ? [openReconcileModule(core)] : []),
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),
-    openDocsModule(core),
+    openDocsModule(core, { catalogue, fees }),
   ];
   const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);
   return { modules, deliveries: webhooks.deliveries, addAfterScreening };

@@ -1,4 +1,6 @@
-import { combineBanks } from "../partners/bank/combine-banks.ts";
+import type { ChainTokens, Served } from "../catalogue/catalogue.ts";
+import { CHAINS, TOKENS } from "../catalogue/chains.ts";
+import { combineBanks, type PartialBank } from "../partners/bank/combine-banks.ts";
 import { openFileBanks, readBanks } from "../partners/bank/file-bank/open.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
@@ -33,44 +35,84 @@ export type Partners = {
   /** Without one, our own reviewers decide. */
   identity?: IdentityPort;
   /** Reads real chains in the background. */
-  openWatcher?: (log: TaskLog) => Module;
+  openWatcher?: ((log: TaskLog) => Module) | undefined;
   /** Writes and reads the files of real banks. */
-  openBanks?: (log: TaskLog) => Module;
+  openBanks?: ((log: TaskLog) => Module) | undefined;
+  /** What they serve; without it, all of the catalogue. */
+  served?: Served;
 };
 
-/** The adapters of real banks and chains are not complete: live mode must not start with them. */
-export function checkMode({ mode }: Config): void {
-  if (mode !== "live") return;
-  throw new StartupError(
-    "Live mode does not start in this version, because the adapters of banks are not complete; " +
-      "use SLIPROAD_MODE=sandbox.",
+/**
+ * The adapters of the settings. In sandbox mode, what is not configured is simulated; in live mode
+ * nothing is, so what no adapter serves is not offered.
+ */
+export async function openPartners(core: Core): Promise<Partners> {
+  const [banks, chains] = [openBanks(core), await openChains(core)];
+  if (core.config.mode === "live") {
+    if (!banks.real || !chains.real) throw new Error("live mode needs a bank and a chain");
+    return toPartners(banks, chains, { bank: banks.real, chain: chains.real.chain });
+  }
+  const simulated_bank = createSandboxBank(
+    core,
+    findRequestedOutcomes(core.database, core.keyring),
   );
+  const simulated_chain = createSandboxChain(core);
+  return toPartners(banks, chains, {
+    bank: banks.real ? combineBanks(banks.real, simulated_bank) : simulated_bank,
+    chain: chains.real ? combineChains(chains.real.chain, simulated_chain) : simulated_chain,
+  });
 }
 
-export async function openPartners(core: Core): Promise<Partners> {
-  const { config, database, keyring } = core;
-  checkMode(config);
-  const sandbox_bank = createSandboxBank(core, findRequestedOutcomes(database, keyring));
-  const banks = openBanks(core, sandbox_bank);
-  const simulated = createSandboxChain(core);
-  if (config.chains_file === undefined) return { chain: simulated, ...banks };
+type Banks = { real: PartialBank | null } & Pick<Partners, "openBanks">;
+type Chains = {
+  real: { chain: ChainPort; tokens: Partial<ChainTokens> } | null;
+} & Pick<Partners, "openWatcher">;
+
+function toPartners(
+  { real: real_bank, openBanks }: Banks,
+  { real: real_chain, openWatcher }: Chains,
+  { bank, chain }: { bank: BankPort; chain: ChainPort },
+): Partners {
+  const is_simulated = bank !== real_bank;
+  const tokens = Object.fromEntries(
+    CHAINS.map((name) => {
+      const simulated = chain.simulated.includes(name) ? TOKENS : [];
+      return [name, real_chain?.tokens[name] ?? simulated];
+    }),
+  ) as unknown as ChainTokens;
+  return {
+    ...{ bank, chain, openBanks, openWatcher },
+    served: {
+      tokens,
+      pays: (currency, rail) => is_simulated || real_bank!.serves({ currency, rail }),
+      receives: (currency, rail) =>
+        chain.sending.length > 0 && bank.coordinatesFor(currency, rail) !== null,
+    },
+  };
+}
+
+/** Imported only where there are real chains: else nothing of it is needed. */
+async function openChains(core: Core): Promise<Chains> {
+  const { config } = core;
+  if (config.chains_file === undefined) return { real: null, openWatcher: undefined };
   const settings = readChains(config.chains_file);
-  // Imported here: without real chains nothing of it is needed.
   const [{ openEvm }, { openConfiguredSigner }] = await Promise.all([
     import("../partners/chain/evm/open.ts"),
     import("../partners/chain/evm/signer/open.ts"),
   ]);
   const { chain, openModule } = await openEvm(core, settings, () => openConfiguredSigner(config));
-  return { chain: combineChains(chain, simulated), ...banks, openWatcher: openModule };
+  const tokens = Object.fromEntries(
+    settings.chains.map((one) => [one.name, one.tokens.map(({ name }) => name)]),
+  );
+  return { real: { chain, tokens }, openWatcher: openModule };
 }
 
-/** Real banks for what the operator's file names, and the sandbox's for the rest. */
-function openBanks(core: Core, simulated: BankPort): Pick<Partners, "bank" | "openBanks"> {
+function openBanks(core: Core): Banks {
   const { banks_file } = core.config;
-  if (banks_file === undefined) return { bank: simulated };
+  if (banks_file === undefined) return { real: null, openBanks: undefined };
   const operator_id = core.first_start.operator.id;
   const { bank, openModule } = openFileBanks({ ...core, operator_id }, readBanks(banks_file));
-  return { bank: combineBanks(bank, simulated), openBanks: openModule };
+  return { real: bank, openBanks: openModule };
 }
 
 /** The check of uploads for malware; undefined: there is none. */

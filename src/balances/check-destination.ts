@@ -1,4 +1,4 @@
-import { CHAINS, type Chain, isChain } from "../catalogue/chains.ts";
+import type { Chain } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { Problems } from "../platform/problems.ts";
@@ -7,11 +7,13 @@ import type { Problems } from "../platform/problems.ts";
 export function checkDestination(
   input: { chain?: unknown; address?: unknown } | undefined,
   object: string,
+  chains: readonly Chain[],
   problems: Problems,
 ): { chain: Chain; address: string } | undefined {
-  const chain = lowerAscii(textOf(input?.chain));
-  if (!isChain(chain)) {
-    problems.invalid(`${object}.chain`, `Send one of ${CHAINS.join(", ")}.`);
+  const name = lowerAscii(textOf(input?.chain));
+  const chain = chains.find((known) => known === name);
+  if (!chain) {
+    problems.invalid(`${object}.chain`, `Send one of ${chains.join(", ")}.`);
     return undefined;
   }
   const checked = checkAddress(chain, textOf(input?.address));

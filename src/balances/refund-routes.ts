@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { orProposal } from "../approvals/render.ts";
-import { CHAINS, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
+import { type Catalogue, chainsOf, tokensOf } from "../catalogue/catalogue.ts";
+import { CHAINS, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -57,7 +58,11 @@ const RefundBody = closedObject({
   }),
 });
 
-type RefundRouteDeps = ApprovedRefundDeps & { database: Database; executor: Executor };
+type RefundRouteDeps = ApprovedRefundDeps & {
+  database: Database;
+  executor: Executor;
+  catalogue: Catalogue;
+};
 
 export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void {
   const { database, executor } = deps;
@@ -89,7 +94,7 @@ export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void
     answer: orProposal(RefundAnswer),
     errors: ["not_yet_passed_kyc_kyb", "below_currency_limit", "limit_exceeded", "on_hold"],
     handle: ({ params, body, problems, command }) => {
-      const wanted = checkRefund(body.refund, problems);
+      const wanted = checkRefund(body.refund, deps.catalogue, problems);
       return submitRefund(command({ user_id: params.user_id, wanted }));
     },
   });
@@ -132,14 +137,17 @@ function toRecord(refund: Refund) {
 
 function checkRefund(
   input: { token?: unknown; amount?: unknown; chain?: unknown; address?: unknown } | undefined,
+  catalogue: Catalogue,
   already: readonly Problem[],
 ): Checked<RefundTerms> {
   const problems = new Problems(already);
-  const destination = checkDestination(input, "refund", problems);
-  const token = lowerAscii(textOf(input?.token));
-  if (!isToken(token)) problems.invalid("refund.token", `Send one of ${TOKENS.join(", ")}.`);
+  const destination = checkDestination(input, "refund", chainsOf(catalogue), problems);
+  const code = lowerAscii(textOf(input?.token));
+  const tokens = tokensOf(catalogue);
+  const token = tokens.find((known) => known === code);
+  if (!token) problems.invalid("refund.token", `Send one of ${tokens.join(", ")}.`);
   const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
   if ("reason" in parsed) problems.invalid("refund.amount", parsed.reason);
-  const is_read = destination && isToken(token) && "value" in parsed;
+  const is_read = destination && token && "value" in parsed;
   return problems.checked(is_read ? { ...destination, token, amount: parsed.value } : null);
 }

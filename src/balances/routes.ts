@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { type Catalogue, chainsOf } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { listAccountBalances, listBalances, type OwedBalance } from "../ledger/store.ts";
 import type { Executor } from "../platform/commands/executor.ts";
@@ -18,7 +19,11 @@ import { addRefundRoutes } from "./refund-routes.ts";
 import { listRefundAddresses, openAddress } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 
-type BalanceDeps = ApprovedRefundDeps & { database: Database; executor: Executor };
+type BalanceDeps = ApprovedRefundDeps & {
+  database: Database;
+  executor: Executor;
+  catalogue: Catalogue;
+};
 
 const TAG = "Balances";
 
@@ -120,7 +125,12 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: ({ params, body, problems, command }) => {
       const found = new Problems(problems);
-      const destination = checkDestination(body.refund_address, "refund_address", found);
+      const destination = checkDestination(
+        body.refund_address,
+        "refund_address",
+        chainsOf(deps.catalogue),
+        found,
+      );
       return submitAddress(
         command({ user_id: params.user_id, wanted: found.checked(destination) }),
       );

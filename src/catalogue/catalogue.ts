@@ -1,7 +1,8 @@
-import type { Catalogue } from "./lookups.ts";
+import { CHAINS, TOKENS } from "./chains.ts";
+import type { Catalogue, ChainTokens } from "./lookups.ts";
 import { MINIMUMS } from "./minimums.ts";
 import { parseOverride } from "./override.ts";
-import { CURRENCY_RAILS, RAILS, type Rail } from "./rails.ts";
+import { CURRENCY_RAILS, type DepositRail, ONRAMP_RAILS, RAILS, type Rail } from "./rails.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 
 export * from "./describe-requirements.ts";
@@ -29,7 +30,40 @@ export function loadCatalogue(override_json_text = "{}"): Catalogue {
       );
     }
   }
-  return deepFreeze({ ...override, rails: sortRails(rails), requirements, minimums });
+  return deepFreeze({
+    ...override,
+    ...{ rails: sortRails(rails), requirements, minimums },
+    ...{ tokens: ALL_TOKENS, onramp_rails: ONRAMP_RAILS },
+  });
+}
+
+const ALL_TOKENS = Object.fromEntries(
+  CHAINS.map((chain) => [chain, TOKENS]),
+) as unknown as ChainTokens;
+
+/** What the adapters of an installation can do. */
+export type Served = Pick<Catalogue, "tokens"> & {
+  pays(currency: string, rail: Rail): boolean;
+  receives(currency: string, rail: DepositRail): boolean;
+};
+
+/** The catalogue without what no adapter serves: a currency without rails is not offered. */
+export function narrowCatalogue(catalogue: Catalogue, served: Served): Catalogue {
+  const narrow = <Name extends string>(
+    rails: Readonly<Record<string, readonly Name[]>>,
+    isServed: (currency: string, rail: Name) => boolean,
+  ) =>
+    Object.fromEntries(
+      Object.entries(rails)
+        .map(([code, all]) => [code, all.filter((rail) => isServed(code, rail))] as const)
+        .filter(([, left]) => left.length > 0),
+    );
+  return deepFreeze({
+    ...catalogue,
+    rails: narrow(catalogue.rails, served.pays),
+    onramp_rails: narrow(catalogue.onramp_rails, served.receives),
+    tokens: served.tokens,
+  });
 }
 
 type ByCurrency<T> = Readonly<Record<string, Readonly<Partial<Record<Rail, T>>>>>;

@@ -1,7 +1,7 @@
 import { formatDecimal } from "../platform/money.ts";
 import type { Fee, FeeSchedule } from "./fee-table.ts";
 import { type Catalogue, minimumOf, payoutCurrencies, railsOf } from "./lookups.ts";
-import { type DepositRail, ONRAMP_RAILS, type Rail } from "./rails.ts";
+import type { DepositRail, Rail } from "./rails.ts";
 
 type FeeParts = {
   basis_points: number;
@@ -36,8 +36,11 @@ export function describeFees(catalogue: Catalogue, fees: FeeSchedule): OfframpFe
 }
 
 /** One row for each onramp currency and rail. */
-export function describeOnrampFees(fees: FeeSchedule): OnrampFeeRow[] {
-  return Object.entries(ONRAMP_RAILS).flatMap(([currency, rails]) =>
+export function describeOnrampFees(
+  { onramp_rails }: Pick<Catalogue, "onramp_rails">,
+  fees: FeeSchedule,
+): OnrampFeeRow[] {
+  return Object.entries(onramp_rails).flatMap(([currency, rails]) =>
     rails.map((rail) => ({ currency, rails: rail, ...partsOf(fees.onramp) })),
   );
 }

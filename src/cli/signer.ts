@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import type { Command } from "commander";
 import { openKeystoreSigner } from "../partners/chain/evm/signer/open.ts";
 import { createSignerServer } from "../partners/chain/evm/signer/signer-server.ts";
-import { type Config, readConfig } from "../platform/config/config.ts";
+import { type Config, readSettings } from "../platform/config/config.ts";
 import { unknownSettings } from "../platform/config/unknown-settings.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print } from "./output.ts";
@@ -17,7 +17,7 @@ export function addSignerCommand(program: Command): void {
     .description("run the signer of real chains; the keys are in this process only")
     .action(async (options: JsonOption) => {
       for (const why of unknownSettings(process.env)) console.error(`sliproad: ${why}.`);
-      await serve(readConfig(process.env), options);
+      await serve(readSettings(process.env), options);
     });
 }
 

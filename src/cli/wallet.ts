@@ -19,7 +19,7 @@ import {
   xpubOf,
 } from "../partners/chain/evm/wallet.ts";
 import { createWords, seedOf } from "../partners/chain/evm/words.ts";
-import { readConfig } from "../platform/config/config.ts";
+import { readSettings } from "../platform/config/config.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
@@ -193,7 +193,7 @@ function describeFiles(files: KeyFiles): string[] {
 /** Both or none: a keystore without its journal cannot be used. */
 async function createFiles({ keystore }: KeystoreOptions, seed: Uint8Array): Promise<KeyFiles> {
   if (keystore === undefined) return null;
-  const passphrase = readConfig(process.env).signer_passphrase;
+  const passphrase = readSettings(process.env).signer_passphrase;
   if (passphrase === undefined) {
     throw new StartupError("SLIPROAD_SIGNER_PASSPHRASE must be set: it encrypts the keystore.");
   }
@@ -218,7 +218,7 @@ function codeOf(error: unknown): string {
 }
 
 function configuredKey(): { xpub: string } {
-  const { chains_file } = readConfig(process.env);
+  const { chains_file } = readSettings(process.env);
   if (chains_file !== undefined) return readChains(chains_file);
   throw new StartupError("SLIPROAD_CHAINS_FILE is not set: there is no wallet.");
 }

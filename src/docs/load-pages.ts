@@ -35,6 +35,9 @@ export type Documentation = {
   lost_links: string[];
 };
 
+/** Documents by their file that differ in this installation. */
+export type OwnTexts = Readonly<Record<string, string>>;
+
 type Source = { file: string; url: string; category: Category };
 type Text = {
   url: string;
@@ -62,13 +65,18 @@ const ALSO: Record<string, string> = {
 
 /**
  * Reads and renders all documents, and the API reference from the OpenAPI document. They ship with
- * the program and do not change while it runs. Commands show this server's own URL. Other requests
- * are served between two pages: all of them take about a second.
+ * the program and do not change while it runs. Commands show this server's own URL, and tables what
+ * this installation offers. Other requests are served between two pages: all of them take about a
+ * second.
  */
-export async function loadPages(openapi: object, public_url: string): Promise<Documentation> {
+export async function loadPages(
+  openapi: object,
+  public_url: string,
+  own_texts: OwnTexts = {},
+): Promise<Documentation> {
   const lost_links: string[] = [];
   const rendered: (Pick<Text, "url" | "category"> & Rendered)[] = [];
-  for (const page of [...listTexts(lost_links), ...listApiTexts(openapi, public_url)]) {
+  for (const page of [...listTexts(own_texts, lost_links), ...listApiTexts(openapi, public_url)]) {
     const { url, category, text, resolve, is_api } = page;
     const own_text = text.replaceAll(DEFAULT_URL, public_url);
     const options = { has_row_anchors: !is_api };
@@ -93,14 +101,14 @@ export async function loadPages(openapi: object, public_url: string): Promise<Do
   };
 }
 
-function listTexts(lost_links: string[]): Text[] {
+function listTexts(own_texts: OwnTexts, lost_links: string[]): Text[] {
   const sources = listSources();
   const urls = new Map(sources.map(({ file, url }) => [file, url] as const));
   for (const [file, url] of Object.entries(ALSO)) urls.set(file, url);
   return sources.map((source) => ({
     url: source.url,
     category: source.category,
-    text: readFileSync(join(ROOT, source.file), "utf8"),
+    text: own_texts[source.file] ?? readFileSync(join(ROOT, source.file), "utf8"),
     is_api: false,
     resolve: (href) => {
       const url = findUrl(source, urls, href);

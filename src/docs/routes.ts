@@ -10,6 +10,7 @@ import {
   type Documentation,
   listUrls,
   loadPages,
+  type OwnTexts,
   PICTURES_DIRECTORY,
   PICTURES_PATH,
 } from "./load-pages.ts";
@@ -24,9 +25,11 @@ const ERRORS_PATH = "/docs/errors";
 const ERRORS_PAGE = "/docs/reference/errors";
 
 /** The documents of the repository as pages, with a search over all of them. */
-export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
+export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () => OwnTexts): void {
   // Loaded at the first request: a worker never needs them, and they would delay the start.
-  const open = once(async () => withIndex(await loadPages(app.swagger(), deps.public_url())));
+  const open = once(async () =>
+    withIndex(await loadPages(app.swagger(), deps.public_url(), ownTexts())),
+  );
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
   app.get("/docs/search.json", async (request, reply) => {

@@ -1,3 +1,4 @@
+import type { Chain } from "../catalogue/chains.ts";
 import { checkTxId } from "../partners/chain/tx-id.ts";
 import type { Problem } from "../platform/errors.ts";
 import { chainOf, checkPaymentOptions } from "./check-parties.ts";
@@ -17,10 +18,14 @@ const OWN_FIELDS: Readonly<Record<string, ChangeType>> = {
   paymentOptions: "changePaymentOptions",
 };
 
-/** Checks a requested change; reports all problems at once. */
+/**
+ * Checks a requested change; reports all problems at once. `chains` are those on which a payment
+ * can be found.
+ */
 export function checkChange(
   body: unknown,
   already: readonly Problem[],
+  chains: readonly Chain[] = [],
 ): { name: ChangeType | null; input: ChangeInput | null; problems: readonly Problem[] } {
   const fields = readFields(already);
   const { type, input: wrapped } = objectOf(body);
@@ -32,7 +37,7 @@ export function checkChange(
     note: fields.text("input.note", note, NOTE_MAX, true),
     amount: fields.digits("input.amount", amount),
     txLink: fields.text("input.txLink", txLink, LINK_MAX),
-    ...readClaim(fields, given),
+    ...readClaim(fields, given, chains),
     paymentOptions:
       name === "changePaymentOptions" && Array.isArray(paymentOptions)
         ? checkPaymentOptions(fields, paymentOptions, "input.")
@@ -64,7 +69,11 @@ function refuseMisplaced(
 }
 
 /** The transfer by which the buyer paid, normalized for comparison. */
-function readClaim(fields: Fields, given: Record<string, unknown>): ChangeInput {
+function readClaim(
+  fields: Fields,
+  given: Record<string, unknown>,
+  chains: readonly Chain[],
+): ChangeInput {
   const text = (name: string, limit: number) => fields.text(`input.${name}`, given[name], limit);
   const tx_hash = text("txHash", SIGNATURE_MAX);
   const chain_name = text("chain", CHAIN_MAX);
@@ -76,6 +85,10 @@ function readClaim(fields: Fields, given: Record<string, unknown>): ChangeInput 
   const chain = chain_name === undefined ? undefined : chainOf(chain_name);
   if (chain_name !== undefined && !chain) {
     const message = "Send the chain of one of the invoice's wallets, e.g. polygon.";
+    fields.report("input.chain", "record_invalid", message);
+  }
+  if (chain && !chains.includes(chain)) {
+    const message = `Transfers on ${chain} are not checked here; leave txHash and chain out.`;
     fields.report("input.chain", "record_invalid", message);
   }
   const checked = chain && tx_hash !== undefined ? checkTxId(chain, tx_hash) : null;

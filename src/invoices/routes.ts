@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { TokenPort } from "../accounts/authenticate.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
 import { findPaymentDetails } from "../payment-details/store.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
@@ -33,6 +34,7 @@ import {
 export type InvoiceDeps = SyncDeps &
   Pick<ModuleCore, "clock" | "executor" | "wake"> & {
     tokens: TokenPort;
+    chain: Pick<ChainPort, "chains">;
     pdf_renderer: PdfRenderer;
   };
 
@@ -237,7 +239,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     errors: ["invalid_transition", "value_too_long", "record_not_found"],
     scope: "invoices:write",
     handle: async ({ caller, params, body, problems, command }) => {
-      const { name, input, problems: found } = checkChange(body, problems);
+      const { name, input, problems: found } = checkChange(body, problems, deps.chain.chains);
       const unknown = await unknownDetails(deps, caller.account_id, input);
       const all = [...problems, ...found, ...unknown];
       const invoice_id = params.invoice_id;

@@ -1,12 +1,12 @@
+import { type Catalogue, onrampRailsOf } from "../catalogue/catalogue.ts";
 import {
   type Chain,
-  isToken,
   TOKEN_AMOUNT_MAX,
   TOKEN_DIGITS,
   TOKENS,
   type Token,
 } from "../catalogue/chains.ts";
-import { DEPOSIT_RAILS, type DepositRail, ONRAMP_RAILS } from "../catalogue/rails.ts";
+import { DEPOSIT_RAILS, type DepositRail } from "../catalogue/rails.ts";
 import { isBlank, textOf } from "../catalogue/text.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
@@ -19,24 +19,26 @@ import type { Prices } from "../prices/price-book.ts";
 import { readCode } from "../prices/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 
-type TermsDeps = { bank: BankPort; chain: ChainPort };
+type TermsDeps = { catalogue: Catalogue; bank: BankPort; chain: ChainPort };
 
 type Requested = Record<string, unknown>;
 
 /** Checks and prices the request for an onramp; the terms are null where it is refused. */
 export function checkTerms(
-  { bank, chain }: TermsDeps,
+  { catalogue, bank, chain }: TermsDeps,
   prices: Prices | { stale: true },
   requested: Requested | undefined,
   found: readonly Problem[],
 ): { terms: OnrampTerms | null; problems: readonly Problem[] } {
   const problems = new Problems(found).within("onramp");
   const given = requested ?? {};
-  const crypto_currency = readToken(problems, given);
   const crypto_rails = readChain(problems, chain.sending, given);
+  const offered = chain.sending.filter((one) => !crypto_rails || one === crypto_rails);
+  const tokens = TOKENS.filter((one) => offered.some((on) => catalogue.tokens[on].includes(one)));
+  const crypto_currency = readToken(problems, tokens, given);
   const destination_amount = readTokens(problems, given);
   const destination_address = readAddress(problems, crypto_rails, given);
-  const fiat = readFiat(problems, bank, given);
+  const fiat = readFiat(problems, catalogue, bank, given);
   const refused = () => ({ terms: null, problems: problems.list });
   if (!crypto_currency || !crypto_rails || !fiat || "stale" in prices) return refused();
   if (!destination_amount || !destination_address) return refused();
@@ -59,10 +61,15 @@ export function checkTerms(
   return { terms: problems.list.length > 0 ? null : terms, problems: problems.list };
 }
 
-function readToken(problems: ObjectProblems, { crypto_currency }: Requested): Token | undefined {
+function readToken(
+  problems: ObjectProblems,
+  tokens: readonly Token[],
+  { crypto_currency }: Requested,
+): Token | undefined {
   const code = readCode(problems, "crypto_currency", crypto_currency);
-  if (code === undefined || isToken(code)) return code;
-  const message = `Send one of ${TOKENS.join(", ")}.`;
+  const token = tokens.find((known) => known === code);
+  if (code === undefined || token) return token;
+  const message = `Send one of ${tokens.join(", ")}.`;
   problems.report("crypto_currency", "currency_not_supported", message);
   return undefined;
 }
@@ -117,13 +124,18 @@ function readAddress(
   return undefined;
 }
 
-function readFiat(problems: ObjectProblems, bank: BankPort, given: Requested) {
+function readFiat(
+  problems: ObjectProblems,
+  catalogue: Catalogue,
+  bank: BankPort,
+  given: Requested,
+) {
   const currency = readCode(problems, "fiat_currency", given.fiat_currency);
   const rail_text = readCode(problems, "fiat_rails", given.fiat_rails);
   if (currency === undefined) return undefined;
-  const rails = Object.hasOwn(ONRAMP_RAILS, currency) ? ONRAMP_RAILS[currency] : undefined;
-  if (!rails) {
-    const message = `Send one of ${Object.keys(ONRAMP_RAILS).join(", ")}.`;
+  const rails = onrampRailsOf(catalogue, currency);
+  if (rails.length === 0) {
+    const message = `Send one of ${Object.keys(catalogue.onramp_rails).join(", ")}.`;
     problems.report("fiat_currency", "currency_not_supported", message);
     if (rail_text !== undefined && !DEPOSIT_RAILS.some((known) => known === rail_text)) {
       const known = `Send one of ${DEPOSIT_RAILS.join(", ")}.`;

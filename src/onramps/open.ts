@@ -1,4 +1,5 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
@@ -17,6 +18,7 @@ import { onrampTasks } from "./tasks.ts";
 export function openOnrampsModule(
   core: ModuleCore,
   needs: {
+    catalogue: Catalogue;
     chain: ChainPort;
     bank: BankPort;
     prices: PriceBook;

@@ -1,3 +1,4 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
@@ -15,6 +16,7 @@ import { CreateOnrampBody, OnrampAnswer, OnrampListAnswer, OnrampListQuery } fro
 import { findOnramp, listOnramps, openOnramps } from "./store.ts";
 
 type OnrampDeps = Pick<ModuleCore, "database" | "clock" | "keyring" | "executor"> & {
+  catalogue: Catalogue;
   prices: PriceBook;
   bank: BankPort;
   chain: ChainPort;

@@ -1,12 +1,6 @@
 import type { Static } from "typebox";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import {
-  isToken,
-  TOKEN_AMOUNT_MAX,
-  TOKEN_DIGITS,
-  TOKENS,
-  type Token,
-} from "../catalogue/chains.ts";
+import { type Catalogue, onrampRailsOf, tokensOf } from "../catalogue/catalogue.ts";
+import { isToken, TOKEN_AMOUNT_MAX, TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { isBlank } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -18,9 +12,6 @@ import { checkPayoutCurrency, chooseRail, previewPayout } from "./preview-payout
 import type { Prices } from "./price-book.ts";
 import { readAmount, readCode } from "./read-values.ts";
 import type { ConversionAnswer, ConversionBody } from "./schemas.ts";
-
-/** The fiat currencies that onramps accept. */
-const ONRAMP_CURRENCIES = ["usd", "eur"];
 
 type Mode = "sending" | "receiving";
 type Asked = { input: string; output: string; mode: Mode; amount: bigint };
@@ -62,13 +53,16 @@ function checkPair(
   output: string | undefined,
 ): void {
   if (input === undefined) return;
-  if (isToken(input)) {
+  const tokens = tokensOf(catalogue);
+  const isOffered = (code: string) => tokens.some((token) => token === code);
+  if (isOffered(input)) {
     checkPayoutCurrency(problems, catalogue, "output_currency", output);
-  } else if (!ONRAMP_CURRENCIES.includes(input)) {
-    const message = `Send one of ${[...TOKENS, ...ONRAMP_CURRENCIES].join(", ")}.`;
+  } else if (onrampRailsOf(catalogue, input).length === 0) {
+    const known = [...tokens, ...Object.keys(catalogue.onramp_rails)];
+    const message = `Send one of ${known.join(", ")}.`;
     problems.report("input_currency", "currency_not_supported", message);
-  } else if (output !== undefined && !isToken(output)) {
-    const message = `${input} can only be converted to ${TOKENS.join(", ")}.`;
+  } else if (output !== undefined && !isOffered(output)) {
+    const message = `${input} can only be converted to ${tokens.join(", ")}.`;
     problems.report("output_currency", "currency_not_supported", message);
   }
 }

@@ -1,14 +1,6 @@
 import type { Static } from "typebox";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import {
-  CHAINS,
-  type Chain,
-  isChain,
-  isToken,
-  TOKEN_DIGITS,
-  TOKENS,
-  type Token,
-} from "../catalogue/chains.ts";
+import { type Catalogue, chainsOf, tokensOn } from "../catalogue/catalogue.ts";
+import { type Chain, TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { isBlank } from "../catalogue/text.ts";
@@ -40,19 +32,23 @@ export function checkQuoteRate(
 ): Checked<(prices: Prices) => Result> {
   const all = new Problems(found);
   const problems = all.within("quote");
-  const token = readCode(problems, "deposit_token", quote.deposit_token);
-  if (token !== undefined && !isToken(token)) {
-    problems.report("deposit_token", "record_invalid", `Send one of ${TOKENS.join(", ")}.`);
-  }
-  const chain = readCode(problems, "deposit_token_chain", quote.deposit_token_chain);
-  if (chain !== undefined && !isChain(chain)) {
-    problems.report("deposit_token_chain", "record_invalid", `Send one of ${CHAINS.join(", ")}.`);
-  }
+  const { deposit_token, deposit_token_chain } = quote;
+  const readWord = <Word extends string>(name: string, value: unknown, words: readonly Word[]) => {
+    const code = readCode(problems, name, value);
+    const word = words.find((known) => known === code);
+    if (code !== undefined && !word) {
+      problems.report(name, "record_invalid", `Send one of ${words.join(", ")}.`);
+    }
+    return word;
+  };
+  const tokens = tokensOn(catalogue, deposit_token_chain);
+  const token = readWord("deposit_token", deposit_token, tokens);
+  const chain = readWord("deposit_token_chain", deposit_token_chain, chainsOf(catalogue));
   const currency = readCode(problems, "fiat_currency", quote.fiat_currency);
   const is_paid_out = checkPayoutCurrency(problems, catalogue, "fiat_currency", currency);
   const rail = is_paid_out ? chooseRail(problems, catalogue, currency, quote.rails) : undefined;
   const given = readGiven(problems, quote, is_paid_out ? currency : undefined);
-  const is_whole = token && isToken(token) && chain && isChain(chain) && currency && rail && given;
+  const is_whole = token && chain && currency && rail && given;
   const asked = is_whole ? { token, chain, currency, rail, given } : null;
   return all.checked(asked && ((prices) => calculate(problems, { catalogue, prices }, asked)));
 }

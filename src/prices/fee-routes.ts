@@ -64,7 +64,7 @@ export function addFeeRoutes(
       if (problems.length > 0) throw Refusal.of(problems);
       return JSON.stringify({
         fees: describeFees(catalogue, fees),
-        onramp_fees: describeOnrampFees(fees),
+        onramp_fees: describeOnrampFees(catalogue, fees),
       });
     },
   });

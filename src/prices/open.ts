@@ -1,6 +1,6 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { loadFees } from "../catalogue/fee-table.ts";
+import { type FeeSchedule, loadFees } from "../catalogue/fee-table.ts";
 import { openRateSource, openTokenRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { approvalRules } from "./approval-rules.ts";
@@ -17,7 +17,11 @@ import {
   refreshRatesTask,
 } from "./tasks.ts";
 
-type PricesModule = Module & { prices: PriceBook; approvals: ApprovalRules };
+type PricesModule = Module & {
+  prices: PriceBook;
+  approvals: ApprovalRules;
+  fees: FeeSchedule;
+};
 
 export async function openPricesModule(
   core: ModuleCore,
@@ -32,6 +36,7 @@ export async function openPricesModule(
   const prices = await openPriceBook(book_deps, clock.now());
   return {
     prices,
+    fees,
     approvals: approvalRules(core, prices),
     routes: (addRoute) => {
       addRateRoutes(addRoute, { database, catalogue, clock, prices });

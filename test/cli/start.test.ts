@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(data_dir, { recursive: true, force: true });
 });
 
-test("live mode, which is not complete, is refused before anything is created", async () => {
+test("live mode without its settings is refused before anything is created, and names them", async () => {
   const random = () => randomBytes(32).toString("base64");
   const refused = await runCommand(["start"], {
     ...environment,
@@ -43,7 +43,7 @@ test("live mode, which is not complete, is refused before anything is created", 
   });
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("Live mode does not start"),
+    stderr: expect.stringMatching(/^sliproad: Live mode does not start with .*\n- SLIPROAD_/),
   });
   expect(await readdir(data_dir)).toEqual([]);
 });

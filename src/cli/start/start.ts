@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { checkLiveSettings } from "../../app/live-settings.ts";
 import type { RunningApp } from "../../app/open-app.ts";
 import type { Core } from "../../app/open-core.ts";
-import { checkMode } from "../../app/open-partners.ts";
 import { loadLibrary } from "../../apps/oauth/load-library.ts";
-import { type Config, readConfig } from "../../platform/config/config.ts";
+import { type Config, readSettings } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
@@ -28,14 +28,14 @@ export function addStartCommands(program: Command): void {
 
 async function run(parts: Parts, options: JsonOption): Promise<void> {
   for (const why of unknownSettings(process.env)) console.error(`sliproad: ${why}.`);
-  const config = readConfig(process.env);
+  const config = readSettings(process.env);
   const stopping = stopSignal();
   const is_whole = parts.api && parts.worker;
   if (!is_whole && !config.database_url) {
     throw new StartupError("DATABASE_URL must be set: API and worker share that database.");
   }
   // Before anything is created: no database, no keys.
-  checkMode(config);
+  checkLiveSettings(config, parts);
   const home = await openHome(config, is_whole);
   let is_serving = false;
   try {

@@ -1,23 +1,25 @@
-import { type Chain, TOKENS, type Token } from "../../catalogue/chains.ts";
+import { type Catalogue, chainsOf, tokensOn } from "../../catalogue/catalogue.ts";
+import type { Chain, Token } from "../../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../../catalogue/text.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { type Checked, Problems } from "../../platform/problems.ts";
 
 export type WantedQuote = { deposit_token: Token; deposit_token_chain: Chain };
 
-/** Checks the body of a new quote; `chains` are the supported ones. */
+/** Checks the body of a new quote. */
 export function checkNewQuote(
   input: { deposit_token?: unknown; deposit_token_chain?: unknown } | undefined,
-  chains: readonly Chain[],
+  catalogue: Catalogue,
   found: readonly Problem[],
 ): Checked<WantedQuote> {
   const problems = new Problems(found);
-  const deposit_token = readWord(problems, "deposit_token", input?.deposit_token, TOKENS);
+  const tokens = tokensOn(catalogue, input?.deposit_token_chain);
+  const deposit_token = readWord(problems, "deposit_token", input?.deposit_token, tokens);
   const deposit_token_chain = readWord(
     problems,
     "deposit_token_chain",
     input?.deposit_token_chain,
-    chains,
+    chainsOf(catalogue),
   );
   return problems.checked(
     deposit_token && deposit_token_chain && { deposit_token, deposit_token_chain },

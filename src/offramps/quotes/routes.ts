@@ -81,7 +81,7 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteAnswer,
     errors: ["limit_exceeded", "invalid_transition"],
     handle: async ({ params, body, problems, command }) => {
-      const wanted = checkNewQuote(body.quote, deps.chain.chains, problems);
+      const wanted = checkNewQuote(body.quote, deps.catalogue, problems);
       const current = await prices.currentPrices(clock.now());
       return submitCreate(
         command({

@@ -6,19 +6,27 @@ import type { MailPort } from "./port.ts";
 import { createSandboxMail } from "./sandbox.ts";
 import { createSmtpMail } from "./smtp.ts";
 
+type MailSettings = Pick<Config, "mode" | "smtp_url" | "smtp_from">;
+
 /** Mail over SMTP where it is set up; the sandbox can do without. */
 export function openMail(deps: {
-  config: Pick<Config, "mode" | "smtp_url" | "smtp_from">;
+  config: MailSettings;
   database: Database;
   index_key: Buffer;
   clock: Clock;
 }): MailPort {
-  const { mode, smtp_url: url, smtp_from: from } = deps.config;
+  checkMail(deps.config);
+  const { smtp_url: url, smtp_from: from } = deps.config;
   if (url !== undefined && from !== undefined) return createSmtpMail({ url, from });
-  if (url !== undefined || from !== undefined) {
+  return createSandboxMail(deps);
+}
+
+/** Throws a sentence if the settings of mail are not complete. */
+export function checkMail({ mode, smtp_url: url, smtp_from: from }: MailSettings): void {
+  if ((url === undefined) !== (from === undefined)) {
     throw new StartupError("SLIPROAD_SMTP_URL and SLIPROAD_SMTP_FROM must be set together.");
   }
-  if (mode === "sandbox") return createSandboxMail(deps);
+  if (mode === "sandbox" || url !== undefined) return;
   throw new StartupError(
     "SLIPROAD_SMTP_URL and SLIPROAD_SMTP_FROM must be set in live mode: invitations and links to " +
       "reset a password are sent by mail.",

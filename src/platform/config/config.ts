@@ -4,6 +4,8 @@ import { readSecretFile, secretFileName } from "./secret-file-settings.ts";
 import type { Setting } from "./setting-kinds.ts";
 import { SETTINGS } from "./settings.ts";
 
+type Environment = Record<string, string | undefined>;
+
 type Values = {
   [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Setting<infer Value>
     ? Value
@@ -21,7 +23,18 @@ const APPROVAL_ABOVE_USD_LIVE = 1_000_000n;
 const COOLING_OFF_HOURS_LIVE = 24;
 
 /** Reads the settings once; an invalid one stops the process with a sentence that names it. */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export function readConfig(environment: Environment): Config {
+  const config = readSettings(environment);
+  const [problem] = liveProblems(config);
+  if (problem !== undefined) throw new StartupError(problem);
+  return config;
+}
+
+/**
+ * The settings as they are: in live mode some that every command on the database needs may be
+ * missing.
+ */
+export function readSettings(environment: Environment): Config {
   const values: Record<string, unknown> = {};
   for (const [field, setting] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
     const { name, text } = textOf(setting, environment);
@@ -47,7 +60,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 /** The text of a setting, and the name of the variable to report errors under. */
 function textOf(
   { name, default_text, is_secret }: Setting<unknown>,
-  environment: Record<string, string | undefined>,
+  environment: Environment,
 ): { name: string; text: string | null } {
   const given = environment[name] || null;
   const file_name = secretFileName(name);
@@ -72,18 +85,24 @@ function checkTogether(config: Config): void {
         "current key.",
     );
   }
-  if (config.mode === "live") {
-    if (config.second_factor === "optional") {
-      throw new StartupError("SLIPROAD_SECOND_FACTOR must be required in live mode.");
-    }
-    if (!config.public_url?.startsWith("https://")) {
-      throw new StartupError("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");
-    }
-    for (const field of ["encryption_key", "signing_key"] as const) {
-      if (config[field] || (field === "encryption_key" && config.kms_command)) continue;
-      throw new StartupError(
-        `${SETTINGS[field].name} must be set in live mode: 32 random bytes in base64.`,
-      );
-    }
-  }
+}
+
+/** What is missing or wrong in live mode for any command on the database, one sentence each. */
+export function liveProblems(config: Config): string[] {
+  if (config.mode !== "live") return [];
+  const must = (is_met: boolean, sentence: string) => (is_met ? [] : [sentence]);
+  const needsKey = (field: "encryption_key" | "signing_key", is_met: boolean) =>
+    must(is_met, `${SETTINGS[field].name} must be set in live mode: 32 random bytes in base64.`);
+  return [
+    ...must(
+      config.second_factor === "required",
+      "SLIPROAD_SECOND_FACTOR must be required in live mode.",
+    ),
+    ...must(
+      config.public_url?.startsWith("https://") ?? false,
+      "SLIPROAD_PUBLIC_URL must be an https URL in live mode.",
+    ),
+    ...needsKey("encryption_key", Boolean(config.encryption_key || config.kms_command)),
+    ...needsKey("signing_key", Boolean(config.signing_key)),
+  ];
 }

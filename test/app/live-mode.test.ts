@@ -1,0 +1,189 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkLiveSettings, listLiveProblems } from "../../src/app/live-settings.ts";
+import { readConfig, readSettings } from "../../src/platform/config/config.ts";
+import { type LiveHome, openLiveHome } from "../harness/live.ts";
+import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { good } from "../offramps/story.ts";
+
+let home: LiveHome;
+let server: TestServer;
+
+beforeAll(async () => {
+  home = await openLiveHome();
+  const environment = { ...home.environment, SLIPROAD_KYC_ENFORCEMENT: "off" };
+  server = await startTestServer({ environment });
+});
+afterAll(async () => {
+  await server.close();
+  await home.close();
+});
+
+const problemsWith = (change: Record<string, string>, parts = { worker: true }) =>
+  listLiveProblems(readSettings({ ...home.environment, ...change }), parts);
+
+describe("the settings of live mode", () => {
+  it("are complete: it starts", () => {
+    expect(problemsWith({})).toEqual([]);
+    expect(readConfig(home.environment).mode).toBe("live");
+  });
+
+  it.each([
+    ["SLIPROAD_PUBLIC_URL", /must be an https URL in live mode/],
+    ["SLIPROAD_ENCRYPTION_KEY", /must be set in live mode: 32 random bytes/],
+    ["SLIPROAD_SIGNING_KEY", /must be set in live mode: 32 random bytes/],
+    ["SLIPROAD_ADMIN_EMAIL", /must be set in live mode/],
+    ["SLIPROAD_SMTP_FROM", /must be set together/],
+    ["SLIPROAD_RATES_FILE", /must be set in live mode: the built-in table is/],
+    ["SLIPROAD_BANKS_FILE", /must be set in live mode/],
+    ["SLIPROAD_CHAINS_FILE", /must be set in live mode/],
+    ["SLIPROAD_SIGNER_FILE", /must be set in live mode/],
+    ["SLIPROAD_SIGNER_PASSPHRASE", /must be set with SLIPROAD_SIGNER_FILE/],
+  ])("without %s one sentence names it", (name, sentence) => {
+    const found = problemsWith({ [name]: "" });
+    expect(found).toEqual([expect.stringMatching(sentence)]);
+    expect(found[0]).toContain(name === "SLIPROAD_SIGNER_FILE" ? "SLIPROAD_SIGNER" : name);
+    expect(found[0]).toMatch(/^SLIPROAD_.*\.$/);
+  });
+
+  it("are all named at once", () => {
+    const config = readSettings({ SLIPROAD_MODE: "live" });
+    let told = "";
+    try {
+      checkLiveSettings(config, { worker: true });
+    } catch (error) {
+      told = (error as Error).message;
+    }
+    const lines = told.split("\n");
+    expect(lines[0]).toBe("Live mode does not start with these settings:");
+    expect(lines.slice(1)).toHaveLength(9);
+    for (const line of lines.slice(1)) expect(line).toMatch(/^- SLIPROAD_\w+ .*\.$/);
+  });
+
+  it("do not include a signer where no worker runs", () => {
+    const without = { SLIPROAD_SIGNER_FILE: "", SLIPROAD_SIGNER_PASSPHRASE: "" };
+    expect(problemsWith(without, { worker: false })).toEqual([]);
+  });
+
+  it("need a chain that can send, so that every deposit can be refunded", async () => {
+    const text = await readFile(home.environment.SLIPROAD_CHAINS_FILE!, "utf8");
+    const file = JSON.parse(text);
+    file.chains.polygon.sending = undefined;
+    const path = join(home.chain.directory, "mute-chains.json");
+    await writeFile(path, JSON.stringify(file));
+    expect(problemsWith({ SLIPROAD_CHAINS_FILE: path })).toEqual([
+      expect.stringContaining("chains.polygon.sending must be set in live mode"),
+    ]);
+  });
+
+  it("need rates with their time", async () => {
+    const path = join(home.chain.directory, "timeless.json");
+    await writeFile(path, JSON.stringify({ rates: { eur: "0.86" } }));
+    const found = problemsWith({ SLIPROAD_RATES_FILE: path });
+    expect(found).toEqual([expect.stringMatching(/^SLIPROAD_RATES_FILE: .*as_of/)]);
+  });
+});
+
+describe("what no adapter serves is not offered", () => {
+  it("by GET /fees and GET /payment_detail_requirements", async () => {
+    const { fees, onramp_fees } = good(await server.call("GET", "/fees"));
+    type Row = { currency: string; rails: string };
+    const pairs = (rows: Row[]) => rows.map(({ currency, rails }) => `${currency} ${rails}`);
+    expect(pairs(fees)).toEqual(["eur local", "jpy swift"]);
+    expect(pairs(onramp_fees)).toEqual(["eur local"]);
+    const { payment_detail_requirements: rows } = good(
+      await server.call("GET", "/payment_detail_requirements"),
+    );
+    expect(new Set(pairs(rows))).toEqual(new Set(["eur local", "jpy swift"]));
+  });
+
+  it("for payment details", async () => {
+    const user_id = await addUser(server);
+    await addPaymentDetail(server, user_id, "eur");
+    await addPaymentDetail(server, user_id, "jpy");
+    await expect(addPaymentDetail(server, user_id, "mxn")).rejects.toThrow(
+      "currency_not_supported",
+    );
+    await expect(addPaymentDetail(server, user_id, "eur_swift")).rejects.toThrow(
+      "rails_not_available",
+    );
+  });
+
+  it("for quotes and their prices: neither other chains nor other tokens", async () => {
+    const user_id = await addUser(server);
+    await addQuote(server, user_id);
+    const refused = (terms: object, message: string) =>
+      expect(addQuote(server, user_id, terms)).rejects.toThrow(message);
+    await refused({ deposit_token_chain: "tron" }, "Send one of polygon.");
+    await refused({ deposit_token: "usdt" }, "Send one of usdc.");
+    const price = (change: object) =>
+      server.call("POST", `/users/${user_id}/quote/rate`, {
+        quote: {
+          ...{ deposit_token: "usdc", deposit_token_chain: "polygon", fiat_currency: "eur" },
+          ...{ fiat_amount: 1000, ...change },
+        },
+      });
+    good(await price({}));
+    expect((await price({ deposit_token: "usdt" })).body.message).toContain("Send one of usdc.");
+    expect((await price({ fiat_currency: "mxn" })).body.error_code).toBe("currency_not_supported");
+    const convert = (input_currency: string, output_currency: string) =>
+      server.call("POST", "/conversions", {
+        conversion: { input_currency, output_currency, mode: "sending", input_amount: 100 },
+      });
+    good(await convert("usdc", "eur"));
+    good(await convert("eur", "usdc"));
+    for (const [from, to] of [
+      ["usdt", "eur"],
+      ["usd", "usdc"],
+      ["eur", "usdt"],
+    ] as const) {
+      expect((await convert(from, to)).body.error_code).toBe("currency_not_supported");
+    }
+  });
+
+  it("for onramps and refunds", async () => {
+    const user_id = await addUser(server);
+    const address = `0x${"9a".repeat(20)}`;
+    const create = (change: object) =>
+      server.call("POST", `/users/${user_id}/onramps`, {
+        onramp: {
+          ...{ destination_amount: 10, crypto_currency: "usdc", crypto_rails: "polygon" },
+          ...{ destination_address: address, fiat_currency: "eur", fiat_rails: "local" },
+          ...change,
+        },
+      });
+    good(await create({}));
+    for (const [change, code] of [
+      [{ crypto_currency: "usdt" }, "currency_not_supported"],
+      [{ crypto_rails: "base" }, "rails_not_available"],
+      [{ fiat_currency: "usd", fiat_rails: "wire" }, "currency_not_supported"],
+    ] as const) {
+      expect((await create(change)).body.error_code).toBe(code);
+    }
+    const refund_address = { chain: "base", address };
+    const path = `/users/${user_id}/refund_addresses`;
+    expect((await server.call("POST", path, { refund_address })).status).toBe(422);
+  });
+
+  it("in the documentation, which has no route of the sandbox either", async () => {
+    const page = async (path: string) => (await server.call("GET", path, undefined)).text;
+    const fees = await page("/docs/reference/fees");
+    expect(fees).toContain("<code>jpy</code>");
+    expect(fees).not.toContain("<code>mxn</code>");
+    const details = await page("/docs/reference/payment-details");
+    expect(details).toContain("eur local");
+    expect(details).not.toContain("mxn local");
+    const { paths } = (await server.call("GET", "/openapi.json")).body;
+    expect(Object.keys(paths).filter((path) => path.startsWith("/sandbox"))).toEqual([]);
+  });
+
+  it("and the sandbox's routes do not exist", async () => {
+    for (const path of ["/sandbox/clock", "/sandbox/deposits", "/dashboard/outbox"]) {
+      expect((await server.call("GET", path)).status).toBe(404);
+    }
+    const advance = await server.call("POST", "/sandbox/clock", { advance_ms: 1 });
+    expect(advance.body.error_code).toBe("route_not_found");
+  });
+});
