@@ -222,6 +222,51 @@ it("a vote from before a member was removed and invited again does not count", a
   await waitForStatus(id, "done");
 });
 
+/** Runs while the role of a member is being changed: after its locks, before its commit. */
+async function whileDemoting(person_id: string, work: () => Promise<{ statusCode: number }>) {
+  const { database, clock } = server.core;
+  const by = { actor: "command line", reason: "test" } as const;
+  const key = { account_id: account.account_id, person_id };
+  let voting: Promise<{ statusCode: number }> | undefined;
+  await database.transaction(async (tx) => {
+    await setMemberRole(tx, key, "developer", by, clock.now());
+    let has_answered = false;
+    voting = work().finally(() => {
+      has_answered = true;
+    });
+    await waitFor(async () => {
+      const waiting = await server.db.database.query(
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock'`,
+      );
+      return has_answered || waiting.length > 0;
+    });
+  });
+  return voting!;
+}
+
+it("a vote that waits for the voter's demotion is not recorded", async () => {
+  const dan = await addMember(server, "approver", account.account_id);
+  const id = await propose();
+  await ben.confirm(id);
+  const seen = seenOf(await dan.open(), id);
+  const vote = await whileDemoting(dan.person_id, () => dan.confirm(id, seen));
+  expect(vote.statusCode).toBe(403);
+  expect(await statusOf(id)).toBe("pending");
+});
+
+it("a vote that waits for the demotion of the voter before is the first one that counts", async () => {
+  const dan = await addMember(server, "approver", account.account_id);
+  const id = await propose();
+  await dan.confirm(id);
+  const seen = seenOf(await ben.open(), id);
+  const vote = await whileDemoting(dan.person_id, () => ben.confirm(id, seen));
+  expect(vote.statusCode).toBe(303);
+  expect(await statusOf(id)).toBe("pending");
+  await ada.confirm(id);
+  await waitForStatus(id, "done");
+});
+
 it("nobody confirms a proposal after 72 hours, even if the task that ends it is late", async () => {
   const id = await propose();
   await ada.confirm(id);

@@ -1,5 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PASSWORD } from "../accounts/access-server.ts";
 import { authenticatorOf } from "../accounts/authenticator.ts";
 import {
   addApp,
@@ -243,6 +244,29 @@ describe("consent", () => {
       app.id,
     ]);
     expect(grants).toEqual([]);
+  });
+
+  test("needs the password or a second factor of the last ten minutes", async () => {
+    const person = await signedIn();
+    const app = await addApp(server, server.account_id);
+    const page = await person.visit(askFor(app, "user:read offline_access").url);
+    expect(page.url).toMatch(/^\/consent\//);
+    const age = "update sessions set confirmed_at = confirmed_at - interval '11 minutes'";
+    await server.db.database.query(`${age} where person_id = $1`, [person_id]);
+    const fields = { account_id: server.account_id, decision: "allow" };
+    const confirm = `/confirm?next=${page.url}`;
+    expect((await person.post(page.url, fields)).location).toBe(confirm);
+    const grants = () =>
+      server.db.database.query("select from app_grants where app_id = $1", [app.id]);
+    expect(await grants()).toEqual([]);
+    expect((await person.get(page.url)).location).toBe(confirm);
+    await person.get(confirm);
+    const again = await person.follow(
+      await person.post("/confirm", { password: PASSWORD, next: page.url }),
+    );
+    expect(again.url).toBe(page.url);
+    comeBack(await person.follow(await person.post(page.url, fields)));
+    expect(await grants()).toHaveLength(1);
   });
 
   test("a person can choose only their own accounts, and only if their role allows it", async () => {

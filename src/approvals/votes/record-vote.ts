@@ -6,7 +6,7 @@ import { Refusal } from "../../platform/errors.ts";
 import { isApproved, lapsesAt, mayVote, type VoteChoice, type Voter } from "../model.ts";
 import { proposalAccount, type SealedProposal, updateProposal } from "../store.ts";
 import { authenticVotes } from "./vote-mac.ts";
-import { insertVotes } from "./vote-store.ts";
+import { insertVotes, listVotes, lockVoters } from "./vote-store.ts";
 import { assertWaited } from "./voters.ts";
 
 /**
@@ -17,12 +17,16 @@ import { assertWaited } from "./voters.ts";
 export async function recordVote(
   tx: Transaction,
   index_key: Buffer,
-  proposal: SealedProposal,
+  locked: SealedProposal,
   { account_id, person_id, is_operator }: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { verdict, reason }: { verdict: VoteChoice; reason: string },
   now: Date,
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
-  // Read here, not from the session: the role may have changed since the page was opened.
+  // Read here, not from the session or with the proposal: a role may have changed meanwhile, and
+  // must not change before the vote is committed.
+  await lockVoters(tx, [{ account_id, person_id }, ...locked.votes.map(({ voter }) => voter)]);
+  const votes_now = await listVotes(tx, [locked]);
+  const proposal = { ...locked, votes: votes_now.get(locked.id) ?? [] };
   const member = await findMember(tx, account_id, person_id);
   const voter = { account_id, person_id, role: member?.role, is_operator };
   const account = proposalAccount(proposal);

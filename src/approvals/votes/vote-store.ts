@@ -20,6 +20,25 @@ export function insertVotes(tx: Transaction, index_key: Buffer, votes: readonly 
   insertRows(tx, "proposal_votes", columns, rows);
 }
 
+/**
+ * Nobody changes these members until the vote is committed; one whose role is being changed is
+ * waited for. Read what depends on their roles afterwards.
+ */
+export async function lockVoters(
+  tx: Transaction,
+  voters: readonly { account_id: string; person_id: string }[],
+): Promise<void> {
+  const by_account = Map.groupBy(voters, ({ account_id }) => account_id);
+  for (const account_id of [...by_account.keys()].sort()) {
+    const person_ids = by_account.get(account_id)!.map(({ person_id }) => person_id);
+    await tx.query(
+      `select person_id from members where account_id = $1 and person_id = any($2::uuid[])
+       order by person_id for share`,
+      [account_id, person_ids],
+    );
+  }
+}
+
 type VoteRow = NewVote & { role: Role | null; is_operator: boolean; mac: Buffer | null };
 
 /**

@@ -1,6 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
-import { readField, requireSession, sendPage } from "../../accounts/page-scope.ts";
+import {
+  readField,
+  requireConfirmed,
+  requireSession,
+  sendPage,
+} from "../../accounts/page-scope.ts";
 import { findAccountById, listMemberships } from "../../accounts/store.ts";
 import type { App } from "../model.ts";
 import { findAppByClientId } from "../store.ts";
@@ -23,6 +28,8 @@ export function addConsentPages(
 ): void {
   const options = { onRequest: requireSession() };
   const path = `${CONSENT_PATH}/:uid`;
+  // Whoever found a browser open must not give an application access that outlives the session.
+  const confirmed = requireConfirmed(deps);
 
   scope.get(path, options, async (request, reply) => {
     const waiting = await findWaiting(deps, openProvider, request, reply);
@@ -32,7 +39,10 @@ export function addConsentPages(
     if (interaction.person_id !== undefined && interaction.person_id !== member.person_id) {
       return goOn(deps, reply, restartUrl(deps, interaction));
     }
-    if (interaction.asks_for === "consent") return showConsent(deps, request, reply, waiting);
+    if (interaction.asks_for === "consent") {
+      await confirmed(request, reply);
+      return reply.sent ? reply : showConsent(deps, request, reply, waiting);
+    }
     const signed_in_s = Math.floor(member.signed_in_at.getTime() / 1000);
     if (interaction.wants_new_sign_in && signed_in_s < interaction.began_s) {
       const next = encodeURIComponent(`${CONSENT_PATH}/${interaction.uid}`);
@@ -53,6 +63,8 @@ export function addConsentPages(
       const denied = { error: "access_denied", error_description: "the person denied the request" };
       return goOn(deps, reply, await answerInteraction(provider, request, reply, denied));
     }
+    await confirmed(request, reply);
+    if (reply.sent) return reply;
     const grantId = await createGrant(deps, provider, {
       app,
       person_id: member.person_id,
