@@ -191,6 +191,29 @@ describe("a quote above the limit", () => {
     });
   });
 
+  it("is not compared again because a payout of it begins to wait", async () => {
+    const { database } = server.core;
+    await database.query("create table checks_seen (record_id uuid)");
+    await database.query(
+      `create function see_check() returns trigger language plpgsql as
+       $$ begin insert into checks_seen values (new.record_id); return null; end $$`,
+    );
+    await database.query(
+      `create trigger see_check after insert on tasks for each row
+       when (new.kind = 'check-proposals') execute function see_check()`,
+    );
+    const countChecks = async (quote_id: string) =>
+      (await database.query("select from checks_seen where record_id = $1", [quote_id])).length;
+    const story = await openStory(server, [{ amount: 600 }, { amount: 600 }, { amount: 600 }]);
+    good(await story.execute());
+    for (const id of story.offramp_ids) await story.waitForStatus("ongoing_checks", id);
+    await settle(server);
+    expect(await countChecks(story.quote_id)).toBe(0);
+    good(await upload(story.offramp_id, UPLOAD));
+    expect(await countChecks(story.quote_id)).toBe(1);
+    await database.query("drop trigger see_check on tasks");
+  });
+
   it("shows every payout and marks new payees, also the smallest of many", async () => {
     // Together more than one page of an answer may have.
     const keys = Array.from({ length: 50 }, (_, at) => [`key ${at}`, "é".repeat(500)] as const);
