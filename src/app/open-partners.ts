@@ -1,7 +1,9 @@
 import type { ChainTokens, Served } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKENS } from "../catalogue/chains.ts";
+import { findStoppedPayouts } from "../offramps/payouts/find-stopped-payouts.ts";
 import { combineBanks, type PartialBank } from "../partners/bank/combine-banks.ts";
 import { openFileBanks, readBanks } from "../partners/bank/file-bank/open.ts";
+import type { FindStopped } from "../partners/bank/file-bank/submit-payments.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
 import { combineChains } from "../partners/chain/combine-chains.ts";
@@ -111,7 +113,11 @@ function openBanks(core: Core): Banks {
   const { banks_file } = core.config;
   if (banks_file === undefined) return { real: null, openBanks: undefined };
   const operator_id = core.first_start.operator.id;
-  const { bank, openModule } = openFileBanks({ ...core, operator_id }, readBanks(banks_file));
+  const { kyc_enforcement } = core.config;
+  const findStopped: FindStopped = (tx, payments) =>
+    findStoppedPayouts(tx, { kyc_enforcement }, payments);
+  const deps = { ...core, operator_id, findStopped };
+  const { bank, openModule } = openFileBanks(deps, readBanks(banks_file));
   return { real: bank, openBanks: openModule };
 }
 

@@ -47,7 +47,27 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
   );
 }
 
-function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): Gate | null {
+type Destination = Pick<Offramp, "destination_currency" | "rails">;
+
+/**
+ * Why a payout that was instructed, and has not left yet, must wait; null when it may go. A payment
+ * detail that its owner deactivates meanwhile is still paid.
+ */
+export function leavingGate(
+  policy: Pick<GatePolicy, "kyc_enforcement">,
+  offramp: Destination,
+  { kyc, detail_status }: Pick<GateFacts, "kyc" | "detail_status">,
+): Gate | null {
+  const closed = kycGate(policy, offramp, kyc);
+  if (closed || detail_status === "deactivated") return closed;
+  return detailGate(detail_status);
+}
+
+function kycGate(
+  policy: Pick<GatePolicy, "kyc_enforcement">,
+  offramp: Destination,
+  kyc: Kyc | undefined,
+): Gate | null {
   const [hold] = kyc ? holdProblems(kyc, "") : [];
   if (hold) return byOperator(hold.message);
   if (policy.kyc_enforcement === "off") return null;

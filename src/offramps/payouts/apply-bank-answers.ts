@@ -24,7 +24,7 @@ import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-ch
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
-import type { Payout } from "./model.ts";
+import { offrampIdOf, type Payout } from "./model.ts";
 import {
   type AnswerOutcome,
   findBankAnswers,
@@ -135,12 +135,6 @@ export async function applyAnswers(
 function offrampsOf(account_id: string, answers: readonly BankAnswer[]): RecordKey[] {
   const ids = answers.flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? []);
   return [...new Set(ids)].map((id) => ({ account_id, id }));
-}
-
-/** An end-to-end id begins with the offramp's id without its hyphens. */
-function offrampIdOf(end_to_end_id: string): string | null {
-  const hex = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\d{3}$/;
-  return hex.exec(end_to_end_id)?.slice(1).join("-") ?? null;
 }
 
 /** What an answer means, and what it leaves in suspense. */

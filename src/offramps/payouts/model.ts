@@ -19,6 +19,12 @@ export function endToEndId(offramp_id: string, attempt: number): string {
   return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
 }
 
+/** An end-to-end id begins with the offramp's id without its hyphens. */
+export function offrampIdOf(end_to_end_id: string): string | null {
+  const hex = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\d{3}$/;
+  return hex.exec(end_to_end_id)?.slice(1).join("-") ?? null;
+}
+
 export function readEndToEndId(end_to_end_id: string): { offramp_id: string; attempt: number } {
   const digits = end_to_end_id.slice(0, 32);
   const parts = [

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
+import type { Database } from "../../../src/platform/db/database.ts";
 import { dyingAt, isCrash } from "./dying-database.ts";
 import {
   AFTER_FIRST,
@@ -136,6 +137,76 @@ describe("payments by file", () => {
     await expect(writeFiles(broken, AFTER_FIRST)).rejects.toThrow("ENOENT");
     await bank.run(AFTER_FIRST);
     expect((await readOutbox()).flatMap(idsIn)).toEqual(idsOf([payment]));
+  });
+});
+
+describe("a payment that must not leave", () => {
+  const stopping = (stopped: Set<string>) => ({
+    ...bank.deps,
+    findStopped: async (_: unknown, payments: readonly { end_to_end_id: string }[]) =>
+      new Set(idsOf(payments as Instruction[]).filter((id) => stopped.has(id))),
+  });
+
+  it("waits in the file of the next window, until it may go, and is in no other", async () => {
+    const [held, free] = [bank.instruction(), bank.instruction({ amount: 5n })];
+    await bank.submit(held, free);
+    const stopped = new Set([held.end_to_end_id]);
+    const deps = stopping(stopped);
+    await closeFiles(deps, AFTER_FIRST);
+    await writeFiles(deps, AFTER_FIRST);
+    const [first] = await readOutbox();
+    expect(idsIn(first!)).toEqual([free.end_to_end_id]);
+    expect(first).toContain("<NbOfTxs>1</NbOfTxs><CtrlSum>0.05</CtrlSum>");
+    // Nothing else is in the next file, which closes without it and leaves nothing behind.
+    await closeFiles(deps, AFTER_SECOND);
+    await writeFiles(deps, AFTER_SECOND);
+    expect((await readOutbox()).flatMap(idsIn)).toEqual([free.end_to_end_id]);
+    stopped.clear();
+    const tomorrow = new Date("2026-11-17T15:00:00Z");
+    await bank.submit(held, free);
+    await closeFiles(deps, tomorrow);
+    await writeFiles(deps, tomorrow);
+    expect((await readOutbox()).flatMap(idsIn).toSorted()).toEqual(idsOf([held, free]).toSorted());
+  });
+
+  it("is taken out of a closed file as long as no bytes of it are where the bank looks", async () => {
+    const payments = [bank.instruction(), bank.instruction({ amount: 5n })];
+    await bank.submit(...payments);
+    const stopped = new Set<string>();
+    const deps = stopping(stopped);
+    await closeFiles(deps, AFTER_FIRST);
+    const absent = { ...deps, accounts: [bankAccount(join(bank.folder, "absent"))] };
+    await expect(writeFiles(absent, AFTER_FIRST)).rejects.toThrow("ENOENT");
+    stopped.add(payments[0]!.end_to_end_id);
+    // The first run takes it out, the second one writes the file.
+    await writeFiles(deps, AFTER_FIRST);
+    expect(await listOutbox()).toEqual([]);
+    await writeFiles(deps, AFTER_FIRST);
+    const [xml] = await readOutbox();
+    expect(idsIn(xml!)).toEqual([payments[1]!.end_to_end_id]);
+    expect(validate?.(xml!) ?? []).toEqual([]);
+  });
+
+  it("stopped while another process renders the file: what was rendered is thrown away", async () => {
+    const [held, free] = [bank.instruction(), bank.instruction({ amount: 5n })];
+    await bank.submit(held, free);
+    const stopped = new Set<string>();
+    const deps = stopping(stopped);
+    await closeFiles(deps, AFTER_FIRST);
+    const slow: Database = {
+      ...bank.database,
+      query: async (text, values) => {
+        if (text.includes("set state = 'placing'")) {
+          stopped.add(held.end_to_end_id);
+          await writeFiles(deps, AFTER_FIRST);
+        }
+        return bank.database.query(text, values);
+      },
+    };
+    await writeFiles({ ...deps, database: slow }, AFTER_FIRST);
+    expect(await listOutbox()).toEqual([]);
+    await writeFiles(deps, AFTER_FIRST);
+    expect((await readOutbox()).flatMap(idsIn)).toEqual([free.end_to_end_id]);
   });
 });
 

@@ -2,11 +2,12 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { checkBanks } from "../../../src/cli/doctor/check-banks.ts";
 import { DAY_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { advance, findFault, good, openStory, settle } from "../../offramps/story.ts";
+import { advance, findFault, good, openStory, type Story, settle } from "../../offramps/story.ts";
 import { openOnramp } from "../../onramps/story.ts";
 import { banksFile, SEPA_ACCOUNT } from "./banks-file.ts";
 
@@ -85,6 +86,47 @@ it("a payout goes out by file, is sent when the statement says so, and bounces w
   expect(back.status_message).toContain("because the account is closed");
   await settle(server);
   expect(await findFault(server)).toBeNull();
+});
+
+async function freezeOperator(is_frozen: boolean): Promise<void> {
+  const { database, clock, first_start } = server.core;
+  const by = { actor: "command line", reason: "test" } as const;
+  await database.transaction(async (tx) => {
+    freezeAccount(tx, first_start.operator.id, is_frozen, by, clock.now());
+  });
+}
+
+it("a freeze of the user or the account keeps a payout out of the file, until it ends", async () => {
+  const before = (await readdir(outbox)).length;
+  const stories = [await openStory(server, [{ amount: 210 }]), await openStory(server)];
+  for (const story of stories) {
+    good(await story.execute());
+    await story.waitForStatus("sending_fiat");
+  }
+  await settle(server);
+  const [frozen, free] = stories;
+  const freeze = (verb: string) =>
+    server.call("POST", `/users/${frozen!.user_id}/${verb}`, { reason: "test" });
+  good(await freeze("freeze"));
+  await advance(server, 5 * DAY_MS);
+  const written = async () => {
+    const names = (await readdir(outbox)).filter((name) => !name.startsWith("."));
+    const files = names.map((name) => readFile(join(outbox, name), "utf8"));
+    return (await Promise.all(files)).join("");
+  };
+  const idOf = (story: Story) => `${story.offramp_id.replaceAll("-", "")}001`;
+  await waitFor(async () => (await written()).includes(idOf(free!)));
+  expect(await written()).not.toContain(idOf(frozen!));
+  await freezeOperator(true);
+  good(await freeze("unfreeze"));
+  await advance(server, 5 * DAY_MS);
+  await settle(server);
+  expect(await written()).not.toContain(idOf(frozen!));
+  await freezeOperator(false);
+  await advance(server, 5 * DAY_MS);
+  await waitFor(async () => (await written()).includes(idOf(frozen!)));
+  expect((await readdir(outbox)).length).toBe(before + 2);
+  expect((await written()).split(idOf(frozen!)).length - 1).toBe(2);
 });
 
 it("an onramp names our account, and a deposit with its code in the statement pays it", async () => {

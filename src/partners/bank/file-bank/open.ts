@@ -15,9 +15,16 @@ import { loadBanks } from "./load-banks.ts";
 import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
 import { countOverdueFiles } from "./store.ts";
+import type { FindStopped } from "./submit-payments.ts";
 import { writeFiles } from "./write-files.ts";
 
-type OpenDeps = { database: Database; keyring: Keyring; clock: Clock; operator_id: string };
+type OpenDeps = {
+  database: Database;
+  keyring: Keyring;
+  clock: Clock;
+  operator_id: string;
+  findStopped: FindStopped;
+};
 
 const RUN_EVERY_MS = 1_000;
 const WRITE_TASK = "write-bank-files";

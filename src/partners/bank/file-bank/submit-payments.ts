@@ -27,7 +27,7 @@ export type FileBankDeps = {
 };
 
 /** Reads in the transaction in which a file is closed, with the locks that it needs. */
-type FindStopped = (
+export type FindStopped = (
   tx: Transaction,
   payments: readonly PaymentKey[],
 ) => Promise<ReadonlySet<string>>;
