@@ -1040,9 +1040,19 @@ create table ledger_lines (
 );
 CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
 
+create table ledger_owed_sums (
+  account_id uuid not null,
+  chain text not null,
+  currency text not null,
+  amount numeric not null,
+  constraint ledger_owed_sums_pkey PRIMARY KEY (account_id, chain, currency),
+  constraint ledger_owed_sums_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table ledger_sum_marks (
   account_id uuid not null,
   through_number bigint not null,
+  owed_through_number bigint not null default 0,
   constraint ledger_sum_marks_pkey PRIMARY KEY (account_id),
   constraint ledger_sum_marks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );

@@ -1,7 +1,8 @@
 import Type from "typebox";
 import { type Catalogue, chainsOf } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
-import { listAccountBalances, listBalances, type OwedBalance } from "../ledger/store.ts";
+import { listOwedSums } from "../ledger/day-sum-store.ts";
+import { listBalances, type OwedBalance } from "../ledger/store.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
@@ -96,7 +97,7 @@ function addAccountBalanceRoute(addRoute: AddRoute, { database }: BalanceDeps): 
     errors: [],
     handle: async ({ caller, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      return writeBalances(await listAccountBalances(database, caller.account_id));
+      return writeBalances(await listOwedSums(database, caller.account_id));
     },
   });
 }

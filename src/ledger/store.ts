@@ -42,21 +42,6 @@ export function listBalances(
   );
 }
 
-/** What is owed to all users of an account together, by token and chain. */
-export async function listAccountBalances(
-  session: Session,
-  account_id: string,
-): Promise<OwedBalance[]> {
-  // As text: the sum may be larger than a bigint.
-  const rows = await session.query<{ currency: string; chain: string; balance: string }>(
-    `select currency, split_part(ledger_account, ':', 3) as chain, sum(balance)::text as balance
-     from ledger_balances where account_id = $1 and starts_with(ledger_account, 'owed:')
-     group by 1, 2 order by 1, 2`,
-    [account_id],
-  );
-  return rows.map((row) => ({ ...row, balance: BigInt(row.balance) }));
-}
-
 /** Entries with their lines, by id; missing ones are left out. */
 export function listEntriesById(
   session: Session,

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { type LineSum, listDaySums } from "../ledger/day-sum-store.ts";
 import { describeLine, type Entry, isOfRecord, LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById } from "../ledger/store.ts";
@@ -16,7 +17,6 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { firstIdAt, LAST_ID } from "../platform/ids.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
-import { type LineSum, listDaySums } from "./day-sum-store.ts";
 import { listEntryPage, listLineSums } from "./store.ts";
 
 const TAG = "Ledger";

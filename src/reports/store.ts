@@ -1,7 +1,7 @@
 import type { AuditRow } from "../accounts/audit-store.ts";
+import type { LineSum } from "../ledger/day-sum-store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Page } from "../platform/http/list.ts";
-import type { LineSum } from "./day-sum-store.ts";
 
 export type RecordKey = { account_id: string; record_id: string };
 

@@ -1,8 +1,13 @@
+import {
+  listUnsummedAccounts,
+  lockSumMark,
+  upsertDaySums,
+  upsertOwedSums,
+} from "../ledger/day-sum-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { listUnsummedAccounts, lockSumMark, upsertDaySums } from "./day-sum-store.ts";
 
 export const SUM_LEDGER_TASK = "sum-ledger";
 const EVERY_MS = MINUTE_MS;
@@ -10,7 +15,7 @@ const BLOCKS_AT_ONCE_MAX = 10;
 /** Limits one run: the next one adds the rest. */
 const ROUNDS_MAX = 100;
 
-/** Adds sealed entries to the daily sums; until then, reading the balances reads their lines. */
+/** Adds sealed entries to the sums; until then, reading the balances reads their lines. */
 export function sumLedgerTask(database: Database): TaskHandler {
   return recurringTask(database, SUM_LEDGER_TASK, EVERY_MS, () => sumLedger(database));
 }
@@ -23,6 +28,7 @@ export async function sumLedger(database: Database): Promise<void> {
       await database.transaction(async (tx) => {
         await lockSumMark(tx, account_id);
         upsertDaySums(tx, account_id, BLOCKS_AT_ONCE_MAX);
+        upsertOwedSums(tx, account_id, BLOCKS_AT_ONCE_MAX);
       });
     }
   }

@@ -1,7 +1,7 @@
+import { ALL_LINES, DAY_SUM_PARTS, OWED_PARTS } from "../ledger/day-sum-store.ts";
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { EXPOSURE_PARTS } from "../prices/exposure-store.ts";
-import { ALL_LINES, DAY_SUM_PARTS } from "../reports/day-sum-store.ts";
 import { type Check, inOrder } from "./checks.ts";
 
 const checkKinds: Check = async (session, account_id) => {
@@ -148,6 +148,30 @@ const checkDaySums: Check = async (session, account_id) => {
   return `${name} is stored as ${stored}, but its lines sum to ${sum}`;
 };
 
+/** What the account owes, as its balances show it, is what it owes to its users together. */
+const checkOwedSums: Check = async (session, account_id) => {
+  const [row] = await session.query<{
+    chain: string;
+    currency: string;
+    stored: string;
+    sum: string;
+  }>(
+    `select chain, currency, coalesce(s.sum, 0)::text as stored, coalesce(b.sum, 0)::text as sum
+     from (select chain, currency, sum(amount) as sum from (${OWED_PARTS}) as parts
+       group by chain, currency) s
+     full join (select split_part(ledger_account, ':', 3) as chain, currency, sum(balance) as sum
+       from ledger_balances where account_id = $1 and starts_with(ledger_account, 'owed:')
+       group by 1, 2) b using (chain, currency)
+     where coalesce(s.sum, 0) <> coalesce(b.sum, 0)
+     order by chain, currency limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const { chain, currency, stored, sum } = row;
+  const name = `what account ${account_id} owes in ${currency} on ${chain}`;
+  return `${name} is summed as ${stored}, but the balances of its users sum to ${sum}`;
+};
+
 /**
  * What must be true of the ledger whatever the records contain: entries sum to zero, stored
  * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
@@ -155,7 +179,7 @@ const checkDaySums: Check = async (session, account_id) => {
  */
 export const verifyLedger = inOrder(
   ...[checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing, checkExposure],
-  checkDaySums,
+  ...[checkDaySums, checkOwedSums],
 );
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listDaySums, listOwedSums } from "../../src/ledger/day-sum-store.ts";
 import type { Transaction } from "../../src/platform/db/database.ts";
 import { DAY_MS } from "../../src/platform/durations.ts";
 import { FIRST_ID, LAST_ID, newId } from "../../src/platform/ids.ts";
-import { listDaySums } from "../../src/reports/day-sum-store.ts";
 import { listEntryIds, listEntryPage } from "../../src/reports/store.ts";
 import { sumLedger } from "../../src/reports/sum-ledger.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
@@ -140,6 +140,33 @@ test("balances are the same once their lines are in the daily sums, and verify c
   expect(await findFault(server)).toBeNull();
 });
 
+test("the balances of the account are the same once they are summed, and verify checks them", async () => {
+  const quote_id = await addQuote(server, user_id);
+  const deposit = (amount: number) =>
+    server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount } });
+  const ask = async () => (await get("/balances")).balances;
+  await deposit(12.5);
+  const users = (await get(`/users/${user_id}/balances`)).balances;
+  expect(users).toMatchObject([{ currency: "usdc", chain: "polygon" }]);
+  expect(await ask()).toEqual(users);
+  const { database } = server.core;
+  const [sum] = await waitFor(async () => {
+    await sumLedger(database);
+    const sums = await database.query("select amount from ledger_owed_sums where amount > 0");
+    return sums.length > 0 && sums;
+  });
+  expect(String(sum!.amount)).toBe("12500000");
+  expect(await ask()).toEqual(users);
+  await deposit(1);
+  expect(await ask()).toEqual((await get(`/users/${user_id}/balances`)).balances);
+  const shift = (by: number) =>
+    database.query("update ledger_owed_sums set amount = amount + $1", [by]);
+  await shift(1);
+  expect(await findFault(server)).toMatch(/what account .* owes in usdc on polygon is summed as/);
+  await shift(-1);
+  expect(await findFault(server)).toBeNull();
+});
+
 test("a page of one kind and the balances read no entries of other kinds", async () => {
   const { database } = server.core;
   const { account_id } = server;
@@ -170,12 +197,12 @@ test("a page of one kind and the balances read no entries of other kinds", async
   }
   const rare = [
     // One line among many entries, and one entry among many lines.
-    { kind: "deposit_final", ledger_account: "wallet:polygon" },
-    { kind: "payout_instructed", ledger_account: "bank" },
+    { kind: "deposit_final", ledger_account: "wallet:polygon", found: 3 },
+    { kind: "payout_instructed", ledger_account: "bank", found: 0 },
   ];
-  for (const [at, filter] of rare.entries()) {
+  for (const { found, ...filter } of rare) {
     const read = await countRead(async (tx) =>
-      expect(await listEntryPage(tx, { account_id, ...filter }, page)).toHaveLength(1 - at),
+      expect(await listEntryPage(tx, { account_id, ...filter }, page)).toHaveLength(found),
     );
     expect(read).toBeLessThan(20);
   }
@@ -186,6 +213,13 @@ test("a page of one kind and the balances read no entries of other kinds", async
   expect(newest).toBeLessThan(50);
   const read = await countRead((tx) => listDaySums(tx, account_id, { before: null, name: "bank" }));
   expect(read).toBeLessThan(50);
+  // Other users' balances, which the account's sum does not read one by one.
+  await database.query(
+    `insert into ledger_balances (account_id, ledger_account, currency, balance)
+     select $1, 'owed:' || id || ':polygon', 'usdc', 1 from unnest($2::uuid[]) as id`,
+    [account_id, rows.map(({ id }) => id)],
+  );
+  expect(await countRead((tx) => listOwedSums(tx, account_id))).toBeLessThan(50);
 });
 
 async function readSoFar(tx: Transaction): Promise<number> {

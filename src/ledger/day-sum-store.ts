@@ -1,20 +1,27 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import type { OwedBalance } from "./store.ts";
 
 /** A day in UTC, and the name under which the lines of a ledger account are summed. */
 const DAY = "(e.created_at at time zone 'UTC')::date";
 const NAME = `case when starts_with(l.ledger_account, 'wallet:') then l.ledger_account
   else split_part(l.ledger_account, ':', 1) end`;
 
+/** How far the daily sums go, and those of what is owed. */
+type Mark = "through_number" | "owed_through_number";
+
 // Blocks of account `$1` that are not in the sums. The order is the position in the chain, not the
 // time: an entry that is committed late is in a later block.
-const NEWER_BLOCKS = `select b.number, b.entry_ids from seal_blocks b
+const newerBlocks = (mark: Mark) => `select b.number, b.entry_ids from seal_blocks b
   where b.account_id = $1 and b.log = 'ledger' and b.number > coalesce(
-    (select m.through_number from ledger_sum_marks m where m.account_id = $1), 0)`;
+    (select m.${mark} from ledger_sum_marks m where m.account_id = $1), 0)`;
 
 /** Every entry of account `$1` is in the sums, in a later block, or not sealed yet. */
-const UNSUMMED = `select unnest(entry_ids) as id from (${NEWER_BLOCKS}) as newer
+const unsummed = (
+  mark: Mark,
+) => `select unnest(entry_ids) as id from (${newerBlocks(mark)}) as newer
   union all
   select entry_id from seal_pending where account_id = $1 and log = 'ledger'`;
+const UNSUMMED = unsummed("through_number");
 
 const LINE = `${DAY} as day, ${NAME} as ledger_account, l.currency, l.amount`;
 
@@ -26,13 +33,28 @@ const linesOf = (entries: string) =>
    cross join lateral (select l.ledger_account, l.currency, l.amount from ledger_lines l
      where l.account_id = $1 and l.entry_id = e.id offset 0) as l`;
 
+// What is owed is a credit: its lines are negative.
+function owedLinesOf(entries: string): string {
+  return `select split_part(l.ledger_account, ':', 3) as chain, l.currency, -l.amount as amount
+   from (${entries}) as chosen
+   cross join lateral (select l.ledger_account, l.currency, l.amount from ledger_lines l
+     where l.account_id = $1 and l.entry_id = chosen.id offset 0) as l
+   where starts_with(l.ledger_account, 'owed:')`;
+}
+
 /** The parts of all sums of account `$1`, in one statement. */
 export const DAY_SUM_PARTS = `select day, ledger_account, currency, amount from ledger_day_sums
   where account_id = $1
   union all
   ${linesOf(UNSUMMED)}`;
 
-/** What the parts must sum to. */
+/** The parts of what account `$1` owes to its users, in one statement. */
+export const OWED_PARTS = `select chain, currency, amount from ledger_owed_sums
+  where account_id = $1
+  union all
+  select chain, currency, amount from (${owedLinesOf(unsummed("owed_through_number"))}) as lines`;
+
+/** What the daily parts must sum to. */
 export const ALL_LINES = `select ${LINE} from ledger_entries e
   join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
   where e.account_id = $1`;
@@ -75,7 +97,7 @@ export async function listUnsummedAccounts(session: Session): Promise<string[]> 
   const rows = await session.query<{ id: string }>(
     `select a.id from accounts a left join ledger_sum_marks m on m.account_id = a.id
      where exists (select from seal_blocks b where b.account_id = a.id and b.log = 'ledger'
-       and b.number > coalesce(m.through_number, 0))
+       and b.number > least(coalesce(m.through_number, 0), coalesce(m.owed_through_number, 0)))
      order by a.id`,
   );
   return rows.map(({ id }) => id);
@@ -91,10 +113,10 @@ export async function lockSumMark(tx: Session, account_id: string): Promise<void
   await tx.query("select from ledger_sum_marks where account_id = $1 for update", [account_id]);
 }
 
-/** Adds the next blocks to the sums. */
+/** Adds the next blocks to the daily sums. */
 export function upsertDaySums(tx: Transaction, account_id: string, blocks_max: number): void {
   tx.write(
-    `with newer as (${NEWER_BLOCKS} order by b.number limit $2),
+    `with newer as (${newerBlocks("through_number")} order by b.number limit $2),
      marked as (
        update ledger_sum_marks set through_number = (select max(number) from newer)
        where account_id = $1 and exists (select from newer)
@@ -107,4 +129,32 @@ export function upsertDaySums(tx: Transaction, account_id: string, blocks_max: n
      do update set amount = s.amount + excluded.amount`,
     [account_id, blocks_max],
   );
+}
+
+/** Adds the next blocks to what is owed. */
+export function upsertOwedSums(tx: Transaction, account_id: string, blocks_max: number): void {
+  tx.write(
+    `with newer as (${newerBlocks("owed_through_number")} order by b.number limit $2),
+     marked as (
+       update ledger_sum_marks set owed_through_number = (select max(number) from newer)
+       where account_id = $1 and exists (select from newer)
+     )
+     insert into ledger_owed_sums as s (account_id, chain, currency, amount)
+     select $1, chain, currency, sum(amount)
+     from (${owedLinesOf("select unnest(entry_ids) as id from newer")}) as lines
+     group by chain, currency
+     on conflict (account_id, chain, currency) do update set amount = s.amount + excluded.amount`,
+    [account_id, blocks_max],
+  );
+}
+
+/** What the account owes to all of its users, by token and chain. */
+export async function listOwedSums(session: Session, account_id: string): Promise<OwedBalance[]> {
+  // As text: the sum may be larger than a bigint.
+  const rows = await session.query<{ currency: string; chain: string; balance: string }>(
+    `select currency, chain, sum(amount)::text as balance from (${OWED_PARTS}) as parts
+     group by 1, 2 order by 1, 2`,
+    [account_id],
+  );
+  return rows.map((row) => ({ ...row, balance: BigInt(row.balance) }));
 }
