@@ -32,6 +32,7 @@ import { openTravelModule } from "../travel/open.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
+import { isSendHeld } from "./is-send-held.ts";
 import { openDocuments, openScreening, type Partners } from "./open-partners.ts";
 
 type Parts = Partners & {
@@ -68,7 +69,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
     openPlatformModule(core),
-    ...(openWatcher ? [openWatcher(core.log)] : []),
+    ...(openWatcher ? [openWatcher(core.log, isSendHeld(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),

@@ -138,13 +138,14 @@ export async function existsKycChange(
   return rows.length > 0;
 }
 
+/** Whose a refund is, and since when it is requested. */
 export async function findRefundOwner(
   session: Session,
   account_id: string,
   id: string,
-): Promise<UserKey | undefined> {
-  const [row] = await session.query<UserKey>(
-    "select account_id, user_id from refunds where account_id = $1 and id = $2",
+): Promise<(UserKey & Pick<Refund, "created_at">) | undefined> {
+  const [row] = await session.query<UserKey & Pick<Refund, "created_at">>(
+    "select account_id, user_id, created_at from refunds where account_id = $1 and id = $2",
     [account_id, id],
   );
   return row;

@@ -2,7 +2,8 @@ import { recordAudit } from "../accounts/audit.ts";
 import { refundFailed, refundSent } from "../ledger/balance-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
-import type { Database, Transaction } from "../platform/db/database.ts";
+import { refundKey } from "../partners/chain/send-keys.ts";
+import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
@@ -58,7 +59,7 @@ async function sendRefund(deps: RefundDeps, set: TaskSet, task: Task): Promise<v
   const refund = await database.transaction((tx) => beginRefund(tx, deps, set, task));
   if (refund === "held") return postpone(database, set, task, HELD_LOOKED_AT_AGAIN_AFTER_MS);
   if (refund === "barred") return fail(database, set, task);
-  const key = `refund:${account_id}:${record_id}`;
+  const key = refundKey({ account_id, id: record_id });
   // Of a user who is held nothing leaves, but what has left is looked up.
   const sent =
     refund &&
@@ -90,12 +91,13 @@ async function beginRefund(
   if (!row || row.status === "sent" || row.status === "failed") return null;
   const { user_id } = row;
   const kyc = (await findKycs(tx, [{ account_id, user_id }])).get(account_id, user_id);
-  const is_held = kyc !== undefined && isHeld(kyc, row);
+  const is_barred = kyc !== undefined && (await isBarredSince(tx, kyc, row));
   if (kyc && row.status === "pending") {
-    if (is_held) return "held";
-    // One that may have left already is sent again under its key, to learn its outcome.
-    if (await isBarredSince(tx, kyc, row)) return "barred";
+    if (isHeld(kyc, row)) return "held";
+    if (is_barred) return "barred";
   }
+  // One that may have left already is only looked up.
+  const is_held = kyc !== undefined && (isHeld(kyc, row) || is_barred);
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
   if (row.status === "pending") {
@@ -103,6 +105,17 @@ async function beginRefund(
     updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
   }
   return { ...row, address, is_held };
+}
+
+/** Whether a refund that is being sent may not leave: its user was frozen or suspended since. */
+export async function isRefundHeld(
+  session: Session,
+  { account_id, id }: { account_id: string; id: string },
+): Promise<boolean> {
+  const refund = await findRefundOwner(session, account_id, id);
+  if (!refund) return true;
+  const kyc = (await findKycs(session, [refund])).get(account_id, refund.user_id);
+  return kyc !== undefined && (isHeld(kyc, refund) || isBarredSince(session, kyc, refund));
 }
 
 /** What was requested while the user's screening was open has been approved in spite of it. */
@@ -118,7 +131,7 @@ function isHeld(kyc: Kyc, { created_at }: Pick<Refund, "created_at">): boolean {
  * later has the approval that such a user needs.
  */
 async function isBarredSince(
-  tx: Transaction,
+  tx: Session,
   { general }: Kyc,
   refund: Pick<Refund, "account_id" | "user_id" | "created_at">,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { recordAudit } from "../accounts/audit.ts";
 import { findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
-import { CANCELLED } from "../partners/chain/evm/send/follow-receipts.ts";
+import { CANCELLED } from "../partners/chain/evm/send/model.ts";
 import type { OpenSend } from "../partners/chain/evm/send/model.ts";
 import { listOpenSends, updateCancelled } from "../partners/chain/evm/send/send-store.ts";
 import { listReportedSenders } from "../partners/chain/evm/send/sender-store.ts";

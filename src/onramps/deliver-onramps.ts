@@ -1,7 +1,8 @@
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import { deliveryKey } from "../partners/chain/send-keys.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -10,7 +11,7 @@ import type { Transfer } from "../travel/model.ts";
 import { recordTravel, type TravelDeps } from "../travel/record-travel.ts";
 import { clearanceProblems, holdProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { lockKycs } from "../users/store.ts";
+import { findKycs, lockKycs } from "../users/store.ts";
 import { changeDeposit } from "./deposits/move-deposits.ts";
 import { lockDeposits, updateDeposits } from "./deposits/store.ts";
 import type { Onramp } from "./model.ts";
@@ -46,7 +47,7 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
   const { onramp, is_held, is_lapsed } = begun;
   if (is_lapsed) return releaseDeposit(deps, onramp, set.now);
   const sent = is_held
-    ? await chain.findSend(onramp.crypto_rails, sendKey(onramp))
+    ? await chain.findSend(onramp.crypto_rails, deliveryKey(onramp))
     : await sendCoins(chain, onramp);
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
@@ -81,16 +82,12 @@ function releaseDeposit(
  */
 export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<typeof sendIfDone> {
   return sendIfDone(chain, {
-    key: sendKey(onramp),
+    key: deliveryKey(onramp),
     chain: onramp.crypto_rails,
     token: onramp.crypto_currency,
     amount: onramp.destination_amount,
     address: onramp.destination_address,
   });
-}
-
-function sendKey({ account_id, id }: Onramp): string {
-  return `onramp:${account_id}:${id}`;
 }
 
 /** The first step; null when there is nothing to send, or not now. */
@@ -130,6 +127,19 @@ async function beginDelivery(
   }
   if (onramp.delivery === "waiting") await recordConversion(tx, deps, entry, set.now);
   return { onramp, is_held: false };
+}
+
+/** Whether an onramp whose coins are being sent may not be delivered now. */
+export async function isDeliveryHeld(
+  session: Session,
+  enforcement: KycEnforcement,
+  key: { account_id: string; id: string },
+): Promise<boolean> {
+  const [onramp] = await findOnramps(session, [key]);
+  if (!onramp) return true;
+  const { account_id, user_id } = onramp;
+  const kycs = await findKycs(session, [{ account_id, user_id }]);
+  return closedGate(enforcement, kycs.get(account_id, user_id)) !== null;
 }
 
 function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string | null {

@@ -11,7 +11,8 @@ import {
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
 import { type ChainPort, sendIfDone } from "../../partners/chain/port.ts";
-import type { Transaction } from "../../platform/db/database.ts";
+import { returnKey } from "../../partners/chain/send-keys.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
@@ -93,13 +94,22 @@ async function nextStep(
   if (isToken(deposit.currency)) return returnTokens(deps, deposit);
   // The key names the deposit and the attempt: repeated calls make the bank return it once.
   const answer = await deps.bank.returnCredit({
-    key: `deposit:${deposit.id}:${deposit.returns}`,
+    key: returnKey(deposit),
     bank_account: deposit.bank_account,
     bank_reference: deposit.bank_reference,
     amount: openAmount(deposit),
     currency: deposit.currency,
   });
   return answer === "pending" ? "later" : returned(deposit, answer);
+}
+
+/** Whether a deposit that is being returned may not leave: it is of a user who is frozen now. */
+export async function isReturnHeld(
+  session: Session,
+  { account_id, id }: { account_id: string; id: string },
+): Promise<boolean> {
+  const deposit = await findDeposit(session, account_id, id);
+  return !deposit || findLineFreeze(session, deposit);
 }
 
 /** To the address that sent them, once per attempt. */
@@ -111,7 +121,7 @@ async function returnTokens(
   const on = row.bank_account.slice(walletOn("").length);
   const address = deposit!.details.payer_name;
   if (address === "" || !isChain(on) || !isToken(row.currency)) return returned(row, "refused");
-  const key = `deposit:${row.id}:${row.returns}`;
+  const key = returnKey(row);
   const amount = openAmount(row);
   const request = { key, chain: on, token: row.currency, amount, address };
   const sent = await sendIfDone(chain, request);

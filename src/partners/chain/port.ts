@@ -58,6 +58,12 @@ export class SendPending extends ChainUnavailable {
 type SendRequest = { key: string; chain: Chain; token: Token; amount: bigint; address: string };
 type SendOutcome = { tx_id: string } | { refused: string };
 
+/**
+ * Whether nothing may leave for the record that a send's key names, for example because its user is
+ * frozen. Asked before a send is signed: the hold may be younger than the request.
+ */
+export type IsHeld = (session: Session, key: string) => Promise<boolean>;
+
 /** How soon a caller asks again for a send that is pending. */
 export const SEND_ASKED_AGAIN_AFTER_MS = 5_000;
 

@@ -41,6 +41,8 @@ export type TestEvm = {
   /** Time passes for the watcher. */
   wait(ms: number): void;
   signer: CountingSigner;
+  /** Keys of sends that may not leave now. */
+  held: Set<string>;
   /** Runs the queues of the chain once, as the worker does. */
   runSender(database?: Database): Promise<void>;
   watcher(): Watcher;
@@ -101,6 +103,7 @@ export async function openTestEvm(
     ...options.entry,
   };
   const signer = createCountingSigner();
+  const held = new Set<string>();
   if (options.sends) await fundTreasury(node, tokens.usdc);
   const open = (change: Partial<ChainEntry> = {}) =>
     openEvm(
@@ -119,7 +122,7 @@ export async function openTestEvm(
   });
   const evmNow = () => evm;
   return {
-    ...{ node, rpcs, tokens, database, entry, signer, database_url: db.url },
+    ...{ node, rpcs, tokens, database, entry, signer, held, database_url: db.url },
     get port() {
       return evmNow().chain;
     },
@@ -145,7 +148,8 @@ export async function openTestEvm(
     runSender: async (other = database) => {
       // As in a process of its own.
       const sender = { ...evm.senders[0]!, next_at_ms: 0 };
-      await runSender({ database: other, clock }, sender, SILENT);
+      const isHeld = async (_: unknown, key: string) => held.has(key);
+      await runSender({ database: other, clock, isHeld }, sender, SILENT);
     },
     runSweeps: async (other = database) => {
       const sweeper = { ...evm.sweepers[0]!, next_at_ms: 0 };

@@ -152,6 +152,38 @@ describe("a payment", () => {
     await updateRefused(evm.database, dear.key, "not wanted", new Date());
   });
 
+  it("that may not leave is not signed, keeps nobody waiting, and is sent when it may", async () => {
+    const one = pay.next();
+    evm.held.add(one.key);
+    await pay.ask(one);
+    await evm.runSender();
+    expect(await pay.ask(one)).toBe("queued");
+    expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    expect(pay.transactionsOf(one)).toEqual([]);
+    evm.held.clear();
+    evm.wait(MINUTE_MS);
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+  });
+
+  it("that may not leave any more while the signer is away is not signed; its nonce is free", async () => {
+    const one = pay.next();
+    await pay.ask(one);
+    evm.signer.fault = "unavailable";
+    await evm.runSender();
+    const { state, nonce } = (await evm.sendOf(one.key))!;
+    expect(state).toBe("planned");
+    evm.held.add(one.key);
+    evm.signer.fault = null;
+    const next = pay.next();
+    expect(await pay.settle(next)).toHaveProperty("tx_id");
+    expect((await evm.sendOf(next.key))!.nonce).toBe(nonce);
+    expect(pay.transactionsOf(one)).toEqual([]);
+    evm.held.clear();
+    evm.wait(MINUTE_MS);
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+  });
+
   it("to the treasury itself is refused at once", async () => {
     const one = { ...pay.next(), address: TEST_TREASURY };
     expect(await pay.ask(one)).toEqual({ refused: expect.stringMatching(/treasury/) });

@@ -5,7 +5,7 @@ import { StartupError } from "../../../platform/startup-error.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
 import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
 import type { TaskLog } from "../../../platform/tasks/task-log.ts";
-import { type ChainPort, ChainUnavailable } from "../port.ts";
+import { type ChainPort, ChainUnavailable, type IsHeld } from "../port.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { checkUnused } from "./check-unused.ts";
 import { createEvmChain } from "./evm-chain.ts";
@@ -37,7 +37,7 @@ type Evm = {
   watchers: readonly Watcher[];
   senders: readonly Sender[];
   sweepers: readonly Sweeper[];
-  openModule(log: TaskLog): Module;
+  openModule(log: TaskLog, isHeld: IsHeld): Module;
 };
 
 /**
@@ -62,7 +62,7 @@ export async function openEvm(
     watchers,
     senders,
     sweepers,
-    openModule: (log) => ({
+    openModule: (log, isHeld) => ({
       // One task each: a node that does not answer delays no other chain.
       tasks: [
         ...watchers.map((watcher) =>
@@ -72,7 +72,7 @@ export async function openEvm(
         ),
         ...senders.map((sender) =>
           recurringTask(deps.database, sendTask(sender), SENT_EVERY_MS, () =>
-            runSender(deps, sender, log),
+            runSender({ ...deps, isHeld }, sender, log),
           ),
         ),
         ...sweepers.map((sweeper) =>

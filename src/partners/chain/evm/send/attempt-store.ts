@@ -1,5 +1,5 @@
 import type { Database, Session, Transaction } from "../../../../platform/db/database.ts";
-import type { Attempt, EvmSend } from "./model.ts";
+import { type Attempt, CANCELLED, type EvmSend } from "./model.ts";
 
 export type Fees = { max_fee: bigint; priority_fee: bigint };
 
@@ -105,14 +105,14 @@ export async function updateSigned(
 }
 
 /**
- * The signer refused a planned attempt. The nonce of a first one is free again, and a send that was
- * cancelled ends. False where it was signed, or planned with another nonce, meanwhile.
+ * Nothing was signed for a planned attempt: the signer refused it, or nothing may leave now. The
+ * nonce of a first one is free again, and a send that was cancelled ends. False where it was signed, or planned with another nonce, meanwhile.
  */
 export async function deleteAttempt(
   database: Database,
   send: Pick<EvmSend, "key" | "chain" | "sender" | "nonce">,
   { attempt }: Pick<Attempt, "attempt">,
-  later: { retry_at: Date; problem: string; cancelled: string },
+  later: { retry_at: Date; problem: string | null },
   now: Date,
 ): Promise<boolean> {
   const { key, chain, sender, nonce } = send;
@@ -140,7 +140,7 @@ export async function deleteAttempt(
       `update evm_sends set state = case when is_cancelled then 'refused' else 'queued' end,
          problem = case when is_cancelled then $3 else problem end, state_since = $2, nonce = null
        where key = $1 and state = 'planned'`,
-      [key, now, later.cancelled],
+      [key, now, CANCELLED],
     );
     return true;
   });

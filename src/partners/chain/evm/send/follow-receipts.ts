@@ -6,11 +6,9 @@ import type { Rpc } from "../rpc.ts";
 import type { Receipt } from "../rpc-values.ts";
 import { toTransfers } from "../transfer-logs.ts";
 import { expectedTransfer, isExpected } from "./expected-transfer.ts";
-import { type Attempt, type OpenSend, type Sender, SendingStopped } from "./model.ts";
+import { type Attempt, CANCELLED, type OpenSend, type Sender, SendingStopped } from "./model.ts";
 import type { View } from "./read-view.ts";
 import { updateFinal, updateMined } from "./send-store.ts";
-
-export const CANCELLED = "The operator cancelled it.";
 
 type Found = { tx_id: string; attempt: Attempt; receipt: Receipt };
 

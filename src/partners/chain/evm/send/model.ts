@@ -115,6 +115,8 @@ export type Sender = {
   failures: number;
 };
 
+export const CANCELLED = "The operator cancelled it.";
+
 /** Somebody else uses the key, or the database is older than the chain: an operator decides. */
 export class SendingStopped extends Error {
   override name = "SendingStopped";

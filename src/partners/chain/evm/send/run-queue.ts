@@ -1,7 +1,8 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
+import type { IsHeld } from "../../port.ts";
 import type { Signer } from "../signer/port.ts";
-import { insertReplacement, updateToCancel } from "./attempt-store.ts";
+import { deleteAttempt, insertReplacement, updateToCancel } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
 import { findLostPayment } from "./find-lost-payment.ts";
@@ -26,7 +27,7 @@ import {
 import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
-type RunDeps = { database: Database; now: Date };
+type RunDeps = { database: Database; now: Date; isHeld: IsHeld };
 
 /** Mined sends of one run; the others are looked at once these are final. */
 const FOLLOWED_MAX = 500;
@@ -36,6 +37,7 @@ const BUMPED_AFTER_BLOCKS = 3;
 const TRIED_AGAIN_AFTER_MS = 5_000;
 /** A node that is busy accepts a transaction a little later: the operator is not told of that. */
 const TOLD_AFTER_MS = MINUTE_MS;
+const HELD_ASKED_AGAIN_AFTER_MS = 5_000;
 /** Callers ask every few seconds; one that stopped asking may not want it any more. */
 const ASKED_WITHIN_MS = 2 * MINUTE_MS;
 
@@ -45,11 +47,12 @@ const ASKED_WITHIN_MS = 2 * MINUTE_MS;
  * Whatever it throws, a later run continues: each step is stored before the next one.
  */
 export async function runQueue(
-  { database, now }: RunDeps,
+  deps: RunDeps,
   sender: Sender,
   row: SenderRow,
   getSigner: () => Promise<Signer>,
 ): Promise<SenderOutcome> {
+  const { database, now } = deps;
   const view = await readView(sender, row.address);
   const seen = {
     mined_nonce: view.mined_nonce,
@@ -65,9 +68,9 @@ export async function runQueue(
     await updateFirstNonce(database, row, nonce);
   }
   compareNonce(sender, (await findSender(database, row.chain, row.address))!, view);
-  const left = await endPassed({ database, now }, sender, unmined, view);
+  const left = await endPassed(deps, sender, unmined, view);
   const problems: string[] = [];
-  const run = { database, now, sender, row, view, getSigner, problems };
+  const run = { ...deps, sender, row, view, getSigner, problems };
   if (left.length > 0) await pushUnmined(run, left);
   await takeQueued(run);
   // Also where there is nothing to sign: an operator learns now what is wrong with it.
@@ -129,7 +132,7 @@ async function pushUnmined(run: Run, unmined: readonly OpenSend[]): Promise<void
   }
 }
 
-/** The send with its last attempt signed; null where the signer refused the first. */
+/** The send with its last attempt signed; null where it is held, or the signer refused the first. */
 async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const { database, now, sender } = run;
   const last = send.attempts.at(-1);
@@ -137,6 +140,11 @@ async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const is_cancel = last.is_cancel || send.is_cancelled;
   if (is_cancel && !last.is_cancel) await updateToCancel(database, last);
   const attempt = { ...last, is_cancel };
+  if (attempt.attempt === 1 && !is_cancel && (await run.isHeld(database, send.key))) {
+    const retry_at = new Date(now.getTime() + HELD_ASKED_AGAIN_AFTER_MS);
+    await deleteAttempt(database, send, attempt, { retry_at, problem: null }, now);
+    return null;
+  }
   const refusal = await signAttempt(database, sender, await run.getSigner(), send, attempt, now);
   if (refusal !== null) run.problems.push(refusal);
   return findInFlight(database, send.key);

@@ -1,10 +1,10 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
+import { usedNonceKey } from "../../send-keys.ts";
 import { type Signer, SigningRefused } from "../signer/port.ts";
 import { Misconfigured } from "../verify-nodes.ts";
 import { deleteAttempt, updateSigned } from "./attempt-store.ts";
-import { CANCELLED } from "./follow-receipts.ts";
 import type { Attempt, OpenSend, Sender } from "./model.ts";
 import { insertSend } from "./send-store.ts";
 
@@ -49,8 +49,7 @@ export async function signAttempt(
     if (!(error instanceof SigningRefused)) throw error;
     const problem = `the signer refuses ${send.key}: ${error.message}`;
     const retry_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
-    const later = { retry_at, problem, cancelled: CANCELLED };
-    const is_deleted = await deleteAttempt(database, send, attempt, later, now);
+    const is_deleted = await deleteAttempt(database, send, attempt, { retry_at, problem }, now);
     const is_first = attempt.attempt === 1;
     if (is_deleted && is_first && error.is_nonce_used && !attempt.is_cancel) {
       await useUp(database, send, now);
@@ -65,7 +64,7 @@ export async function signAttempt(
  */
 async function useUp(database: Database, send: OpenSend, now: Date): Promise<void> {
   const { chain, sender, address_index, nonce, gas } = send;
-  const key = `nonce:${chain}:${sender}:${nonce}`;
+  const key = usedNonceKey({ chain, sender, nonce: nonce! });
   const action = { kind: "cancel" } as const;
   const used = { key, chain, sender, address_index, action, gas, asked_at: null };
   await insertSend(database, used, now);

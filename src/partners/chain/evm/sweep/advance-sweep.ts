@@ -1,4 +1,5 @@
 import type { Database } from "../../../../platform/db/database.ts";
+import { sweepTransferKey, topUpKey } from "../../send-keys.ts";
 import { firstFees } from "../send/fees.ts";
 import type { Attempt, EvmSend } from "../send/model.ts";
 import { readView } from "../send/read-view.ts";
@@ -6,7 +7,7 @@ import { findSendByKey, insertSend, listInFlight, updateRefused } from "../send/
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { type AdvanceDeps, advanceAuthorized } from "./authorize-sweep.ts";
-import { type Sweep, topUpKey, transferKey } from "./model.ts";
+import type { Sweep } from "./model.ts";
 import { lockOpenSweep, updateEnded, updateToppedUp } from "./sweep-store.ts";
 
 /** Fees rise between the top-up and the transfer. */
@@ -22,7 +23,7 @@ const TOP_UPS_MAX = 5;
 export async function advanceSweep(deps: AdvanceDeps, sweep: Sweep): Promise<void> {
   const { database, now } = deps;
   if (sweep.method === "authorization") return advanceAuthorized(deps, sweep);
-  const transfer = await findSendByKey(database, transferKey(sweep));
+  const transfer = await findSendByKey(database, sweepTransferKey(sweep));
   if (transfer?.state === "final") {
     return updateEnded(database, sweep.number, { state: "final", problem: null }, now);
   }
@@ -66,7 +67,7 @@ async function fundTransfer(
   const needed = (gas * max_fee * (unpaid ? NOT_TAKEN_PERCENT : 100n)) / 100n;
   if (view.balance >= needed) {
     if (transfer) return;
-    const key = transferKey(sweep);
+    const key = sweepTransferKey(sweep);
     const send = { key, chain, sender: address, address_index, action, gas, asked_at: null };
     await database.transaction(async (tx) => {
       if (await lockOpenSweep(tx, sweep.number)) await insertSend(tx, send, now);
@@ -87,7 +88,7 @@ async function fundTransfer(
 
 /** Ends a sweep, unless its transfer can still be mined: another sweep may take the tokens then. */
 async function fail({ database, now }: AdvanceDeps, sweep: Sweep, problem: string): Promise<void> {
-  const key = transferKey(sweep);
+  const key = sweepTransferKey(sweep);
   const transfer = await findSendByKey(database, key);
   const is_over = !transfer || transfer.state === "refused";
   if (!is_over && !(await updateRefused(database, key, problem, now))) return;

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../../../platform/durations.ts";
+import { sweepAuthorizationKey } from "../../send-keys.ts";
 import { Disagreement } from "../check-transfers.ts";
 import { RpcRefused } from "../json-rpc.ts";
 import { findSendByKey, insertSend, updateRefused } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
-import { authorizationKey, type Sweep, type Sweeper, SweepWaits } from "./model.ts";
+import { type Sweep, type Sweeper, SweepWaits } from "./model.ts";
 import {
   existsAuthorizationRefused,
   lockOpenSweep,
@@ -54,7 +55,7 @@ export async function chooseMethod(
 export async function advanceAuthorized(deps: AdvanceDeps, sweep: Sweep): Promise<void> {
   const { database, now, sweeper } = deps;
   const { number, contract, address } = sweep;
-  const send = await findSendByKey(database, authorizationKey(sweep));
+  const send = await findSendByKey(database, sweepAuthorizationKey(sweep));
   if (!send) return queueAuthorization(deps, sweep);
   if (send.state === "final") {
     return updateEnded(database, number, { state: "final", problem: null }, now);
@@ -101,7 +102,7 @@ async function queueAuthorization(
     authorization_nonce: sweep.authorization_nonce!,
     valid_before: Math.floor(expiryOf(sweep).getTime() / 1000),
   };
-  const of = { key: authorizationKey(sweep), chain, sender: sender.treasury, action };
+  const of = { key: sweepAuthorizationKey(sweep), chain, sender: sender.treasury, action };
   await database.transaction(async (tx) => {
     if (!(await lockOpenSweep(tx, sweep.number))) return;
     await insertSend(tx, { ...of, gas: gas + AUTHORIZATION_GAS, asked_at: null }, now);

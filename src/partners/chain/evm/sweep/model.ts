@@ -49,18 +49,6 @@ export type Sweeper = {
   next_at_ms: number;
 };
 
-export function transferKey({ number }: Pick<Sweep, "number">): string {
-  return `sweep:${number}:transfer`;
-}
-
-export function authorizationKey({ number }: Pick<Sweep, "number">): string {
-  return `sweep:${number}:authorization`;
-}
-
-export function topUpKey({ number }: Pick<Sweep, "number">, top_up: number): string {
-  return `sweep:${number}:top_up:${top_up}`;
-}
-
 /** Nothing can be done for a sweep before a time. The message is a sentence for the operator. */
 export class SweepWaits extends Error {
   override name = "SweepWaits";

@@ -1,6 +1,7 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
 import type { Database, Session, Transaction } from "../../../../platform/db/database.ts";
-import { authorizationKey, type Sweep, topUpKey, transferKey } from "./model.ts";
+import { sweepAuthorizationKey, sweepTransferKey, topUpKey } from "../../send-keys.ts";
+import type { Sweep } from "./model.ts";
 
 type SweepRow = Omit<Sweep, "amount" | "millionths"> & { amount: string; millionths: string };
 
@@ -294,7 +295,7 @@ export async function listSteps(
 /** In the order in which they are sent. */
 export function keysOf(sweep: Sweep): string[] {
   const top_ups = Array.from({ length: sweep.top_ups }, (_, at) => topUpKey(sweep, at + 1));
-  return [authorizationKey(sweep), ...top_ups, transferKey(sweep)];
+  return [sweepAuthorizationKey(sweep), ...top_ups, sweepTransferKey(sweep)];
 }
 
 function toSweep(row: SweepRow): Sweep {

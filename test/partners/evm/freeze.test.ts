@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
+import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
+import { HOUR_MS } from "../../../src/platform/durations.ts";
+import { TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import {
+  newAddress,
+  openSendingChain,
+  type SendingChain,
+} from "../../harness/evm/sending-chain.ts";
+import { TEST_TREASURY } from "../../harness/evm/signer.ts";
+import { addApprovedUser, addQuote } from "../../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { advance, findFault, good } from "../../offramps/story.ts";
+import { openOnramp, receive } from "../../onramps/story.ts";
+
+const WITHIN_MS = 60_000;
+const COIN = 10n ** 18n;
+let chain: SendingChain;
+let server: TestServer;
+
+beforeAll(async () => {
+  chain = await openSendingChain(TEST_XPUB);
+  server = await startTestServer({ environment: chain.settings });
+});
+afterAll(async () => {
+  expect(await findFault(server)).toBeNull();
+  await server.close();
+  await chain.close();
+});
+
+async function setGas(wei: bigint): Promise<void> {
+  await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${wei.toString(16)}`);
+}
+
+const until: typeof waitFor = (ask) => waitFor(ask, WITHIN_MS);
+const stateOf = async (key: string) => (await findSendByKey(server.core.database, key))?.state;
+
+/** A refund of fifty usdc that is queued: the treasury has no gas. */
+async function queueRefund() {
+  const user_id = await addApprovedUser(server);
+  const quote_id = await addQuote(server, user_id);
+  const { body } = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
+  await chain.usdc.transfer(body.deposit_address.address, 50_000_000n);
+  await until(async () => {
+    const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+    return balances.some((one: { amount: number }) => one.amount === 50);
+  });
+  const refund = { token: "usdc", chain: "polygon", amount: 50, address: chain.node.account };
+  const asked = good(await server.call("POST", `/users/${user_id}/refunds`, { refund }));
+  const key = `refund:${server.account_id}:${asked.refund.id}`;
+  await until(async () => (await stateOf(key)) === "queued");
+  return { user_id, key };
+}
+
+/** A delivery of an onramp that is queued. */
+async function queueDelivery() {
+  const address = newAddress();
+  const onramp = await openOnramp(server, { destination_address: address });
+  await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
+  const { id, user_id } = await onramp.show();
+  const key = `onramp:${server.account_id}:${id}`;
+  await until(async () => (await stateOf(key)) === "queued");
+  return { user_id, key, address };
+}
+
+async function freeze(user_id: string, action: "freeze" | "unfreeze"): Promise<void> {
+  good(await server.call("POST", `/users/${user_id}/${action}`, { reason: "reported" }));
+}
+
+it("a freeze that comes after a payment was queued stops it before it is signed", async () => {
+  await setGas(0n);
+  const frozen = [await queueRefund(), await queueDelivery()];
+  for (const { user_id } of frozen) await freeze(user_id, "freeze");
+  const other = await queueRefund();
+  await setGas(COIN);
+  await until(async () => (await stateOf(other.key)) === "final");
+  // One of the queue that was asked for later was sent, so these had their turn.
+  for (const { key } of frozen) expect(await stateOf(key)).toBe("queued");
+  for (const { user_id } of frozen) await freeze(user_id, "unfreeze");
+  await advance(server, HOUR_MS);
+  for (const { key } of frozen) await until(async () => (await stateOf(key)) === "final");
+}, 180_000);
+
+it("a freeze of the whole account does the same", async () => {
+  await setGas(0n);
+  const { key } = await queueRefund();
+  const freezeAll = (is_frozen: boolean) =>
+    server.core.database.transaction(async (tx) => {
+      const by = { actor: "command line" as const, reason: "reported" };
+      freezeAccount(tx, server.account_id, is_frozen, by, new Date());
+    });
+  await freezeAll(true);
+  await setGas(COIN);
+  // A payment that no user owns.
+  await chain.queue(server.core.database, "test:own", 1_000_000n);
+  await chain.waitForFinal(server.core.database, "test:own");
+  expect(await stateOf(key)).toBe("queued");
+  await freezeAll(false);
+  await advance(server, HOUR_MS);
+  await until(async () => (await stateOf(key)) === "final");
+  await server.core.database.query("delete from evm_attempts where key = 'test:own'");
+  await server.core.database.query("delete from evm_sends where key = 'test:own'");
+}, 180_000);
