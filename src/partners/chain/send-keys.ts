@@ -42,9 +42,7 @@ export function usedNonceKey(of: { chain: string; sender: string; nonce: number 
 }
 
 /** Whose a send is. */
-export type SendOwner =
-  | ({ kind: "refund" | "onramp" } & RecordKey)
-  | { kind: "deposit"; id: string };
+type SendOwner = ({ kind: "refund" | "onramp" } & RecordKey) | { kind: "deposit"; id: string };
 
 /** The record that a key names; null where the send stays within our addresses. */
 export function ownerOf(key: string): SendOwner | null {

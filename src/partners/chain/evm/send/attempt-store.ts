@@ -106,7 +106,8 @@ export async function updateSigned(
 
 /**
  * Nothing was signed for a planned attempt: the signer refused it, or nothing may leave now. The
- * nonce of a first one is free again, and a send that was cancelled ends. False where it was signed, or planned with another nonce, meanwhile.
+ * nonce of a first one is free again, and a send that was cancelled ends. False where it was
+ * signed, or planned with another nonce, meanwhile.
  */
 export async function deleteAttempt(
   database: Database,

@@ -132,7 +132,7 @@ async function pushUnmined(run: Run, unmined: readonly OpenSend[]): Promise<void
   }
 }
 
-/** The send with its last attempt signed; null where it is held, or the signer refused the first. */
+/** The send with its last attempt signed; null where it is held or the signer refused the first. */
 async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const { database, now, sender } = run;
   const last = send.attempts.at(-1);
