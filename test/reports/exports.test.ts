@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { recordAudit } from "../../src/accounts/audit.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import { MINUTE_MS } from "../../src/platform/durations.ts";
@@ -277,4 +277,32 @@ test("the command line writes a file, and verify recognizes it", async () => {
   await truncate(output, 100);
   const unknown = await runCommand(["verify", "--export", output], environment);
   expect(unknown).toMatchObject({ code: 1, stdout: expect.stringContaining("No export has") });
+});
+
+test("exports of one account are written one at a time, and delay no other account's", async () => {
+  const { keyring } = server.core;
+  const other = await server.addAccount("Beside");
+  const openAccount = keyring.openAccount.bind(keyring);
+  const gate = Promise.withResolvers<void>();
+  let writing = 0;
+  const spy = vi.spyOn(keyring, "openAccount").mockImplementation(async (session, account_id) => {
+    if (account_id === server.account_id) {
+      writing += 1;
+      await gate.promise;
+    }
+    return openAccount(session, account_id);
+  });
+  const body = { export: { kind: "ledger", format: "csv", from: began, to: ended } };
+  const ask = async (key: string) =>
+    (await server.call("POST", "/exports", body, { key })).body.export.id;
+  const statusOf = async (key: string, id: string) =>
+    (await server.call("GET", `/exports/${id}`, undefined, { key })).body.export.status;
+  const own = [await ask(server.key), await ask(server.key), await ask(server.key)];
+  await waitFor(async () => writing > 0);
+  const theirs = await ask(other.key);
+  await waitFor(async () => (await statusOf(other.key, theirs)) === "ready");
+  expect(writing).toBe(1);
+  gate.resolve();
+  spy.mockRestore();
+  for (const id of own) await readyOf(id);
 });

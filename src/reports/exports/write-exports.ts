@@ -4,6 +4,7 @@ import type { FileStore } from "../../partners/files/file-store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
@@ -19,16 +20,30 @@ export const REMOVE_EXPORT_TASK = "remove-export";
 
 export type ExportDeps = { database: Database; clock: Clock; keyring: Keyring; files: FileStore };
 
+/** Each reads its own snapshot of the database, which may take minutes. */
+const WRITTEN_AT_ONCE = 3;
+/** How long an export waits before it looks again whether another one of its account is written. */
+const TURN_MS = 2 * SECOND_MS;
+
+/** At most one export of an account is written at a time: many of one delay no other's. */
 export function exportTasks(deps: ExportDeps): TaskHandler[] {
+  const writing = new Set<string>();
+  const handle = async (set: TaskSet) => {
+    const account_id = set.tasks[0]?.account_id;
+    if (account_id === undefined) return;
+    if (writing.has(account_id)) return waitForTurn(deps, set);
+    writing.add(account_id);
+    await writeExports(deps, set).finally(() => writing.delete(account_id));
+  };
   return [
-    {
-      kind: WRITE_EXPORT_TASK,
-      set_max: 1,
-      sets_at_once: 1,
-      handle: (set) => writeExports(deps, set),
-    },
+    { kind: WRITE_EXPORT_TASK, set_max: 1, sets_at_once: WRITTEN_AT_ONCE, handle },
     { kind: REMOVE_EXPORT_TASK, set_max: 10, handle: (set) => removeFiles(deps, set) },
   ];
+}
+
+async function waitForTurn({ database }: ExportDeps, set: TaskSet): Promise<void> {
+  const due_at = new Date(set.now.getTime() + TURN_MS);
+  await database.transaction(async (tx) => set.postpone(tx, await set.lock(tx), due_at));
 }
 
 async function writeExports(deps: ExportDeps, set: TaskSet): Promise<void> {
