@@ -12,7 +12,7 @@ export type ScreenedRecordKind = (typeof SCREENED_RECORDS)[number];
 
 /**
  * `open` waits for a reviewer, who makes it `cleared` (somebody else) or `confirmed`; both can be
- * corrected. `closed`: the list or the person has changed, and they are no longer alike.
+ * corrected. `closed`: the entry has left its list, or a later match with it took its place.
  */
 export const MATCH_STATUSES = ["open", "cleared", "confirmed", "closed"] as const;
 export type MatchStatus = (typeof MATCH_STATUSES)[number];

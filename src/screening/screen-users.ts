@@ -152,11 +152,13 @@ async function compare(
 
 /**
  * Writes what is new about one record. A decision about the same person and the same entry still
- * holds; what is no longer alike is closed, unless it was confirmed.
+ * holds. An open match is closed when its entry has left the list, or another match with the entry
+ * says as much. That the person is no longer like the entry is not enough: whoever changes the name
+ * of a user, or adds a birth date, must not lift the hold that a reviewer has to decide on.
  */
 function judgeRecord(
   tx: Transaction,
-  { log }: ScreenDeps,
+  { log, screening }: ScreenDeps,
   record: ScreenedRecord,
   found: readonly Found[],
   known: readonly MatchFacts[],
@@ -184,7 +186,13 @@ function judgeRecord(
     tx,
     added.map((match) => ({ ...match, key })),
   );
-  const after = known.map((match) => ({ ...match, status: statusAfter(match, alike) }));
+  // What a reviewer has cleared takes nothing's place.
+  const undecided = known.filter(({ id, status }) => alike.has(id) && isUndecided(status));
+  const after = known.map((match) => {
+    const is_alike = alike.has(match.id);
+    const is_replaced = [...added, ...undecided].some((one) => replaces(one, match));
+    return { ...match, status: statusAfter(screening, match, is_alike, is_replaced) };
+  });
   updateMatchStatuses(
     tx,
     after
@@ -214,7 +222,23 @@ function isSamePair(
   );
 }
 
-function statusAfter({ id, status }: MatchFacts, alike: ReadonlySet<string>): MatchFacts["status"] {
-  if (status === "open" && !alike.has(id)) return "closed";
-  return status === "closed" && alike.has(id) ? "open" : status;
+function isUndecided(status: MatchFacts["status"]): boolean {
+  return status === "open" || status === "closed";
+}
+
+/** Whoever reviews `one` decides about the same entry, with no weaker verdict. */
+function replaces(one: MatchFacts, { list, entry_id, verdict }: MatchFacts): boolean {
+  const is_same_entry = one.list === list && one.entry_id === entry_id;
+  return is_same_entry && (one.verdict === "match" || verdict === "possible_match");
+}
+
+function statusAfter(
+  { isListed }: Pick<ScreeningPort, "isListed">,
+  { status, list, entry_id }: MatchFacts,
+  is_alike: boolean,
+  is_replaced: boolean,
+): MatchFacts["status"] {
+  if (is_alike) return status === "closed" ? "open" : status;
+  const is_over = is_replaced || !isListed({ list, id: entry_id });
+  return status === "open" && is_over ? "closed" : status;
 }

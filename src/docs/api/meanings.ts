@@ -254,7 +254,7 @@ export const MEANINGS = {
     open: "It waits for a reviewer; the person's money is held.",
     cleared: "Somebody else. It stays so until the person or the entry changes.",
     confirmed: "The person is the entry of the list; the money stays held.",
-    closed: "The list or the person has changed: they are no longer alike.",
+    closed: "The entry has left its list, or a later match with it took the place of this one.",
   } satisfies Meanings<MatchStatus>,
   ScreeningVerdict: {
     possible_match: "A reviewer has to compare the two.",

@@ -8,12 +8,17 @@ import {
   type Matcher,
   type MatchThresholds,
 } from "./matching/matcher.ts";
-import type { ScreeningLists, ScreeningPort } from "./port.ts";
+import type { ListEntry, ScreeningLists, ScreeningPort } from "./port.ts";
 
 /** A list that has lost more than this share of its entries was probably cut short. */
 const LOSS_MAX = 0.1;
 
-type Loaded = { lists: ScreeningLists; screen: Matcher; stamp: string };
+type Loaded = {
+  lists: ScreeningLists;
+  entries: readonly ListEntry[];
+  screen: Matcher;
+  stamp: string;
+};
 
 /**
  * Screens against lists in files. They are read again when they have changed; a list that cannot be
@@ -29,6 +34,8 @@ export async function openFileLists(
   return {
     lists: () => loaded.lists,
     screen: (person) => loaded.screen(person),
+    // Asked rarely, so it needs no index.
+    isListed: ({ list, id }) => loaded.entries.some((one) => one.id === id && one.list === list),
     problem: () => problem,
     reload: async () => {
       let stamp: string | null = null;
@@ -64,7 +71,7 @@ async function load(paths: readonly string[], thresholds: MatchThresholds): Prom
     entries: entries.length,
     files: files.map(({ entries: listed, ...file }) => ({ ...file, entries: listed.length })),
   };
-  return { lists, screen: createMatcher(entries, thresholds), stamp };
+  return { lists, entries, screen: createMatcher(entries, thresholds), stamp };
 }
 
 /** Sizes and times of the files, and of those beside them that belong to them. */

@@ -4,6 +4,7 @@ import type { ScreeningPort } from "./port.ts";
 export const SCREENING_OFF: ScreeningPort = {
   lists: () => null,
   screen: () => [],
+  isListed: () => false,
   problem: () => null,
   reload: async () => false,
 };

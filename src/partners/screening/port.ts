@@ -73,6 +73,8 @@ export type ScreeningPort = {
   lists: () => ScreeningLists | null;
   /** The most similar entries first; empty: clear. */
   screen: (person: ScreenedPerson) => readonly ScreeningHit[];
+  /** Whether a list still has an entry with this id, whatever it says now. */
+  isListed: (entry: Pick<ListEntry, "list" | "id">) => boolean;
   /** The last load that failed and has not been followed by a good one. */
   problem: () => string | null;
   /** Reads the lists again if they have changed; true: the version is another one. */
