@@ -6917,7 +6917,7 @@ export interface operations {
                      *           "why": "The bank confirms the payment.",
                      *           "lines": [
                      *             {
-                     *               "ledger_account": "bank",
+                     *               "ledger_account": "bank:main",
                      *               "currency": "eur",
                      *               "amount": "-1000"
                      *             }
@@ -8763,7 +8763,7 @@ export interface operations {
                      *           "key": "payout_booked:019a8f3c-7a10-7c4e-9b2d-0000000000e1:1",
                      *           "lines": [
                      *             {
-                     *               "ledger_account": "bank",
+                     *               "ledger_account": "bank:main",
                      *               "currency": "eur",
                      *               "amount": "-1000"
                      *             }

@@ -3,7 +3,7 @@ import type { OwedBalance } from "./store.ts";
 
 /** A day in UTC, and the name under which the lines of a ledger account are summed. */
 const DAY = "(e.created_at at time zone 'UTC')::date";
-const NAME = `case when starts_with(l.ledger_account, 'wallet:') then l.ledger_account
+const NAME = `case when l.ledger_account like any ('{wallet:%,bank:%}') then l.ledger_account
   else split_part(l.ledger_account, ':', 1) end`;
 
 /** How far the daily sums go, and those of what is owed. */

@@ -1,32 +1,43 @@
-import { type NewEntry, owedTo, payoutPending } from "./model.ts";
+import { bankAt, type NewEntry, owedTo, payoutPending } from "./model.ts";
 import type { QuoteMoney } from "./offramp-postings.ts";
 import type { ReturnTry } from "./onramp-postings.ts";
 import { entry } from "./posting-kinds.ts";
 
-type BankReceipt = { account_id: string; bank_reference: string; currency: string; amount: bigint };
+type BankReceipt = {
+  account_id: string;
+  bank_reference: string;
+  /** The account of ours in which the bank booked it. */
+  bank_account: string | null;
+  currency: string;
+  amount: bigint;
+};
 
 /** What stands in suspense because of a bank's answer that fits no payout. */
 export type ExceptionMoney = {
   account_id: string;
   id: string;
+  bank_account: string | null;
   currency: string;
   held: bigint;
 };
 
 export function suspenseReceived(receipt: BankReceipt): NewEntry {
-  const { bank_reference, currency, amount } = receipt;
+  const { bank_reference, bank_account, currency, amount } = receipt;
   return entry("suspense_received", receipt, `suspense:${bank_reference}`, [
-    ["bank", currency, amount],
+    [bankAt(bank_account), currency, amount],
     ["suspense", currency, -amount],
   ]);
 }
 
-/** The money of an exception is a return of this payout; `source` is where it stood before. */
+/**
+ * The money of an exception is a return of this payout; `source` is the ledger account that it was
+ * in before.
+ */
 export function exceptionAssigned(
   { account_id, id, currency }: ExceptionMoney,
   offramp_id: string,
   amount: bigint,
-  source: "suspense" | "bank",
+  source: string,
 ): NewEntry {
   return entry("exception_assigned", { account_id }, `assign:${offramp_id}:${id}`, [
     [source, currency, amount],
@@ -63,10 +74,10 @@ export function exceptionWrittenOff(exception: ExceptionMoney): NewEntry {
 }
 
 export function exceptionLost(exception: Omit<ExceptionMoney, "held">, amount: bigint): NewEntry {
-  const { id, currency } = exception;
+  const { id, currency, bank_account } = exception;
   return entry("exception_lost", exception, `loss:${id}`, [
     ["write_offs", currency, amount],
-    ["bank", currency, -amount],
+    [bankAt(bank_account), currency, -amount],
   ]);
 }
 
@@ -79,10 +90,10 @@ export function exceptionReturnStarted(exception: ExceptionMoney & ReturnTry): N
 }
 
 export function exceptionReturnBooked(exception: ExceptionMoney & ReturnTry): NewEntry {
-  const { id, currency, held, returns } = exception;
+  const { id, currency, held, returns, bank_account } = exception;
   return entry("exception_return_booked", exception, `exception_return_booked:${id}:${returns}`, [
     ["return_clearing", currency, held],
-    ["bank", currency, -held],
+    [bankAt(bank_account), currency, -held],
   ]);
 }
 

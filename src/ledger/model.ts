@@ -19,7 +19,7 @@ export type Entry = NewEntry & { id: string; created_at: Date };
 type LedgerAccountRule = {
   name: string;
   /** What there is one account for each of: the account is then `<name>:<id>`, part by part. */
-  per: readonly ("user" | "chain" | "offramp" | "refund" | "onramp")[];
+  per: readonly ("user" | "chain" | "bank_account" | "offramp" | "refund" | "onramp")[];
   /** The side on which it grows; a balance in its natural sign is positive there. */
   side: "debit" | "credit";
   sign: "any" | "never_negative";
@@ -36,10 +36,17 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
   rule("wallet", ["chain"], "debit", "any", "Tokens held in the operator's wallets on a chain."),
   rule(
     "bank",
+    ["bank_account"],
+    "debit",
+    "any",
+    "Money in one of the operator's bank accounts. In live mode a negative balance is an alarm.",
+  ),
+  rule(
+    "bank",
     [],
     "debit",
     "any",
-    "Money in the operator's bank accounts, as far as payouts move it.",
+    "The same in entries from before each bank account had its own ledger account.",
   ),
   rule(
     "owed",
@@ -125,14 +132,19 @@ function rule(
   sign: LedgerAccountRule["sign"],
   meaning: string,
 ): LedgerAccountRule {
-  const is_kept = per.some((part) => part !== "chain");
+  const is_kept = per.some((part) => part !== "chain" && part !== "bank_account");
   return { name, per, side, sign, is_kept, meaning };
 }
 
-const RULES = new Map(LEDGER_ACCOUNTS.map((account) => [account.name, account]));
+const RULES = new Map(
+  LEDGER_ACCOUNTS.map((account) => [`${account.name} ${account.per.length}`, account]),
+);
 
 export const owedTo = (user_id: string, chain: string) => `owed:${user_id}:${chain}`;
 export const walletOn = (chain: string) => `wallet:${chain}`;
+/** Null: booked before each bank account had its own ledger account. */
+export const bankAt = (bank_account: string | null) =>
+  bank_account === null ? "bank" : `bank:${bank_account}`;
 export const payoutPending = (offramp_id: string) => `payout_pending:${offramp_id}`;
 export const onrampAccount = (onramp_id: string) => `onramp:${onramp_id}`;
 export const refundPending = (refund_id: string) => `refund_pending:${refund_id}`;
@@ -140,8 +152,8 @@ export const refundPending = (refund_id: string) => `refund_pending:${refund_id}
 /** Throws for an account that is not in the chart, which is always a bug. */
 export function ruleOf(ledger_account: string): LedgerAccountRule {
   const [name, ...ids] = ledger_account.split(":");
-  const found = RULES.get(name!);
-  if (found?.per.length !== ids.length) {
+  const found = RULES.get(`${name} ${ids.length}`);
+  if (!found || ids.includes("")) {
     throw new Error(`there is no ledger account "${ledger_account}"`);
   }
   return found;

@@ -1,6 +1,6 @@
 import type { RecordKey } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
-import { type NewEntry, owedTo, payoutPending } from "./model.ts";
+import { bankAt, type NewEntry, owedTo, payoutPending } from "./model.ts";
 import { entry } from "./posting-kinds.ts";
 
 export type QuoteMoney = RecordKey & {
@@ -43,20 +43,30 @@ export function payoutInstructed(offramp: OfframpMoney): NewEntry {
   ]);
 }
 
-export function payoutBooked(offramp: OfframpMoney, attempt: number): NewEntry {
+/** `bank_account` is the account of ours that paid it. */
+export function payoutBooked(
+  offramp: OfframpMoney,
+  attempt: number,
+  bank_account: string | null,
+): NewEntry {
   const { destination_currency: currency, destination_amount } = offramp;
   return entry("payout_booked", offramp, `book:${offramp.id}:${attempt}`, [
     [payoutPending(offramp.id), currency, destination_amount],
-    ["bank", currency, -destination_amount],
+    [bankAt(bank_account), currency, -destination_amount],
   ]);
 }
 
 /** What came back is pending again; more than was paid belongs to nobody yet. */
-export function payoutReturned(offramp: OfframpMoney, attempt: number, returned: bigint): NewEntry {
+export function payoutReturned(
+  offramp: OfframpMoney,
+  attempt: number,
+  returned: bigint,
+  returned_to: string | null,
+): NewEntry {
   const { destination_currency: currency, destination_amount } = offramp;
   const credited = minOf(returned, destination_amount);
   return entry("payout_returned", offramp, `return:${offramp.id}:${attempt}`, [
-    ["bank", currency, returned],
+    [bankAt(returned_to), currency, returned],
     ["suspense", currency, credited - returned],
     [payoutPending(offramp.id), currency, -credited],
   ]);

@@ -2,9 +2,13 @@ import type { RecordKey } from "../platform/db/rows.ts";
 import { type NewEntry, onrampAccount, walletOn } from "./model.ts";
 import { entry, type PostingKind } from "./posting-kinds.ts";
 
-/** `bank_account` is `wallet:<chain>` for tokens that no user was credited with. */
 type FiatDepositMoney = RecordKey & {
   bank_account: string;
+  /**
+   * Where its money is: `bank:<account>`, or `wallet:<chain>` for tokens that no user was credited
+   * with. Null if it was recorded before each bank account had its own ledger account.
+   */
+  ledger_account: string | null;
   currency: string;
   amount: bigint;
 };
@@ -15,6 +19,8 @@ type OnrampMoney = RecordKey & {
   fiat_currency: string;
   deposit_amount: bigint;
   fee: bigint;
+  /** The ledger account that its deposit is in; null as in deposits, and until it is paid. */
+  deposit_account: string | null;
 };
 
 /**
@@ -22,26 +28,42 @@ type OnrampMoney = RecordKey & {
  */
 export type ReturnTry = { returns: number };
 
+/** The ledger account that a deposit's money is in. */
+export function heldIn({ bank_account, ledger_account }: DepositPlace): string {
+  return ledger_account ?? (bank_account.startsWith("wallet:") ? bank_account : "bank");
+}
+
+type DepositPlace = Pick<FiatDepositMoney, "bank_account" | "ledger_account">;
+
 export function fiatDepositReceived(deposit: FiatDepositMoney): NewEntry {
   return fiatMove("fiat_deposit_received", deposit, `fiat_deposit:${deposit.id}`, {
-    debit: "bank",
+    debit: heldIn(deposit),
     credit: "suspense",
   });
 }
 
 export function fiatDepositWithdrawn(deposit: FiatDepositMoney): NewEntry {
   const key = `fiat_withdrawn:${deposit.id}`;
-  return fiatMove("fiat_deposit_withdrawn", deposit, key, { debit: "suspense", credit: "bank" });
+  return fiatMove("fiat_deposit_withdrawn", deposit, key, {
+    debit: "suspense",
+    credit: heldIn(deposit),
+  });
 }
 
 export function fiatDepositMatched(deposit: FiatDepositMoney & ReturnTry): NewEntry {
   const key = `fiat_matched:${deposit.id}:${deposit.returns}`;
-  return fiatMove("fiat_deposit_matched", deposit, key, { debit: "suspense", credit: "bank" });
+  return fiatMove("fiat_deposit_matched", deposit, key, {
+    debit: "suspense",
+    credit: heldIn(deposit),
+  });
 }
 
 export function fiatDepositReleased(deposit: FiatDepositMoney & ReturnTry): NewEntry {
   const key = `fiat_released:${deposit.id}:${deposit.returns}`;
-  return fiatMove("fiat_deposit_released", deposit, key, { debit: "bank", credit: "suspense" });
+  return fiatMove("fiat_deposit_released", deposit, key, {
+    debit: heldIn(deposit),
+    credit: "suspense",
+  });
 }
 
 export function fiatReturnStarted(deposit: FiatDepositMoney & ReturnTry): NewEntry {
@@ -52,7 +74,7 @@ export function fiatReturnStarted(deposit: FiatDepositMoney & ReturnTry): NewEnt
 
 export function fiatReturnBooked(deposit: FiatDepositMoney & ReturnTry): NewEntry {
   const key = `fiat_return_booked:${deposit.id}:${deposit.returns}`;
-  const accounts = { debit: "return_clearing", credit: "bank" };
+  const accounts = { debit: "return_clearing", credit: heldIn(deposit) };
   return fiatMove("fiat_return_booked", deposit, key, accounts);
 }
 
@@ -66,7 +88,7 @@ export function fiatReturnRefused(deposit: FiatDepositMoney & ReturnTry): NewEnt
 export function onrampFunded(onramp: OnrampMoney, received: bigint): NewEntry {
   const { fiat_currency: currency, deposit_amount } = onramp;
   return entry("onramp_funded", onramp, `onramp_fund:${onramp.id}`, [
-    ["bank", currency, received],
+    [onramp.deposit_account ?? "bank", currency, received],
     ["short_deposits", currency, deposit_amount - received],
     [onrampAccount(onramp.id), currency, -deposit_amount],
   ]);
@@ -107,7 +129,7 @@ export function onrampGivenBack(onramp: OnrampMoney, received: bigint): NewEntry
   const { fiat_currency: currency, deposit_amount } = onramp;
   return entry("onramp_given_back", onramp, `onramp_giveback:${onramp.id}`, [
     [onrampAccount(onramp.id), currency, deposit_amount],
-    ["bank", currency, -received],
+    [onramp.deposit_account ?? "bank", currency, -received],
     ["short_deposits", currency, -(deposit_amount - received)],
   ]);
 }
@@ -118,11 +140,9 @@ function fiatMove(
   key: string,
   { debit, credit }: { debit: string; credit: string },
 ): NewEntry {
-  const { bank_account, currency, amount } = deposit;
-  const held = bank_account.startsWith("wallet:") ? bank_account : "bank";
-  const named = (account: string) => (account === "bank" ? held : account);
+  const { currency, amount } = deposit;
   return entry(kind, deposit, key, [
-    [named(debit), currency, amount],
-    [named(credit), currency, -amount],
+    [debit, currency, amount],
+    [credit, currency, -amount],
   ]);
 }

@@ -46,13 +46,13 @@ export const POSTINGS = {
   payout_booked: {
     when: "The bank confirms the payment.",
     key: "book:<offramp>:<attempt>",
-    lines: move("payout_pending:<offramp>", "bank", "the payout"),
+    lines: move("payout_pending:<offramp>", "bank:<account>", "the payout"),
   },
   payout_returned: {
     when: "The bank returns a payout.",
     key: "return:<offramp>:<attempt>",
     lines: [
-      debit("bank", "the returned amount"),
+      debit("bank:<account>", "the returned amount"),
       credit("suspense", "the difference, if more came back than was paid"),
       credit("payout_pending:<offramp>", "the returned amount, at most the payout"),
     ],
@@ -117,14 +117,14 @@ export const POSTINGS = {
   suspense_received: {
     when: "Money arrives at the bank that belongs to no payout.",
     key: "suspense:<bank_reference>",
-    lines: move("bank", "suspense", "what arrived"),
+    lines: move("bank:<account>", "suspense", "what arrived"),
   },
   exception_assigned: {
     when: "The operator assigns money of a bank exception to a payout, as a return of it.",
     key: "assign:<offramp>:<exception>",
     lines: [
       debit("suspense", "the money that came back"),
-      debit("bank", "the same, if the bank rejected a payment that it had booked"),
+      debit("bank:<account>", "the same, if the bank rejected a payment that it had booked"),
       credit("payout_pending:<offramp>", "the same"),
     ],
   },
@@ -147,7 +147,7 @@ export const POSTINGS = {
   exception_lost: {
     when: "The bank paid without an instruction, or too much, and the operator accepts the loss.",
     key: "loss:<exception>",
-    lines: move("write_offs", "bank", "what left"),
+    lines: move("write_offs", "bank:<account>", "what left"),
   },
   exception_return_started: {
     when: "The return of a bank exception's money is started.",
@@ -157,7 +157,7 @@ export const POSTINGS = {
   exception_return_booked: {
     when: "The bank confirms the return of a bank exception's money.",
     key: "exception_return_booked:<exception>:<try>",
-    lines: move("return_clearing", "bank", "the money of the exception"),
+    lines: move("return_clearing", "bank:<account>", "the money of the exception"),
   },
   exception_return_refused: {
     when: "The bank refuses the return of a bank exception's money: it is open again.",
@@ -167,24 +167,24 @@ export const POSTINGS = {
   fiat_deposit_received: {
     when: "The bank reports an incoming deposit; in the operator's books.",
     key: "fiat_deposit:<deposit>",
-    lines: move("bank", "suspense", "what arrived"),
+    lines: move("bank:<account>", "suspense", "what arrived"),
   },
   fiat_deposit_withdrawn: {
     when: "The operator dismisses a deposit that the bank reported twice with different details.",
     key: "fiat_withdrawn:<deposit>",
-    lines: move("suspense", "bank", "the amount posted before"),
+    lines: move("suspense", "bank:<account>", "the amount posted before"),
   },
   fiat_deposit_matched: {
     when: "A deposit is matched to an onramp and moves to the books of the onramp's account.",
     key: "fiat_matched:<deposit>:<try>",
-    lines: move("suspense", "bank", "the amount that the onramp takes"),
+    lines: move("suspense", "bank:<account>", "the amount that the onramp takes"),
   },
   fiat_deposit_released: {
     when:
       "The onramp releases the deposit without delivery; it moves back to the operator's " +
       "books.",
     key: "fiat_released:<deposit>:<try>",
-    lines: move("bank", "suspense", "the amount that the onramp had taken"),
+    lines: move("bank:<account>", "suspense", "the amount that the onramp had taken"),
   },
   fiat_return_started: {
     when: "The return of a deposit to its payer is started.",
@@ -194,7 +194,7 @@ export const POSTINGS = {
   fiat_return_booked: {
     when: "The bank confirms the return.",
     key: "fiat_return_booked:<deposit>:<try>",
-    lines: move("return_clearing", "bank", "the deposit"),
+    lines: move("return_clearing", "bank:<account>", "the deposit"),
   },
   fiat_return_refused: {
     when: "The bank refuses the return.",
@@ -205,7 +205,7 @@ export const POSTINGS = {
     when: "A deposit pays an onramp; in the books of the onramp's account.",
     key: "onramp_fund:<onramp>",
     lines: [
-      debit("bank", "the amount taken from the deposit"),
+      debit("bank:<account>", "the amount taken from the deposit"),
       debit("short_deposits", "the shortfall, if the operator accepted it"),
       credit("onramp:<onramp>", "the onramp's deposit amount"),
     ],
@@ -242,7 +242,7 @@ export const POSTINGS = {
     key: "onramp_giveback:<onramp>",
     lines: [
       debit("onramp:<onramp>", "the onramp's deposit amount"),
-      credit("bank", "the amount taken from the deposit"),
+      credit("bank:<account>", "the amount taken from the deposit"),
       credit("short_deposits", "the shortfall, if any"),
     ],
   },

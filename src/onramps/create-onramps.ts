@@ -150,6 +150,7 @@ function decideOne(
     deposit_message: createDepositCode(),
     deposit_id: null,
     received: null,
+    deposit_account: null,
     paid_at: null,
     delivery: null,
     tx_id: null,

@@ -1,4 +1,4 @@
-import { onrampFunded } from "../ledger/onramp-postings.ts";
+import { heldIn, onrampFunded } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -47,11 +47,12 @@ export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Pr
       status_message: null,
       deposit_id: deposit.id,
       received: taken,
+      deposit_account: heldIn(deposit),
       paid_at: now,
       delivery: "waiting",
     } as const;
     recordChanges(tx, [changeOnramp(entry, change, now)], now);
-    postEntries(tx, [onrampFunded(onramp, taken)], now);
+    postEntries(tx, [onrampFunded({ ...onramp, ...change }, taken)], now);
     // The depositor is somebody new: the user is screened with them before the delivery.
     if (is_screening) updateUnscreened(tx, [onramp]);
     if (!holds_delivery) enqueueTasks(tx, DELIVER_ONRAMP_TASK, [key], now);

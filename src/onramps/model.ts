@@ -46,6 +46,8 @@ export type Onramp = {
   /** The deposit that pays it, and the amount taken from it. */
   deposit_id: string | null;
   received: bigint | null;
+  /** The ledger account that the deposit is in. */
+  deposit_account: string | null;
   /** When it was paid. */
   paid_at: Date | null;
   /** Null until it is paid. From `sending` on the coins may have been sent, unless `refused`. */
@@ -127,6 +129,8 @@ export type FiatDeposit = {
   currency: string;
   booked_at: Date;
   details: DepositDetails;
+  /** Null if it was recorded before each bank account had its own ledger account. */
+  ledger_account: string | null;
   status: DepositStatus;
   reason: DepositReason | null;
   is_posted: boolean;

@@ -79,8 +79,9 @@ export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void
     tx,
     "onramps",
     "account_id uuid, id uuid",
-    `status text, status_message text, deposit_id uuid, received bigint, delivery text, tx_id text,
-     sequence int, updated_at timestamptz, paid_at timestamptz`,
+    `status text, status_message text, deposit_id uuid, received bigint,
+     deposit_account text, delivery text, tx_id text, sequence int, updated_at timestamptz,
+     paid_at timestamptz`,
     onramps,
   );
 }

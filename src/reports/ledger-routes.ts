@@ -174,8 +174,9 @@ function isPossible({ kind, ledger_account }: { kind?: string; ledger_account?: 
 function checkLedgerAccount(ledger_account: string | undefined): Problem[] {
   if (ledger_account === undefined) return [];
   const [name, ...ids] = ledger_account.split(":");
-  const rule = LEDGER_ACCOUNTS.find((rule) => rule.name === name);
-  if (rule?.per.length === ids.length) return [];
+  const isRule = (rule: (typeof LEDGER_ACCOUNTS)[number]) =>
+    rule.name === name && rule.per.length === ids.length;
+  if (LEDGER_ACCOUNTS.some(isRule)) return [];
   const names = LEDGER_ACCOUNTS.map(({ name, per }) =>
     [name, ...per.map((part) => `<${part}>`)].join(":"),
   );

@@ -28,6 +28,7 @@ import { findQuotes, lockQuotes } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
+import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { sandboxSender } from "../partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
@@ -163,10 +164,13 @@ function bankAnswer(offramp: Offramp, to: OfframpStatus): BankAnswer | null {
   const kind = kinds[to];
   if (!kind || !["sending_fiat", "fiat_sent"].includes(offramp.status)) return null;
   const end_to_end_id = endToEndId(offramp.id, offramp.attempt);
+  const bank_account = sandboxBankAccount(offramp.destination_currency);
   return {
     account_id: offramp.account_id,
     end_to_end_id,
     bank_reference: `sandbox-${end_to_end_id}-${kind}`,
+    bank_account: kind === "rejected" ? null : bank_account,
+    paid_from: bank_account,
     kind,
     amount: offramp.destination_amount,
     currency: offramp.destination_currency,

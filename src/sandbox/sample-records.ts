@@ -139,6 +139,7 @@ export function sampleOnramp(keys: SampleKeys, status: OnrampStatus): Onramp {
     deposit_message: "SAMPLE",
     deposit_id: null,
     paid_at: is_paid ? keys.now : null,
+    deposit_account: is_paid ? "bank:main" : null,
     received: is_paid ? 100_400n : null,
     delivery: status === "crypto_sent" ? "sent" : null,
     tx_id: status === "crypto_sent" ? `0x${"0".repeat(63)}1` : null,

@@ -32,8 +32,8 @@ const checkExceptions: Check = (session, account_id) =>
   eachPage<Row>(
     session,
     account_id,
-    `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount, b.currency,
-       b.kind as answer, b.outcome as kind, b.held, b.status, b.resolution, b.reason,
+    `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.bank_account, b.amount,
+       b.currency, b.kind as answer, b.outcome as kind, b.held, b.status, b.resolution, b.reason,
        b.assigned_offramp_id, b.assigned_attempt, b.returns, b.created_at, b.updated_at,
        b.given_back, b.refund_rate, o.destination_amount, o.destination_currency, o.user_id,
        o.deposit_token, o.deposit_token_chain, o.rate

@@ -75,7 +75,8 @@ function toAttempts(
 
 function listAssigned(session: Session, account_id: string, ids: readonly string[]) {
   return session.query<AssignedReturn>(
-    `select account_id, id, currency, held, amount, assigned_offramp_id, assigned_attempt
+    `select account_id, id, bank_account, currency, held, amount, assigned_offramp_id,
+       assigned_attempt
      from bank_answers where account_id = $1 and assigned_offramp_id = any($2::uuid[])
        and kind <> 'booked' and given_back is null order by id`,
     [account_id, ids],
@@ -84,7 +85,8 @@ function listAssigned(session: Session, account_id: string, ids: readonly string
 
 function listPayouts(session: Session, account_id: string, ids: readonly string[]) {
   return session.query<Omit<PayoutAttemptRow, "assigned">>(
-    `select offramp_id, attempt, payment_detail_id, end_to_end_id, status, returned_amount
+    `select offramp_id, attempt, payment_detail_id, end_to_end_id, status, returned_amount,
+       bank_account, returned_to, is_booking_implied
      from payouts
      where account_id = $1 and offramp_id = any($2::uuid[]) order by offramp_id, attempt`,
     [account_id, ids],

@@ -1,5 +1,5 @@
 import { type ExceptionMoney, exceptionAssigned } from "../ledger/exception-postings.ts";
-import { type Entry, type NewEntry, owedTo, payoutPending } from "../ledger/model.ts";
+import { bankAt, type Entry, type NewEntry, owedTo, payoutPending } from "../ledger/model.ts";
 import {
   offrampFunded,
   payoutBooked,
@@ -76,7 +76,7 @@ function checkEntries(
     payoutInstructed(offramp),
     ...given_back,
     ...payouts.flatMap((payout) => [
-      payoutBooked(offramp, payout.attempt),
+      payoutBooked(offramp, payout.attempt, payout.bank_account),
       ...expectedReturns(offramp, payout),
     ]),
     ...expectedReroutes(offramp, payouts),
@@ -122,17 +122,17 @@ function expectedGiveBack(
 /** What the bank returned under the attempt's id, and what the operator assigned to it. */
 function expectedReturns(
   offramp: Offramp,
-  { attempt, returned_amount, assigned }: PayoutAttemptRow,
+  { attempt, returned_amount, assigned, bank_account, returned_to }: PayoutAttemptRow,
 ): NewEntry[] {
   const entries = assigned.map((exception) => {
     const { held, amount } = exception;
     const [came_back, source] =
-      held > 0n ? ([held, "suspense"] as const) : ([amount, "bank"] as const);
+      held > 0n ? ([held, "suspense"] as const) : ([amount, bankAt(bank_account)] as const);
     return { came_back, entry: exceptionAssigned(exception, offramp.id, came_back, source) };
   });
   const returned = entries.reduce((rest, one) => rest - one.came_back, returned_amount ?? 0n);
   return [
-    ...(returned > 0n ? [payoutReturned(offramp, attempt, returned)] : []),
+    ...(returned > 0n ? [payoutReturned(offramp, attempt, returned, returned_to)] : []),
     ...entries.map(({ entry }) => entry),
   ];
 }
@@ -178,8 +178,8 @@ function checkAttempts(
       return `its attempt ${attempt} pays another payment detail`;
     }
     const is_returned =
-      payout.assigned.length > 0 || keys.has(payoutReturned(offramp, attempt, 0n).key);
-    const is_booked = keys.has(payoutBooked(offramp, attempt).key);
+      payout.assigned.length > 0 || keys.has(payoutReturned(offramp, attempt, 0n, null).key);
+    const is_booked = keys.has(payoutBooked(offramp, attempt, null).key);
     const fits =
       is_booked === (status === "booked" || status === "returned") &&
       is_returned === (status === "returned") &&

@@ -5,7 +5,7 @@ import type {
   CreditReturn,
   Instruction,
 } from "../../src/partners/bank/port.ts";
-import { sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
+import { sandboxBankAccount, sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
 
 /**
  * How the bank handles an instruction: pay and answer, accept it without an answer, or fail; when
@@ -47,10 +47,13 @@ export function createScriptedBank(): ScriptedBank {
     say: (end_to_end_id, kind, more = {}) => {
       const instruction = bank.known.get(end_to_end_id);
       references += 1;
+      const bank_account = sandboxBankAccount(instruction?.currency ?? "eur");
       const answer: BankAnswer = {
         account_id: instruction?.account_id ?? "",
         end_to_end_id,
         bank_reference: `ref-${references}`,
+        bank_account: kind === "rejected" ? null : bank_account,
+        paid_from: bank_account,
         kind,
         amount: instruction?.amount ?? 0n,
         currency: instruction?.currency ?? "eur",

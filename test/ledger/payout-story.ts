@@ -16,15 +16,16 @@ import { newId } from "../../src/platform/ids.ts";
 import { minOf } from "../../src/platform/money.ts";
 import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
 
+export const BANK_ACCOUNT = "main";
 let transfers = 0;
 
 /** The steps of quotes and offramps, each with its rows, its event and its postings. */
 export function payoutStory(fixture: LedgerFixture) {
   const payout = (offramp: Offramp, status: string, returned: bigint | null = null) =>
     fixture.database.query(
-      `update payouts set status = $4, returned_amount = $5
+      `update payouts set status = $4, returned_amount = $5, bank_account = $6, returned_to = $6
        where account_id = $1 and offramp_id = $2 and attempt = $3`,
-      [offramp.account_id, offramp.id, offramp.attempt, status, returned],
+      [offramp.account_id, offramp.id, offramp.attempt, status, returned, BANK_ACCOUNT],
     );
   const addAttempt = (offramp: Offramp) =>
     fixture.database.query(
@@ -68,7 +69,7 @@ export function payoutStory(fixture: LedgerFixture) {
     send,
     book: async (offramp: Offramp) => {
       await payout(offramp, "booked");
-      const entry = payoutBooked(offramp, offramp.attempt);
+      const entry = payoutBooked(offramp, offramp.attempt, BANK_ACCOUNT);
       await fixture.change(offramp, { status: "fiat_sent" }, entry);
     },
     reject: async (offramp: Offramp) => {
@@ -77,7 +78,7 @@ export function payoutStory(fixture: LedgerFixture) {
     },
     bounce: async (offramp: Offramp, returned: bigint) => {
       await payout(offramp, "returned", returned);
-      const entry = payoutReturned(offramp, offramp.attempt, returned);
+      const entry = payoutReturned(offramp, offramp.attempt, returned, BANK_ACCOUNT);
       await fixture.change(offramp, { status: "bounced" }, entry);
       const held = returned - offramp.destination_amount;
       if (held > 0n) await listExcess(fixture, offramp, returned, held);
@@ -109,6 +110,7 @@ async function listExcess(
   const end_to_end_id = endToEndId(id, attempt);
   const answer: BankAnswer = {
     ...{ account_id, end_to_end_id, bank_reference: `${end_to_end_id}-returned` },
+    ...{ bank_account: BANK_ACCOUNT, paid_from: BANK_ACCOUNT },
     ...{ kind: "returned", amount, currency, trace_number: null, uetr: null, reasons: [] },
   };
   await database.transaction(async (tx) =>

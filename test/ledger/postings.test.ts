@@ -61,10 +61,24 @@ const every = fc
     const quote = { ...offramp, id: "quote", token_amount: amount + missing };
     const refund = { ...{ account_id, id: "refund", user_id: "user" }, token: "usdc", amount };
     const sent_back = { ...refund, chain: "chain", network_fee: amount / 2n };
-    const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
-    const line = { bank_account: "sandbox-eur", currency: "eur", amount };
+    const bank_account = "account";
+    const receipt = {
+      account_id,
+      bank_account,
+      bank_reference: "reference",
+      currency: "eur",
+      amount,
+    };
+    const line = { bank_account, ledger_account: "bank:account", currency: "eur", amount };
     const credit = { account_id, id: "deposit", ...line, returns: attempt };
-    const exception = { account_id, id: "x", currency: "eur", held: amount, returns: attempt };
+    const exception = {
+      account_id,
+      id: "x",
+      bank_account,
+      currency: "eur",
+      held: amount,
+      returns: attempt,
+    };
     const onramp = {
       account_id,
       id: "onramp",
@@ -74,14 +88,15 @@ const every = fc
       fiat_currency: "eur",
       deposit_amount: amount + missing,
       fee: missing - 1n,
+      deposit_account: "bank:account",
     };
     return {
       deposit_final: depositFinal({ ...deposit, token: "usdc", amount }),
       quote_funded: quoteFunded(quote, amount),
       offramp_funded: offrampFunded(offramp),
       payout_instructed: payoutInstructed(offramp),
-      payout_booked: payoutBooked(offramp, attempt),
-      payout_returned: payoutReturned(offramp, attempt, amount),
+      payout_booked: payoutBooked(offramp, attempt, "account"),
+      payout_returned: payoutReturned(offramp, attempt, amount, "account"),
       payout_rerouted: payoutRerouted(offramp, attempt, missing),
       offramp_failed_before_instruction: offrampFailedBeforeInstruction(offramp, 1n),
       offramp_failed_after_instruction: offrampFailedAfterInstruction(offramp, 1n),
@@ -165,25 +180,28 @@ describe("every posting", () => {
 describe("a returned payout", () => {
   const paid = { ...fc.sample(offramp, 1)[0]!, destination_amount: 100n };
   const linesFor = (returned: bigint) =>
-    payoutReturned(paid, 1, returned).lines.map((line) => [line.ledger_account, line.amount]);
+    payoutReturned(paid, 1, returned, "main").lines.map((line) => [
+      line.ledger_account,
+      line.amount,
+    ]);
 
   test("costs nothing if all of it was returned", () => {
     expect(linesFor(100n)).toEqual([
-      ["bank", 100n],
+      ["bank:main", 100n],
       ["payout_pending:offramp", -100n],
     ]);
   });
 
   test("credits what came back, and no more", () => {
     expect(linesFor(85n)).toEqual([
-      ["bank", 85n],
+      ["bank:main", 85n],
       ["payout_pending:offramp", -85n],
     ]);
   });
 
   test("of more than was paid leaves the rest in suspense", () => {
     expect(linesFor(103n)).toEqual([
-      ["bank", 103n],
+      ["bank:main", 103n],
       ["suspense", -3n],
       ["payout_pending:offramp", -100n],
     ]);
@@ -194,7 +212,19 @@ describe("the chart of accounts", () => {
   test("finds an account by its name, with an id if there is one for each record", () => {
     expect(ruleOf("owed:4711:base").side).toBe("credit");
     expect(ruleOf("wallet:base").side).toBe("debit");
-    for (const name of ["owed", "owed:4711", "wallet", "fees:1", "walet", "constructor", ""]) {
+    expect(ruleOf("bank:main").side).toBe("debit");
+    expect(ruleOf("bank").side).toBe("debit");
+    for (const name of [
+      "owed",
+      "owed:4711",
+      "wallet",
+      "fees:1",
+      "walet",
+      "bank:a:b",
+      "bank:",
+      "constructor",
+      "",
+    ]) {
       expect(() => ruleOf(name)).toThrow("there is no ledger account");
     }
   });

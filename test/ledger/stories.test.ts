@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { owedTo } from "../../src/ledger/model.ts";
+import { bankAt, owedTo } from "../../src/ledger/model.ts";
 import { isOverdrawn } from "../../src/ledger/post-entries.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { minOf } from "../../src/platform/money.ts";
@@ -12,7 +12,7 @@ import {
   openLedgerFixture,
   TOKEN,
 } from "./ledger-fixture.ts";
-import { payoutStory } from "./payout-story.ts";
+import { BANK_ACCOUNT, payoutStory } from "./payout-story.ts";
 
 let fixture: LedgerFixture;
 
@@ -125,7 +125,7 @@ test("in any sequence of payout events no money is lost or created", async () =>
         owed: await balance(owedTo(user_id, CHAIN), TOKEN),
         wallet: await balance(`wallet:${CHAIN}`, TOKEN),
         fees: await balance("fees", CURRENCY),
-        bank: await balance("bank", CURRENCY),
+        bank: await balance(bankAt(BANK_ACCOUNT), CURRENCY),
         costs: await balance("return_costs", CURRENCY),
       }).toEqual(counted);
     }),

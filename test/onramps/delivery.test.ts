@@ -98,7 +98,7 @@ describe("a chain that fails", () => {
   });
 
   it("refuses for good: the onramp keeps its fiat, and the deposit can be returned", async () => {
-    const before = await ledgerBalance(server, "bank", "usd");
+    const before = await ledgerBalance(server, "bank:sandbox-usd", "usd");
     const onramp = await openOnramp(server);
     chain.state.fails = "refuses";
     const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
@@ -113,7 +113,7 @@ describe("a chain that fails", () => {
     await settle(server);
     expect((await onramp.show()).status).toBe("failed");
     expect((await showDeposit(server, deposit.id)).status).toBe("returned");
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(before);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(before);
     expect(await findFault(server)).toBeNull();
   });
 
@@ -145,7 +145,7 @@ describe("gates at delivery", () => {
   });
 
   it("a held deposit can be returned: the onramp fails, the payer is repaid, nothing is left", async () => {
-    const before = await ledgerBalance(server, "bank", "usd");
+    const before = await ledgerBalance(server, "bank:sandbox-usd", "usd");
     const onramp = await openOnramp(server);
     await setKyc(onramp.user_id, "suspended");
     const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
@@ -156,7 +156,7 @@ describe("gates at delivery", () => {
       status: "failed",
       status_message: "The deposit was returned to its payer.",
     });
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(before);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(before);
     expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usd")).toBe(0n);
     await setKyc(onramp.user_id, "approved");
     await settle(server);

@@ -201,7 +201,7 @@ describe("reading onramps", () => {
 describe("a matching deposit", () => {
   it("is converted and delivered: crypto_sent with tx_id, and the ledger agrees", async () => {
     const before = {
-      bank: await ledgerBalance(server, "bank", "usd"),
+      bank: await ledgerBalance(server, "bank:sandbox-usd", "usd"),
       fees: await ledgerBalance(server, "fees", "usd"),
       wallet: await ledgerBalance(server, "wallet:polygon", "usdc"),
       suspense: await ledgerBalance(server, "suspense", "usd"),
@@ -219,7 +219,7 @@ describe("a matching deposit", () => {
       status_message: null,
       tx_id: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     });
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank + 100_400n);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(before.bank + 100_400n);
     expect(await ledgerBalance(server, "fees", "usd")).toBe(before.fees - 400n);
     expect(await ledgerBalance(server, "wallet:polygon", "usdc")).toBe(
       before.wallet - 1_000_000_000n,

@@ -99,7 +99,13 @@ describe("an export", () => {
     const booked = rows.filter((row) => row.kind === "payout_booked");
     expect(booked).toMatchObject([
       { line: "1", currency: "usd", debit: "100", credit: null },
-      { line: "2", ledger_account: "bank", currency: "usd", debit: null, credit: "100" },
+      {
+        line: "2",
+        ledger_account: "bank:sandbox-usd",
+        currency: "usd",
+        debit: null,
+        credit: "100",
+      },
     ]);
     const cents = (text: string | null) => Math.round(Number(text ?? 0) * 100);
     const sides = rows.filter(({ currency }) => currency === "usd");

@@ -99,7 +99,7 @@ test("a payout's history has every change, every posting, and who caused them", 
     why: "The bank confirms the payment.",
     lines: [
       { currency: "usd", amount: "100" },
-      { ledger_account: "bank", currency: "usd", amount: "-100" },
+      { ledger_account: "bank:sandbox-usd", currency: "usd", amount: "-100" },
     ],
   });
 });

@@ -66,7 +66,7 @@ test("entries can be chosen by kind and by ledger account", async () => {
     "payout_instructed",
     "offramp_funded",
   ]);
-  const both = await get("/ledger/entries?ledger_account=bank&kind=payout_booked");
+  const both = await get("/ledger/entries?ledger_account=bank:sandbox-eur&kind=payout_booked");
   expect(both.entries).toEqual(entries);
   const { entries: all } = await get("/ledger/entries?limit=100");
   for (const { id, kind, lines } of all) {
@@ -75,7 +75,7 @@ test("entries can be chosen by kind and by ledger account", async () => {
       expect(found.entries.map((entry: { id: string }) => entry.id)).toContain(id);
     }
   }
-  const none = await get("/ledger/entries?ledger_account=bank&kind=deposit_final");
+  const none = await get("/ledger/entries?ledger_account=bank:sandbox-eur&kind=deposit_final");
   expect(none).toEqual({ entries: [], has_more: false });
 });
 
@@ -84,7 +84,7 @@ test("the trial balance sums to zero in each currency, now and at an earlier tim
   expect(at).toBeNull();
   expect(imbalanceOf(balances)).toEqual([]);
   expect(balances).toContainEqual({
-    ...{ ledger_account: "bank", currency: "eur", amount: "-100", side: "debit" },
+    ...{ ledger_account: "bank:sandbox-eur", currency: "eur", amount: "-100", side: "debit" },
   });
   const names = balances.map(({ ledger_account }: Line) => ledger_account);
   expect(names).toContain("wallet:polygon");
@@ -115,7 +115,12 @@ test("another account sees none of it, and bad filters are named", async () => {
 test("balances are the same once their lines are in the daily sums, and verify checks these", async () => {
   const ask = async () => {
     const { now } = (await get("/sandbox/clock")).clock;
-    const paths = ["", `?at=${now}`, "?ledger_account=bank", `?ledger_account=fees&at=${now}`];
+    const paths = [
+      "",
+      `?at=${now}`,
+      "?ledger_account=bank:sandbox-eur",
+      `?ledger_account=fees&at=${now}`,
+    ];
     const answers = await Promise.all(paths.map((path) => get(`/ledger/balances${path}`)));
     return answers.map(({ balances }) => balances);
   };
@@ -131,11 +136,11 @@ test("balances are the same once their lines are in the daily sums, and verify c
   expect(await ask()).toEqual(unsummed);
   const shift = (by: number) =>
     database.query(
-      "update ledger_day_sums set amount = amount + $1 where ledger_account = 'bank'",
+      "update ledger_day_sums set amount = amount + $1 where ledger_account = 'bank:sandbox-eur'",
       [by],
     );
   await shift(1);
-  expect(await findFault(server)).toContain("the sum of bank in eur on");
+  expect(await findFault(server)).toContain("the sum of bank:sandbox-eur in eur on");
   await shift(-1);
   expect(await findFault(server)).toBeNull();
 });
@@ -178,7 +183,7 @@ test("a page of one kind and the balances read no entries of other kinds", async
   );
   await database.query(
     `insert into ledger_lines (account_id, entry_id, number, ledger_account, currency, amount)
-     select $1, id, 1, 'bank', 'eur', 1 from unnest($2::uuid[]) as id`,
+     select $1, id, 1, 'bank:sandbox-eur', 'eur', 1 from unnest($2::uuid[]) as id`,
     [account_id, rows.map(({ id }) => id)],
   );
   const page = { below_id: LAST_ID, from_id: FIRST_ID, limit: 10 };
@@ -188,7 +193,7 @@ test("a page of one kind and the balances read no entries of other kinds", async
       await work(tx);
       return (await readSoFar(tx)) - before;
     });
-  for (const ledger_account of [undefined, "bank", `payout_pending:${offramp_id}`]) {
+  for (const ledger_account of [undefined, "bank:sandbox-eur", `payout_pending:${offramp_id}`]) {
     const filter = { account_id, kind: "payout_booked", ledger_account };
     const read = await countRead(async (tx) =>
       expect(await listEntryPage(tx, filter, page)).toHaveLength(1),
@@ -198,7 +203,7 @@ test("a page of one kind and the balances read no entries of other kinds", async
   const rare = [
     // One line among many entries, and one entry among many lines.
     { kind: "deposit_final", ledger_account: "wallet:polygon", found: 3 },
-    { kind: "payout_instructed", ledger_account: "bank", found: 0 },
+    { kind: "payout_instructed", ledger_account: "bank:sandbox-eur", found: 0 },
   ];
   for (const { found, ...filter } of rare) {
     const read = await countRead(async (tx) =>
@@ -206,12 +211,14 @@ test("a page of one kind and the balances read no entries of other kinds", async
     );
     expect(read).toBeLessThan(20);
   }
-  const accounts = { ledger_accounts: ["bank", "fees"], keys: ["test:1"] };
+  const accounts = { ledger_accounts: ["bank:sandbox-eur", "fees"], keys: ["test:1"] };
   const newest = await countRead(async (tx) =>
     expect(await listEntryIds(tx, account_id, accounts, 5)).toHaveLength(5),
   );
   expect(newest).toBeLessThan(50);
-  const read = await countRead((tx) => listDaySums(tx, account_id, { before: null, name: "bank" }));
+  const read = await countRead((tx) =>
+    listDaySums(tx, account_id, { before: null, name: "bank:sandbox-eur" }),
+  );
   expect(read).toBeLessThan(50);
   // Other users' balances, which the account's sum does not read one by one.
   await database.query(

@@ -152,7 +152,9 @@ describe("sealed entries", () => {
   test("a digest changed before it is sealed is found", async () => {
     const account_id = await fixture.addAccount();
     await fixture.post(
-      suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
+      suspenseReceived({
+        ...{ account_id, bank_reference: "1", bank_account: "main", currency: "eur", amount: 1n },
+      }),
     );
     const fault = await fixture.findFault(account_id, (session) =>
       session.query("update seal_pending set digest = '' where account_id = $1", [account_id]),
@@ -209,8 +211,8 @@ describe("the ledger's own rules", () => {
     ["an account", () => suspense(["cash", 5n], ["bank", -5n]), /cash .* does not contain it/],
     [
       "an account's id",
-      () => suspense(["bank:1", 5n], ["bank", -5n]),
-      /bank:1 .* does not contain it/,
+      () => suspense(["fees:1", 5n], ["bank", -5n]),
+      /fees:1 .* does not contain it/,
     ],
     ["a kind", () => insert("gift", "gift:1", [["bank", 1n]]), /there is no posting gift/],
     ["a key", () => insert("deposit_final", "fund:1", [["bank", 1n]]), /with a key like fund:1$/],
@@ -349,7 +351,7 @@ describe("offramps", () => {
     [
       "what came back",
       on(() => history.bounced, "payouts", "returned_amount = 1"),
-      /\(return:.*\): its lines are .*bank 9000 eur.*, but its record requires .*bank 1 eur/,
+      /\(return:.*\): its lines are .*bank:main 9000 eur.*, but its record requires .*bank:main 1 eur/,
     ],
     [
       "an attempt that is gone",
@@ -397,7 +399,7 @@ describe("offramps", () => {
         fixture.change(
           bounced,
           { attempt: 2 },
-          payoutBooked({ ...bounced, destination_amount: 90_00n }, 2),
+          payoutBooked({ ...bounced, destination_amount: 90_00n }, 2, "main"),
         ),
       /its ledger entry .* \(book:.*:2\) belongs to no change of it$/,
     ],

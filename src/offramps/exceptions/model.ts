@@ -15,7 +15,7 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 /** An answer of the bank that could not be applied to a payout. */
 export type BankException = Pick<
   BankAnswer,
-  "account_id" | "end_to_end_id" | "bank_reference" | "amount" | "currency"
+  "account_id" | "end_to_end_id" | "bank_reference" | "bank_account" | "amount" | "currency"
 > & {
   id: string;
   answer: BankAnswer["kind"];

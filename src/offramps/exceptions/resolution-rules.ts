@@ -5,7 +5,7 @@ import {
   exceptionReturnStarted,
   exceptionWrittenOff,
 } from "../../ledger/exception-postings.ts";
-import type { NewEntry } from "../../ledger/model.ts";
+import { bankAt, type NewEntry } from "../../ledger/model.ts";
 import { payoutBooked } from "../../ledger/offramp-postings.ts";
 import type { ErrorCode, Problem } from "../../platform/errors.ts";
 import { minOf } from "../../platform/money.ts";
@@ -104,10 +104,11 @@ function assignBooking({ exception }: Asked, { offramp, payout }: Target): Decid
     return refuse("record_invalid", message, "offramp_id");
   }
   const { end_to_end_id } = payout;
+  const { bank_account } = exception;
   const lost = excess > 0n ? [exceptionLost(exception, excess)] : [];
   return {
-    ...resolved([payoutBooked(offramp, payout.attempt), ...lost]),
-    payout: { status: "booked" },
+    ...resolved([payoutBooked(offramp, payout.attempt, bank_account), ...lost]),
+    payout: { status: "booked", bank_account },
     offramp: {
       status: "fiat_sent",
       status_message: null,
@@ -123,7 +124,9 @@ function assignReturn(asked: Asked, target: Target): Decided {
   const { exception, reroute_ms, now } = asked;
   const { offramp, payout } = target;
   if (offramp.refund_rate !== null && exception.held > 0n) return assignLate(asked, target);
-  const source = exception.held > 0n ? "suspense" : "bank";
+  const is_unbooked = payout.status === "sent";
+  const bank_account = is_unbooked ? exception.bank_account : payout.bank_account;
+  const source = exception.held > 0n ? "suspense" : bankAt(bank_account);
   // A rejected payment that had been booked never left the bank.
   const amount = exception.answer === "rejected" ? exception.amount : exception.held;
   if (amount <= 0n) return refuse(...NO_MONEY);
@@ -142,10 +145,11 @@ function assignReturn(asked: Asked, target: Target): Decided {
   }
   const status_message =
     "The payment came back. Re-route it to another payment detail, or refund it.";
-  const booked = payout.status === "sent" ? [payoutBooked(offramp, payout.attempt)] : [];
+  const booked = is_unbooked ? [payoutBooked(offramp, payout.attempt, bank_account)] : [];
+  const implied = is_unbooked ? { bank_account, is_booking_implied: true } : {};
   return {
     ...resolved([...booked, exceptionAssigned(exception, offramp.id, amount, source)]),
-    payout: { status: "returned", returned_amount: before + amount },
+    payout: { status: "returned", returned_amount: before + amount, ...implied },
     offramp: bounced(status_message, reroute_ms, now),
     came_back: { before, after: before + amount },
   };

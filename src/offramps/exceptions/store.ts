@@ -4,10 +4,10 @@ import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
 import type { BankException, ExceptionStatus } from "./model.ts";
 
-const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.amount,
-    b.currency, b.kind as answer, b.outcome as kind, p.offramp_id, b.held, b.status, b.resolution,
-    b.reason, b.assigned_offramp_id, b.assigned_attempt, b.given_back, b.refund_rate, b.returns,
-    b.created_at, b.updated_at
+const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.bank_account,
+    b.amount, b.currency, b.kind as answer, b.outcome as kind, p.offramp_id, b.held, b.status,
+    b.resolution, b.reason, b.assigned_offramp_id, b.assigned_attempt, b.given_back, b.refund_rate,
+    b.returns, b.created_at, b.updated_at
   from bank_answers b
   left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
   where b.outcome <> 'applied'`;

@@ -162,10 +162,17 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
     progress.payouts.set(answer.end_to_end_id, { ...payout, ...change, updated_at: now });
 
   if (answer.kind === "booked") {
+    const { bank_account } = answer;
+    const is_late = payout.is_booking_implied && bank_account === payout.bank_account;
+    if (is_late && isAsInstructed(answer, entry.offramp)) {
+      // The return was read first, and posted the booking too.
+      settle({ is_booking_implied: false });
+      return { outcome: "applied" };
+    }
     if (!is_current || !is_open) return { outcome: "out_of_order" };
     if (!isAsInstructed(answer, entry.offramp)) return { outcome: "conflict" };
-    settle({ status: "booked" });
-    progress.entries.push(payoutBooked(entry.offramp, payout.attempt));
+    settle({ status: "booked", bank_account });
+    progress.entries.push(payoutBooked(entry.offramp, payout.attempt, bank_account));
     move({ status: "fiat_sent", status_message: null, payout_reference: proofOf(answer) });
     return { outcome: "applied" };
   }
@@ -212,9 +219,11 @@ function applyReturn(
     return suspend(progress, answer, "suspense");
   }
   // A return without a booking implies both.
-  if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
-  entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
-  settle({ status: "returned", returned_amount: answer.amount });
+  const { paid_from, bank_account: returned_to } = answer;
+  const implied = is_open ? { bank_account: paid_from, is_booking_implied: true } : {};
+  if (is_open) entries.push(payoutBooked(offramp, payout.attempt, paid_from));
+  entries.push(payoutReturned(offramp, payout.attempt, answer.amount, returned_to));
+  settle({ status: "returned", returned_amount: answer.amount, returned_to, ...implied });
   const status_message = `${told(answer)} ${explainReasons(answer.reasons).next_step}`;
   move(bounced(status_message, reroute_ms, now), answer.amount);
   // What came back beyond the payout waits in suspense, and in the operator's list.

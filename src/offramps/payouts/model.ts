@@ -10,6 +10,12 @@ export type Payout = {
   end_to_end_id: string;
   status: "recorded" | "submitting" | "sent" | "booked" | "returned" | "rejected";
   returned_amount: bigint | null;
+  /** Our account that paid it; null until it is booked. */
+  bank_account: string | null;
+  /** Our account that the money came back to. */
+  returned_to: string | null;
+  /** It came back, so it was booked; but the bank has not reported the booking yet. */
+  is_booking_implied: boolean;
   created_at: Date;
   updated_at: Date;
 };
@@ -61,6 +67,9 @@ export function newPayout(offramp: Offramp, now: Date): Payout {
     end_to_end_id: endToEndId(offramp.id, offramp.attempt),
     status: "recorded",
     returned_amount: null,
+    bank_account: null,
+    returned_to: null,
+    is_booking_implied: false,
     created_at: now,
     updated_at: now,
   };

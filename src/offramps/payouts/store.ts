@@ -56,7 +56,8 @@ export function lockCurrentPayouts(
 
 /** Writes the state of locked payouts. */
 export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void {
-  const changes = "status text, returned_amount bigint, updated_at timestamptz";
+  const changes = `status text, returned_amount bigint, bank_account text, returned_to text,
+    is_booking_implied boolean, updated_at timestamptz`;
   updateRows(tx, "payouts", PAYOUT_KEY, changes, payouts);
 }
 
@@ -117,9 +118,9 @@ export function insertBankAnswers(
   insertRows(
     tx,
     "bank_answers",
-    `account_id uuid, bank_reference text, end_to_end_id text, kind text, amount bigint,
-     currency text, outcome text, id uuid, held bigint, status text, created_at timestamptz,
-     updated_at timestamptz`,
+    `account_id uuid, bank_reference text, end_to_end_id text, kind text, bank_account text,
+     amount bigint, currency text, outcome text, id uuid, held bigint, status text,
+     created_at timestamptz, updated_at timestamptz`,
     answers.map(({ answer, outcome, held }) => {
       const status = outcome === "applied" ? null : "open";
       return { ...answer, outcome, held, status, id: newId(now), created_at: now, updated_at: now };

@@ -64,6 +64,7 @@ function toDeposit(transfer: SetAsideTransfer, operator_id: string, now: Date): 
     account_id: operator_id,
     id: newId(now),
     bank_account: walletOn(chain),
+    ledger_account: walletOn(chain),
     bank_reference: `${tx_id}:${log_index}`,
     part: 0,
     is_conflict: false,

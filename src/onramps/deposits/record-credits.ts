@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { bankAt } from "../../ledger/model.ts";
 import { fiatDepositReceived } from "../../ledger/onramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankCredit, BankPort } from "../../partners/bank/port.ts";
@@ -97,6 +98,7 @@ async function toDeposits(
       part: 0,
       is_conflict,
       details: { text, payer_name },
+      ledger_account: bankAt(credit.bank_account),
       status: reason === null ? "matching" : "unmatched",
       reason,
       // A conflict may not be real money: the operator has to review it first.

@@ -33,15 +33,18 @@ export async function insertFiatDeposits(
   const written = await tx.query<{ id: string }>(
     `insert into fiat_deposits (account_id, id, bank_account, bank_reference, part, is_conflict,
        amount, currency, booked_at, details, status, reason, is_posted, matched_by,
-       onramp_account_id, onramp_id, matched_amount, returns, created_at, updated_at)
-     select *, null, 0, $17, $17 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
+       onramp_account_id, onramp_id, ledger_account, matched_amount, returns, created_at,
+       updated_at)
+     select *, null, 0, $18, $18 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
        $5::int[], $6::boolean[], $7::bigint[], $8::text[], $9::timestamptz[], $10::bytea[],
-       $11::text[], $12::text[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[])
+       $11::text[], $12::text[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[],
+       $17::text[])
      on conflict do nothing returning id`,
     [
       ...columnsOf(rows, "account_id", "id", "bank_account", "bank_reference", "part"),
       ...columnsOf(rows, "is_conflict", "amount", "currency", "booked_at", "details", "status"),
       ...columnsOf(rows, "reason", "is_posted", "matched_by", "onramp_account_id", "onramp_id"),
+      ...columnsOf(rows, "ledger_account"),
       now,
     ],
   );

@@ -22,6 +22,13 @@ export type BankAnswer = {
   account_id: string;
   end_to_end_id: string;
   bank_reference: string;
+  /**
+   * Our account in which the money moved. Null if none did: a rejection, or an answer that a bank
+   * sent before accounts were recorded.
+   */
+  bank_account: string | null;
+  /** Our account that the payment was ordered from; null if it never was. */
+  paid_from: string | null;
   kind: "booked" | "returned" | "rejected";
   /** The amount booked or returned, in minor units. */
   amount: bigint;

@@ -1,7 +1,7 @@
 import type { Session } from "../../platform/db/database.ts";
 import type { BankAnswer, BankCredit, CreditReturn, Instruction } from "./port.ts";
 
-type Answer = Omit<BankAnswer, "trace_number" | "uetr" | "reasons">;
+type Answer = Omit<BankAnswer, "trace_number" | "uetr" | "reasons" | "bank_account" | "paid_from">;
 type Script = {
   instruction: Instruction;
   beneficiary: Buffer;

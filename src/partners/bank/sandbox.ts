@@ -79,6 +79,8 @@ export function createSandboxBank(
       const last = rows.at(-1);
       const answers = rows.map(({ number: _, ...answer }) => ({
         ...answer,
+        bank_account: answer.kind === "rejected" ? null : sandboxBankAccount(answer.currency),
+        paid_from: sandboxBankAccount(answer.currency),
         trace_number: answer.currency === "usd" ? traceNumber(answer.end_to_end_id) : null,
         uetr: uetrOf(answer.end_to_end_id),
         reasons: [],

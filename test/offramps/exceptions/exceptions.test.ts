@@ -93,14 +93,14 @@ describe("money in suspense has an exit", () => {
     const rest = await sayException(idOf(story), "returned", { amount: 1_500n });
     expect(rest).toMatchObject({ kind: "suspense", amount: 15, held_amount: 15 });
     const pending = `payout_pending:${story.offramp_id}`;
-    const moved = await changesOf(["suspense", pending, "bank"], async () => {
+    const moved = await changesOf(["suspense", pending, "bank:sandbox-eur"], async () => {
       const { bank_exception } = good(await resolve(rest.id, "assign"));
       expect(bank_exception).toMatchObject({
         ...{ status: "resolved", resolution: "assign", reason: "Confirmed by the bank" },
         assigned_offramp_id: story.offramp_id,
       });
     });
-    expect(moved).toEqual({ suspense: 1_500n, [pending]: -1_500n, bank: 0n });
+    expect(moved).toEqual({ suspense: 1_500n, [pending]: -1_500n, "bank:sandbox-eur": 0n });
     good(await story.giveUp());
     const { rate } = await story.show();
     expect(await story.owed()).toBe(Math.floor((Number(AMOUNT) * 10_000) / rate) / 1_000_000);
@@ -130,11 +130,11 @@ describe("money in suspense has an exit", () => {
     expect(await story.owed()).toBe(worth(1));
     const rest = await sayException(idOf(story), "returned", { amount: AMOUNT - 1_500n });
     const over = await sayException(idOf(story), "returned", { amount: 1_500n });
-    const moved = await changesOf(["suspense", "fx_position", "bank"], async () => {
+    const moved = await changesOf(["suspense", "fx_position", "bank:sandbox-eur"], async () => {
       const { bank_exception } = good(await resolve(rest.id, "assign"));
       expect(bank_exception).toMatchObject({ assigned_offramp_id: story.offramp_id });
     });
-    expect(moved).toEqual({ suspense: 98_500n, fx_position: -98_500n, bank: 0n });
+    expect(moved).toEqual({ suspense: 98_500n, fx_position: -98_500n, "bank:sandbox-eur": 0n });
     expect(await story.owed()).toBeCloseTo(worth(1) + worth(98_500), 6);
     expect((await story.show()).status).toBe("failed");
     // All that came back is never more than what was paid.
@@ -191,18 +191,24 @@ describe("money in suspense has an exit", () => {
   it("is returned once; if the bank refuses, it waits for another decision", async () => {
     const found = await sayException("lost", "returned", { amount: 700n });
     bank.return_answer = "refused";
-    const refused = await changesOf(["suspense", "return_clearing", "bank"], async () => {
-      const { bank_exception } = good(await resolve(found.id, "return"));
-      expect(bank_exception.status).toBe("returning");
-      await settle(server);
-    });
-    expect(refused).toEqual({ suspense: 0n, return_clearing: 0n, bank: 0n });
+    const refused = await changesOf(
+      ["suspense", "return_clearing", "bank:sandbox-eur"],
+      async () => {
+        const { bank_exception } = good(await resolve(found.id, "return"));
+        expect(bank_exception.status).toBe("returning");
+        await settle(server);
+      },
+    );
+    expect(refused).toEqual({ suspense: 0n, return_clearing: 0n, "bank:sandbox-eur": 0n });
     bank.return_answer = "booked";
-    const returned = await changesOf(["suspense", "return_clearing", "bank"], async () => {
-      good(await resolve(found.id, "return"));
-      await settle(server);
-    });
-    expect(returned).toEqual({ suspense: 700n, return_clearing: 0n, bank: -700n });
+    const returned = await changesOf(
+      ["suspense", "return_clearing", "bank:sandbox-eur"],
+      async () => {
+        good(await resolve(found.id, "return"));
+        await settle(server);
+      },
+    );
+    expect(returned).toEqual({ suspense: 700n, return_clearing: 0n, "bank:sandbox-eur": -700n });
     const key = `bank_exception:${found.id}:2`;
     expect(bank.returns.get(key)).toMatchObject({ amount: 700n, currency: "eur" });
     const { bank_exceptions } = good(await server.call("GET", "/bank_exceptions?status=resolved"));
@@ -276,10 +282,10 @@ describe("a contradiction without money", () => {
     expect(late).toMatchObject({ kind: "out_of_order", held_amount: 0 });
     expect(problemsOf(await resolve(late.id, "return"))).toEqual(["resolution invalid_transition"]);
     expect(problemsOf(await resolve(late.id, "assign"))).toEqual(["offramp_id invalid_transition"]);
-    const moved = await changesOf(["write_offs", "bank", "suspense"], async () =>
+    const moved = await changesOf(["write_offs", "bank:sandbox-eur", "suspense"], async () =>
       good(await resolve(late.id, "write_off")),
     );
-    expect(moved).toEqual({ write_offs: AMOUNT, bank: -AMOUNT, suspense: 0n });
+    expect(moved).toEqual({ write_offs: AMOUNT, "bank:sandbox-eur": -AMOUNT, suspense: 0n });
     const again = await sayException(idOf(story), "booked");
     good(await resolve(again.id, "dismiss"));
   });
@@ -287,8 +293,10 @@ describe("a contradiction without money", () => {
   it("rejected after booked: assigned, the payout is bounced and can be refunded", async () => {
     const story = await openPayout();
     const rejected = await sayException(idOf(story), "rejected");
-    const moved = await changesOf(["bank"], async () => good(await resolve(rejected.id, "assign")));
-    expect(moved).toEqual({ bank: AMOUNT });
+    const moved = await changesOf(["bank:sandbox-eur"], async () =>
+      good(await resolve(rejected.id, "assign")),
+    );
+    expect(moved).toEqual({ "bank:sandbox-eur": AMOUNT });
     expect((await story.show()).status).toBe("bounced");
     good(await story.giveUp());
   });
@@ -298,10 +306,10 @@ describe("a contradiction without money", () => {
     const less = await sayException(idOf(story), "booked", { amount: AMOUNT - 1n });
     expect(problemsOf(await resolve(less.id, "assign"))).toEqual(["offramp_id record_invalid"]);
     const more = await sayException(idOf(story), "booked", { amount: AMOUNT + 250n });
-    const moved = await changesOf(["bank", "write_offs"], async () =>
+    const moved = await changesOf(["bank:sandbox-eur", "write_offs"], async () =>
       good(await resolve(more.id, "assign")),
     );
-    expect(moved).toEqual({ bank: -AMOUNT - 250n, write_offs: 250n });
+    expect(moved).toEqual({ "bank:sandbox-eur": -AMOUNT - 250n, write_offs: 250n });
     expect((await story.show()).status).toBe("fiat_sent");
     good(await resolve(less.id, "dismiss"));
   });

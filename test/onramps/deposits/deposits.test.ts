@@ -220,7 +220,10 @@ describe("the operator decides", () => {
   });
 
   it("return: the bank gets it back, and suspense is as before", async () => {
-    const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
+    const before = {
+      suspense: await suspense(),
+      bank: await ledgerBalance(server, "bank:sandbox-usd", "usd"),
+    };
     const deposit = await receive(server, { amount: 55, deposit_message: "who is this" });
     good(await act(server, deposit.id, "return"));
     await settle(server);
@@ -229,7 +232,7 @@ describe("the operator decides", () => {
       reason: null,
     });
     expect(await suspense()).toBe(before.suspense);
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(before.bank);
     const [sent] = await server.db.database.query<{ amount: bigint }>(
       "select amount from sandbox_bank_returns where key = $1",
       [`deposit:${deposit.id}:1`],
@@ -239,7 +242,7 @@ describe("the operator decides", () => {
   });
 
   it("of two lines of one bank reference one is returned, and the other dismissed with it", async () => {
-    const bank = await ledgerBalance(server, "bank", "usd");
+    const bank = await ledgerBalance(server, "bank:sandbox-usd", "usd");
     const line = { deposit_message: "conflict", bank_reference: "conflict-return" };
     const first = await receive(server, { ...line, amount: 10 });
     const conflict = await receive(server, { ...line, amount: 11 });
@@ -256,13 +259,16 @@ describe("the operator decides", () => {
     );
     const statuses = shown.map(({ status }: { status: string }) => status).sort();
     expect(statuses).toEqual(["dismissed", "dismissed", "returned"]);
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(bank);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(bank);
     expect(await findFault(server)).toBeNull();
   });
 
   it("a line that the bank corrected is dismissed once the correction is posted", async () => {
     const onramp = await openOnramp(server);
-    const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
+    const before = {
+      suspense: await suspense(),
+      bank: await ledgerBalance(server, "bank:sandbox-usd", "usd"),
+    };
     const line = { deposit_message: onramp.code, bank_reference: "corrected" };
     const wrong = await receive(server, { ...line, amount: 104 });
     expectRefusal(await act(server, wrong.id, "dismiss"), "invalid_transition");
@@ -272,7 +278,7 @@ describe("the operator decides", () => {
     expect((await onramp.show()).status).toBe("crypto_sent");
     expect((await showDeposit(server, wrong.id)).status).toBe("dismissed");
     expect(await suspense()).toBe(before.suspense);
-    expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank + 100_400n);
+    expect(await ledgerBalance(server, "bank:sandbox-usd", "usd")).toBe(before.bank + 100_400n);
     expectRefusal(await act(server, wrong.id, "return"), "invalid_transition");
     expect(await findFault(server)).toBeNull();
   });
@@ -322,7 +328,7 @@ describe("accounts", () => {
     expect((await by_code.show()).status).toBe("crypto_sent");
     const [bank] = await server.db.database.query<{ sum: string }>(
       `select sum(amount)::text from ledger_lines
-       where account_id = $1 and ledger_account = 'bank' and currency = 'usd'`,
+       where account_id = $1 and ledger_account = 'bank:sandbox-usd' and currency = 'usd'`,
       [other.account_id],
     );
     expect(bank).toEqual({ sum: "200800" });

@@ -15,6 +15,8 @@ export type KnownPayment = {
   uetr: string;
   scheme: FileScheme;
   message_id: string;
+  /** The account of ours that pays it. */
+  bank_account: string;
   /** Of NACHA files only. */
   short_id: string | null;
   trace_number: string | null;
@@ -93,9 +95,10 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   }
 }
 
-function returned(entry: AccountEntry, payment: KnownPayment): Matched {
-  const { amount, currency, reasons } = entry;
-  const answer = { ...answerTo(payment, "returned"), amount, currency, reasons };
+/** Money can come back to another account of ours than it left. */
+function returned(entry: BookedLine, payment: KnownPayment): Matched {
+  const { amount, currency, reasons, bank_account } = entry;
+  const answer = { ...answerTo(payment, "returned"), bank_account, amount, currency, reasons };
   // ACH returns a payment whole, and tells it by a NACHA file as well: both are one return.
   const is_told = payment.scheme === "ach" && amount === payment.amount;
   const bank_reference = is_told ? achReturnName(payment) : lineName(entry);
@@ -107,7 +110,10 @@ export function achReturnName({ end_to_end_id }: Pick<KnownPayment, "end_to_end_
   return `ach-return-${end_to_end_id}`;
 }
 
-function booked(entry: AccountEntry, payment: KnownPayment): Matched {
+const OTHER_ACCOUNT = "The bank booked this on another account than it was ordered from.";
+
+function booked(entry: BookedLine, payment: KnownPayment): Matched {
+  if (entry.bank_account !== payment.bank_account) return unmatched(OTHER_ACCOUNT);
   if (entry.currency !== payment.currency || entry.amount !== payment.amount) {
     return unmatched("The bank booked another amount than was ordered.");
   }
@@ -121,6 +127,9 @@ function bookedFile(entry: BookedLine, find: FindPayments): Matched {
   const has_payment_id = entry.end_to_end_id !== null || entry.instruction_id !== null;
   const payments = message_id === null || has_payment_id ? [] : find.ofFile(message_id);
   if (payments.length === 0) return bookedSum(entry, find);
+  if (payments.some((one) => one.bank_account !== entry.bank_account)) {
+    return unmatched(OTHER_ACCOUNT);
+  }
   const sum = payments.reduce((total, { amount }) => total + amount, 0n);
   const is_same_currency = payments.every(({ currency }) => currency === entry.currency);
   const is_counted = entry.batch_count === null || entry.batch_count === payments.length;
@@ -162,12 +171,19 @@ function bookedAll(
 }
 
 export function answerTo(
-  { account_id, end_to_end_id, amount, currency, uetr, scheme, trace_number }: KnownPayment,
+  payment: KnownPayment,
   kind: BankAnswer["kind"],
 ): Omit<BankAnswer, "bank_reference"> {
+  const { account_id, end_to_end_id, amount, currency, uetr, scheme, trace_number } = payment;
   const is_uetr_sent = scheme !== "ach" && SCHEMES[scheme].is_uetr_sent;
   const proof = { trace_number, uetr: is_uetr_sent ? uetr : null };
-  return { account_id, end_to_end_id, kind, amount, currency, ...proof, reasons: [] };
+  return {
+    ...{ account_id, end_to_end_id, kind, amount, currency },
+    bank_account: kind === "rejected" ? null : payment.bank_account,
+    paid_from: payment.bank_account,
+    ...proof,
+    reasons: [],
+  };
 }
 
 /** Our name of a line's part: the same line has the same one in every file. */

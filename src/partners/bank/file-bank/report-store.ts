@@ -3,7 +3,8 @@ import type { AccountEntry, PaymentStatus } from "../report.ts";
 import type { KnownPayment, Matched } from "./match-entry.ts";
 
 const PAYMENT_COLUMNS = `p.account_id, p.end_to_end_id, p.number, p.amount, p.currency,
-  p.uetr::text as uetr,  p.short_id, p.trace_number, p.batch_number, f.message_id, f.scheme`;
+  p.uetr::text as uetr, p.short_id, p.trace_number, p.batch_number, f.message_id, f.scheme,
+  f.bank_account`;
 
 /** Payments with one of these ids: end-to-end ids, our ids and traces of ACH, or UETRs. */
 export function listPaymentsById(

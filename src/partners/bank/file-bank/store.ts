@@ -253,12 +253,13 @@ export async function insertAnswers(
   await tx.query("select pg_advisory_xact_lock(hashtextextended('bank file answers', 0))");
   await tx.query(
     `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
-       currency, trace_number, uetr, reason_codes)
+       currency, trace_number, uetr, reason_codes, bank_account, paid_from)
      select account_id, bank_reference, end_to_end_id, kind, amount, currency, trace_number, uetr,
-       string_to_array(codes, ',')
+       string_to_array(codes, ','), bank_account, paid_from
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-       $7::text[], $8::text[], $9::text[]) with ordinality as answer (account_id, bank_reference,
-       end_to_end_id, kind, amount, currency, trace_number, uetr, codes, place)
+       $7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) with ordinality as answer
+       (account_id, bank_reference, end_to_end_id, kind, amount, currency, trace_number, uetr,
+       codes, bank_account, paid_from, place)
      order by place
      on conflict do nothing`,
     [
@@ -271,6 +272,8 @@ export async function insertAnswers(
       answers.map((answer) => answer.trace_number),
       answers.map((answer) => answer.uetr),
       answers.map((answer) => codesOf(answer).join(",")),
+      answers.map((answer) => answer.bank_account),
+      answers.map((answer) => answer.paid_from),
     ],
   );
 }
@@ -289,7 +292,7 @@ export function listAnswers(
 ): Promise<StoredAnswer[]> {
   return session.query(
     `select number, account_id, bank_reference, end_to_end_id, kind, amount, currency,
-       trace_number, uetr, reason_codes
+       trace_number, uetr, reason_codes, bank_account, paid_from
      from bank_file_answers where number > $1 order by number limit $2`,
     [cursor ?? "0", limit],
   );

@@ -105,6 +105,8 @@ function refusal(instruction: Instruction, code: string): BankAnswer {
   return {
     ...{ account_id, end_to_end_id, amount, currency },
     bank_reference: `refused-${end_to_end_id}`,
+    bank_account: null,
+    paid_from: null,
     kind: "rejected",
     trace_number: null,
     uetr: null,
