@@ -100,7 +100,9 @@ export const KEY_SCOPES = {
     operations: ["createExport", "deleteExport"],
   },
   webhooks: {
-    meaning: "Change where webhooks go, their secrets, and send events again.",
+    meaning:
+      "Change where webhooks go, their secrets, and send events again; not an application's name " +
+      "and redirect URIs.",
     operations: [
       "updateApp",
       "rotateWebhookSecret",
@@ -113,7 +115,8 @@ export const KEY_SCOPES = {
   },
   admin: {
     meaning:
-      "Manage applications and their client secrets, which permit invoices; erase users; and " +
+      "Manage applications, their names, redirect URIs and client secrets, which permit invoices; " +
+      "erase users; and " +
       "what only the operator may do: freezes, deposits, bank exceptions, document reviews and " +
       "screening.",
     operations: [

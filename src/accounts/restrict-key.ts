@@ -14,12 +14,12 @@ export type KeyRestrictions = {
 export const UNRESTRICTED: KeyRestrictions = { scopes: null, networks: null, expires_at: null };
 
 /** Decides whether a key may send a request; compiled once for the requests of a second. */
-type KeyCheck = (request: { operation: string; ip: string }) => Refusal | null;
+type KeyCheck = (request: { operation: string; ip: string | null }) => Refusal | null;
 
 export function compileKeyCheck({ scopes, networks }: KeyRestrictions): KeyCheck {
   const permitted = networks && listOf(networks);
   return ({ operation, ip }) => {
-    if (permitted && !permitted.check(ip, isIPv6(ip) ? "ipv6" : "ipv4")) {
+    if (permitted && ip !== null && !permitted.check(ip, isIPv6(ip) ? "ipv6" : "ipv4")) {
       return new Refusal("unauthorized", `This API key may not be used from ${quoted(ip)}.`);
     }
     const needed = scopeOf(operation);

@@ -109,13 +109,18 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     summary: "Update an application",
     description:
       "Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their " +
-      "values.",
+      "values. Name and redirect URIs decide whom people let in: an API key with scopes needs " +
+      "`admin` to change them.",
     tag: TAG,
     body: UpdateAppBody,
     body_example: { app: { events: ["offramp_update", "kyc_update"] } },
     answer: AppSecretAnswer,
     errors: ["value_too_long"],
-    handle: ({ params, body, problems, command }) => {
+    handle: ({ caller, params, body, problems, command }) => {
+      const { name, redirect_uris } = body.app ?? {};
+      const is_identity = name !== undefined || redirect_uris !== undefined;
+      const refusal = is_identity && caller.refuse?.({ operation: "createApp", ip: null });
+      if (refusal) throw refusal;
       const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
       const { flow: _, webhook_secret: __, ...fields } = checked.fields;
       const change: AppChange = { kind: "update", fields };

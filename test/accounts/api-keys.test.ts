@@ -37,6 +37,23 @@ describe("the scopes of a key", () => {
     expect([...listed].sort()).toEqual(operations.map(({ name }) => name).sort());
   });
 
+  it("webhooks changes where events go, not whom people let in with an application", async () => {
+    const app = { name: "Web shop", redirect_uris: ["https://shop.example/back"] };
+    const { app: created } = (await server.call("POST", "/apps", { app })).body;
+    const path = `/apps/${created.id}`;
+    const { key } = await addKey({ scopes: ["webhooks"] });
+    for (const changed of [{ redirect_uris: ["https://evil.example/back"] }, { name: "Bank" }]) {
+      const refused = await server.call("PATCH", path, { app: changed }, { key });
+      expect(refused.body).toMatchObject({ status: 403, error_code: "insufficient_scope" });
+    }
+    const webhook_url = "https://hooks.example.com/sliproad";
+    const moved = await server.call("PATCH", path, { app: { webhook_url } }, { key });
+    expect(moved.body.app).toMatchObject({ ...app, webhook: { url: webhook_url } });
+    const { key: admin } = await addKey({ scopes: ["admin", "webhooks"] });
+    const renamed = await server.call("PATCH", path, { app: { name: "Shop" } }, { key: admin });
+    expect(renamed.body.app.name).toBe("Shop");
+  });
+
   it.each(KEY_SCOPE_NAMES)("%s permits its own operations and no other", async (scope) => {
     const { key } = await addKey({ scopes: [scope] });
     for (const operation of operations) {

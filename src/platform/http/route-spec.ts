@@ -16,8 +16,11 @@ export type Caller = {
   person_id?: string;
   /** The scopes of the token; absent for an API key. */
   scopes?: readonly string[];
-  /** Why this API key may not send such a request; absent for a token. */
-  refuse?: (request: { operation: string; ip: string }) => Refusal | null;
+  /**
+   * Why this API key may not send such a request; absent for a token. `ip` is null where the
+   * request was accepted, and does something that another operation stands for.
+   */
+  refuse?: (request: { operation: string; ip: string | null }) => Refusal | null;
 };
 
 export type RouteSpec<Path extends string, Query extends TObject, Body extends TObject> = {
