@@ -32,7 +32,7 @@ export function listLiveProblems(config: Config, parts: Parts): string[] {
     ...problemOf(() => openTokenRateSource(config)),
     ...bankProblems(config),
     ...chainProblems(config),
-    ...(parts.worker ? signerProblems(config) : []),
+    ...(parts.worker ? [...signerProblems(config), ...restoreProblems(config)] : []),
   ];
 }
 
@@ -84,6 +84,14 @@ function signerProblems(config: Config): string[] {
     return ["SLIPROAD_SIGNER_PASSPHRASE must be set with SLIPROAD_SIGNER_FILE."];
   }
   return [];
+}
+
+function restoreProblems({ restore_check_file }: Config): string[] {
+  if (restore_check_file !== undefined) return [];
+  return [
+    "SLIPROAD_RESTORE_CHECK_FILE must be set in live mode: it tells a restored database from the " +
+      "current one.",
+  ];
 }
 
 function problemOf(read: () => unknown): string[] {

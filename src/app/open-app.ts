@@ -82,8 +82,9 @@ export async function openApp(
   });
   const { metrics_token } = config;
   const readiness = modules.flatMap((module) => module.readiness ?? []);
+  const notices = modules.flatMap((module) => module.notices ?? []);
   const is_private = isPrivate(config);
-  const health_deps = { database, clock, metrics, metrics_token, is_private, readiness };
+  const health_deps = { database, clock, metrics, metrics_token, is_private, readiness, notices };
   await addOpenApi(server, finishDocument);
   addHealthRoutes(server, health_deps);
   addRoutes(server, module_core, modules, addAfterScreening);

@@ -13,7 +13,9 @@ import { openLimitsModule } from "../limits/open.ts";
 import { openOfframpsModule } from "../offramps/open.ts";
 import { openOnrampsModule } from "../onramps/open.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
+import { holdBank, holdChain } from "../partners/hold/hold-ports.ts";
 import { createReviewerIdentity } from "../partners/identity/reviewers.ts";
+import { ALWAYS_LEAVING } from "../partners/leaving.ts";
 import { openMail } from "../partners/mail/open-mail.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import { openPaymentDetailsModule } from "../payment-details/open.ts";
@@ -49,7 +51,9 @@ type Parts = Partners & {
  * routes, pages and background work in its `open.ts`.
  */
 export async function openModules(core: ModuleCore, parts: Parts) {
-  const { catalogue, chain, bank, clock, files, sender, tokens, openWatcher, openBanks } = parts;
+  const { catalogue, clock, files, sender, tokens, openWatcher, openBanks, hold } = parts;
+  const leaving = hold?.gate ?? ALWAYS_LEAVING;
+  const [bank, chain] = [holdBank(parts.bank, leaving), holdChain(parts.chain, leaving)];
   const { identity = createReviewerIdentity() } = parts;
   const documents = openDocuments(core.mode, sender);
   const screening = await openScreening(core.config);
@@ -64,11 +68,12 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const traveling = openTravelModule(core, { limits });
   const { travel } = traveling;
   const invoices = openInvoicesModule(core, { tokens, chain });
-  const payouts = { catalogue, chain, bank, files, documents, prices, approvals, limits };
+  const payouts = { catalogue, chain, bank, leaving, files, documents, prices, approvals, limits };
   const offramps = openOfframpsModule(core, payouts);
   const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
     openPlatformModule(core),
+    ...(hold ? [hold.openModule(core.log)] : []),
     ...(openWatcher ? [openWatcher(core.log, isSendHeld(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),

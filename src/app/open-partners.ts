@@ -15,7 +15,9 @@ import type { DocumentSource } from "../partners/documents/port.ts";
 import { createSandboxDocuments } from "../partners/documents/sandbox.ts";
 import { createClamdScan } from "../partners/files/clamd.ts";
 import type { FileScan } from "../partners/files/file-store.ts";
+import { openHold } from "../partners/hold/open.ts";
 import type { IdentityPort } from "../partners/identity/port.ts";
+import type { Leaving } from "../partners/leaving.ts";
 import {
   createGuardedSender,
   type GuardedSender,
@@ -42,6 +44,8 @@ export type Partners = {
   openBanks?: ((log: TaskLog) => Module) | undefined;
   /** What they serve; without it, all of the catalogue. */
   served?: Served;
+  /** Whether money may leave; without it, it always may. */
+  hold?: Awaited<ReturnType<typeof openHold>>;
 };
 
 /**
@@ -49,22 +53,31 @@ export type Partners = {
  * nothing is, so what no adapter serves is not offered.
  */
 export async function openPartners(core: Core): Promise<Partners> {
-  const [banks, chains] = [openBanks(core), await openChains(core)];
+  const hold = await openHold({
+    ...core,
+    restore_check_file: core.config.restore_check_file,
+    installation_id: core.first_start.operator.id,
+  });
+  const held = { ...core, leaving: hold.gate };
+  const [banks, chains] = [openBanks(held), await openChains(held)];
   if (core.config.mode === "live") {
     if (!banks.real || !chains.real) throw new Error("live mode needs a bank and a chain");
-    return toPartners(banks, chains, { bank: banks.real, chain: chains.real.chain });
+    const real = { bank: banks.real, chain: chains.real.chain };
+    return { ...toPartners(banks, chains, real), hold };
   }
   const simulated_bank = createSandboxBank(
     core,
     findRequestedOutcomes(core.database, core.keyring),
   );
   const simulated_chain = createSandboxChain(core);
-  return toPartners(banks, chains, {
+  const combined = {
     bank: banks.real ? combineBanks(banks.real, simulated_bank) : simulated_bank,
     chain: chains.real ? combineChains(chains.real.chain, simulated_chain) : simulated_chain,
-  });
+  };
+  return { ...toPartners(banks, chains, combined), hold };
 }
 
+type HeldCore = Core & { leaving: Leaving };
 type Banks = { real: PartialBank | null } & Pick<Partners, "openBanks">;
 type Chains = {
   real: { chain: ChainPort; tokens: Partial<ChainTokens> } | null;
@@ -94,7 +107,7 @@ function toPartners(
 }
 
 /** Imported only where there are real chains: else nothing of it is needed. */
-async function openChains(core: Core): Promise<Chains> {
+async function openChains(core: HeldCore): Promise<Chains> {
   const { config } = core;
   if (config.chains_file === undefined) return { real: null, openWatcher: undefined };
   const settings = readChains(config.chains_file);
@@ -109,7 +122,7 @@ async function openChains(core: Core): Promise<Chains> {
   return { real: { chain, tokens }, openWatcher: openModule };
 }
 
-function openBanks(core: Core): Banks {
+function openBanks(core: HeldCore): Banks {
   const { banks_file } = core.config;
   if (banks_file === undefined) return { real: null, openBanks: undefined };
   const operator_id = core.first_start.operator.id;

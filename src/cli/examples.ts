@@ -182,6 +182,18 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "accounts unfreeze": {
     examples: ["sliproad accounts unfreeze --account Acme --reason 'keys were replaced'"],
   },
+  "payouts status": { examples: ["sliproad payouts status", "sliproad payouts status --json"] },
+  "payouts hold": {
+    examples: ["sliproad payouts hold --reason 'a file with wrong amounts was found'"],
+    more: "What a hold stops, and what to do then: docs/guides/runbook.md.",
+  },
+  "payouts release": {
+    examples: [
+      "sliproad payouts release --reason 'all files checked'",
+      "sliproad payouts release --anyway --reason 'a copy for a rehearsal'",
+    ],
+    more: "After a restore: docs/guides/runbook.md.",
+  },
   "limits list": { examples: ["sliproad limits list"] },
   "limits set": {
     examples: ["sliproad limits set --scope user --window day --amount 50000 --count 100"],

@@ -21,6 +21,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["exceptions", async () => (await import("./exceptions/exceptions.ts")).addExceptionCommands],
   ["exports", async () => (await import("./exports.ts")).addExportCommands],
   ["exposure", async () => (await import("./exposure.ts")).addExposureCommands],
+  ["payouts", async () => (await import("./payouts/payouts.ts")).addPayoutCommands],
   ["limits", async () => (await import("./limits.ts")).addLimitCommands],
   ["screening", async () => (await import("./screening.ts")).addScreeningCommands],
   ["rates", async () => (await import("./rates.ts")).addRateCommands],

@@ -7,6 +7,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
+import type { Leaving } from "../partners/leaving.ts";
 import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
 import { type AddUploadRoute, addUploadRoute } from "../platform/http/uploads/upload-route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
@@ -34,6 +35,7 @@ type OfframpNeeds = {
   catalogue: Catalogue;
   chain: ChainPort;
   bank: BankPort;
+  leaving: Leaving;
   files: FileStore;
   documents: DocumentSource;
   prices: PriceBook;

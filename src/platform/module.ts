@@ -45,6 +45,8 @@ export type Module = {
   metrics?: readonly MetricSource[];
   /** A sentence for each reason why the service is not ready. */
   readiness?: Readiness;
+  /** A sentence for each thing that an operator should know although the service is ready. */
+  notices?: Readiness;
   /** Counters in this process. */
   counters?: readonly Counter[];
   /** Ends waits that requests may be blocked on. */

@@ -40,6 +40,7 @@ describe("the settings of live mode", () => {
     ["SLIPROAD_BANKS_FILE", /must be set in live mode/],
     ["SLIPROAD_CHAINS_FILE", /must be set in live mode/],
     ["SLIPROAD_SIGNER_FILE", /must be set in live mode/],
+    ["SLIPROAD_RESTORE_CHECK_FILE", /must be set in live mode/],
     ["SLIPROAD_SIGNER_PASSPHRASE", /must be set with SLIPROAD_SIGNER_FILE/],
   ])("without %s one sentence names it", (name, sentence) => {
     const found = problemsWith({ [name]: "" });
@@ -58,12 +59,13 @@ describe("the settings of live mode", () => {
     }
     const lines = told.split("\n");
     expect(lines[0]).toBe("Live mode does not start with these settings:");
-    expect(lines.slice(1)).toHaveLength(9);
+    expect(lines.slice(1)).toHaveLength(10);
     for (const line of lines.slice(1)) expect(line).toMatch(/^- SLIPROAD_\w+ .*\.$/);
   });
 
-  it("do not include a signer where no worker runs", () => {
-    const without = { SLIPROAD_SIGNER_FILE: "", SLIPROAD_SIGNER_PASSPHRASE: "" };
+  it("do not include a signer or a restore check where no worker runs", () => {
+    const signer = { SLIPROAD_SIGNER_FILE: "", SLIPROAD_SIGNER_PASSPHRASE: "" };
+    const without = { ...signer, SLIPROAD_RESTORE_CHECK_FILE: "" };
     expect(problemsWith(without, { worker: false })).toEqual([]);
   });
 

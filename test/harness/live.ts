@@ -51,6 +51,7 @@ export async function openLiveHome(): Promise<LiveHome> {
       SLIPROAD_SMTP_FROM: "Sliproad <no-reply@ramp.example>",
       SLIPROAD_RATES_FILE: rates_file,
       SLIPROAD_BANKS_FILE: banks_file,
+      SLIPROAD_RESTORE_CHECK_FILE: join(directory, "restore-check.json"),
     },
     sentFiles: async () => {
       const names = (await readdir(outbox)).filter((name) => !name.startsWith(".")).sort();

@@ -9,6 +9,7 @@ import { onrampTasks } from "../../src/onramps/tasks.ts";
 import { createHttpDocuments } from "../../src/partners/documents/http.ts";
 import { createSandboxDocuments } from "../../src/partners/documents/sandbox.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
+import { ALWAYS_LEAVING } from "../../src/partners/leaving.ts";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
@@ -85,6 +86,7 @@ async function openDeps(
     rate_slippage_basis_points: config.rate_slippage_basis_points,
     prices: { currentPrices: () => lastPrices(database) },
     bank_horizon_ms: 72 * HOUR_MS,
+    leaving: ALWAYS_LEAVING,
     log: SILENT,
     travel: openTravelDeps(
       core,

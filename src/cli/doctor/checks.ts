@@ -8,6 +8,7 @@ import { READ_CREDITS_TASK } from "../../onramps/task-kinds.ts";
 import { readChains } from "../../partners/chain/evm/read-chains.ts";
 import { listReportedSenders } from "../../partners/chain/evm/send/sender-store.ts";
 import { listWatchedChains } from "../../partners/chain/evm/watch-store.ts";
+import { listOpenHolds } from "../../partners/hold/hold-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
@@ -35,6 +36,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     checkClock(core),
     await checkWorker(core, is_service_up),
     await checkWatchers(core),
+    await checkHold(core),
     ...(core.config.chains_file === undefined
       ? []
       : [await checkChains(core), ...(await checkSending(core, core.config.chains_file))]),
@@ -98,6 +100,17 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
   const names = ailing.map(({ kind, attempts }) => `${kind} (failed ${attempts} times in a row)`);
   const finding = `behind: ${names.join(", ")}; see the log and check that the partner responds`;
   return { check, ok: false, finding };
+}
+
+export async function checkHold({ database }: Core): Promise<Finding> {
+  const check = "payouts";
+  const [hold] = await listOpenHolds(database);
+  if (!hold) return { check, ok: true, finding: "not on hold" };
+  const { kind, held_at } = hold;
+  const why = kind === "restore" ? ", because the database was restored" : "";
+  const advice = "see sliproad payouts status, then sliproad payouts release";
+  const finding = `on hold since ${held_at.toISOString()}${why}; ${advice}`;
+  return { check, ok: true, warning: true, finding };
 }
 
 async function checkChains({ database }: Core): Promise<Finding> {

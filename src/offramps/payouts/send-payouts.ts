@@ -1,4 +1,5 @@
 import type { BankPort, Instruction } from "../../partners/bank/port.ts";
+import { HELD_ASKED_AGAIN_AFTER_MS, type Leaving } from "../../partners/leaving.ts";
 import { beneficiaryOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
@@ -14,7 +15,11 @@ import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-o
 import type { Payout } from "./model.ts";
 import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
 
-export type SendDeps = OfframpAssessDeps & { database: Database; bank: BankPort };
+export type SendDeps = OfframpAssessDeps & {
+  database: Database;
+  bank: BankPort;
+  leaving: Leaving;
+};
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
@@ -28,7 +33,8 @@ export async function sendPayouts(
   set: TaskSet,
   tasks: readonly Task[],
 ): Promise<void> {
-  const { database, bank } = deps;
+  const { database, bank, leaving } = deps;
+  if (await leaving.findHold()) return waitForRelease(database, set, tasks);
   const { instructions, held } = await database.transaction(async (tx) =>
     markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
   );
@@ -58,6 +64,16 @@ export async function sendPayouts(
       locked.filter((task) => !isHeld(task)),
     );
   });
+}
+
+/** Nothing leaves: no payout is marked as submitted either. */
+async function waitForRelease(
+  database: Database,
+  set: TaskSet,
+  tasks: readonly Task[],
+): Promise<void> {
+  const again_at = new Date(set.now.getTime() + HELD_ASKED_AGAIN_AFTER_MS);
+  await database.transaction(async (tx) => set.postpone(tx, await set.lock(tx, tasks), again_at));
 }
 
 /** What is sent to the bank now, and the ids of offramps that wait for a gate to open. */

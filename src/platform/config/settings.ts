@@ -1,5 +1,6 @@
 import { BANK_SETTINGS } from "./bank-settings.ts";
 import { CHAIN_SETTINGS } from "./chain-settings.ts";
+import { LEAVING_SETTINGS } from "./leaving-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
   choice,
@@ -243,6 +244,7 @@ export const SETTINGS = {
   ...BANK_SETTINGS,
   ...CHAIN_SETTINGS,
   ...SIGNER_SETTINGS,
+  ...LEAVING_SETTINGS,
   rate_hold_hours: integer(
     "SLIPROAD_RATE_HOLD_HOURS",
     1,

@@ -18,6 +18,7 @@ type HealthDeps = {
   is_private: boolean;
   /** What modules add to /readyz. */
   readiness: readonly Readiness[];
+  notices: readonly Readiness[];
 };
 
 const ANSWER_MAX_MS = 5_000;
@@ -33,7 +34,7 @@ const FORWARDED = [
  */
 export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   const { metrics } = deps;
-  const checkReadiness = shared(() => withinLimit(readinessProblems(deps)));
+  const checkReadiness = shared(() => withinLimit(readState(deps)));
   app.addHook("onResponse", async (request, reply) => {
     const { method } = request;
     const route = request.routeOptions.url ?? "(none)";
@@ -44,13 +45,14 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   app.get("/healthz", async () => ({ status: "ok" }));
 
   app.get("/readyz", async (request, reply) => {
-    const problems = await checkReadiness().catch((error: unknown) => {
+    const { problems, notices } = await checkReadiness().catch((error: unknown) => {
       // The database's message is only logged: the caller here is not authenticated.
       request.log.error({ err: error }, "not ready");
-      return [describeFailure(error)];
+      return { problems: [describeFailure(error)], notices: [] };
     });
-    if (problems.length === 0) return { status: "ready" };
-    return reply.code(503).send({ status: "not_ready", problems });
+    const noted = notices.length > 0 ? { notices } : {};
+    if (problems.length === 0) return { status: "ready", ...noted };
+    return reply.code(503).send({ status: "not_ready", problems, ...noted });
   });
 
   app.get("/metrics", async (request, reply) => {
@@ -76,11 +78,15 @@ function mayReadMetrics(request: FastifyRequest, deps: HealthDeps): boolean {
   return deps.is_private && is_local && is_direct;
 }
 
-async function readinessProblems({
+async function readState({
   database,
   clock,
   readiness,
-}: Pick<HealthDeps, "database" | "clock" | "readiness">): Promise<string[]> {
+  notices,
+}: Pick<HealthDeps, "database" | "clock" | "readiness" | "notices">): Promise<{
+  problems: string[];
+  notices: string[];
+}> {
   await clock.refresh();
   const problems: string[] = [];
   if (!(await isMigrated(database))) {
@@ -90,8 +96,11 @@ async function readinessProblems({
     problems.push("This machine's clock differs from the database's by more than 2 seconds.");
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
-  const more = await Promise.all(readiness.map((check) => check(database, time)));
-  return [...problems, ...(await workerHealth(database, time)).problems, ...more.flat()];
+  const [more, noted] = await Promise.all(
+    [readiness, notices].map((checks) => Promise.all(checks.map((check) => check(database, time)))),
+  );
+  const { problems: of_worker } = await workerHealth(database, time);
+  return { problems: [...problems, ...of_worker, ...more!.flat()], notices: noted!.flat() };
 }
 
 /** Any caller may request this, at any rate: concurrent requests share one check. */

@@ -8,6 +8,7 @@ import { StartupError } from "../../../platform/startup-error.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
 import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
 import type { TaskLog } from "../../../platform/tasks/task-log.ts";
+import { ALWAYS_LEAVING, type Leaving } from "../../leaving.ts";
 import type { PartialBank } from "../combine-banks.ts";
 import { closeFiles } from "./close-files.ts";
 import { createFileBank } from "./file-bank.ts";
@@ -24,6 +25,7 @@ type OpenDeps = {
   clock: Clock;
   operator_id: string;
   findStopped: FindStopped;
+  leaving?: Leaving;
 };
 
 const RUN_EVERY_MS = 1_000;
@@ -49,8 +51,10 @@ export function readBanks(path: string): FileBankSettings {
 export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileBanks {
   const deps = { ...core, accounts: settings.accounts };
   const { inbox } = settings;
-  const { database } = core;
+  const { database, leaving = ALWAYS_LEAVING } = core;
   const write = async (now: Date) => {
+    // Files stay open meanwhile: what is stopped before the release is not in them.
+    if (await leaving.findHold()) return;
     await closeFiles(deps, now);
     await writeFiles(deps, now);
   };
@@ -70,7 +74,8 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       recurring: [WRITE_TASK, READ_TASK],
       readiness: async (session, { now }) => {
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
-        const overdue = await countOverdueFiles(session, before);
+        const is_held = (await leaving.findHold()) !== null;
+        const overdue = is_held ? 0 : await countOverdueFiles(session, before);
         const set_aside = listSetAside(inbox).length;
         return [
           ...(overdue === 0 ? [] : [`${overdue} files for banks could not be written.`]),

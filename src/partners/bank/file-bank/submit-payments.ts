@@ -3,6 +3,7 @@ import type { Database, Transaction } from "../../../platform/db/database.ts";
 import type { Keyring } from "../../../platform/encryption/keyring.ts";
 import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
 import { newId } from "../../../platform/ids.ts";
+import type { Leaving } from "../../leaving.ts";
 import { nextWindow } from "../calendar/next-window.ts";
 import { checkTransfer } from "../iso20022/check-transfer.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
@@ -24,6 +25,8 @@ export type FileBankDeps = {
   accounts: readonly FileBankAccount[];
   /** Those of the payments that must not leave now; by default all may. */
   findStopped?: FindStopped;
+  /** Whether files may leave; by default they may. */
+  leaving?: Leaving;
 };
 
 /** Reads in the transaction in which a file is closed, with the locks that it needs. */

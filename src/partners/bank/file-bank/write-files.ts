@@ -40,6 +40,7 @@ async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promis
   const temporary_name = file.temporary_name ?? (await writeTemporary(deps, account, file, now));
   // Another process was faster: it goes on from there, or the next run does.
   if (temporary_name === null) return;
+  if (deps.leaving && !(await deps.leaving.mayLeave())) return;
   await place(account.outbox, temporary_name, nameOf(file));
   await updateToWritten(deps.database, file.id, now);
   await removeLeftovers(account.outbox, file.message_id);

@@ -5,6 +5,7 @@ import { StartupError } from "../../../platform/startup-error.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
 import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
 import type { TaskLog } from "../../../platform/tasks/task-log.ts";
+import { ALWAYS_LEAVING, type Leaving } from "../../leaving.ts";
 import { type ChainPort, ChainUnavailable, type IsHeld } from "../port.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { checkUnused } from "./check-unused.ts";
@@ -26,7 +27,7 @@ import { openWallet, type Wallet } from "./wallet.ts";
 import { createWatcher, readFinalOf, watchChain } from "./watch-chain.ts";
 import { findWatchedChain, insertWatchedChain } from "./watch-store.ts";
 
-type OpenDeps = { database: Database; clock: Clock };
+type OpenDeps = { database: Database; clock: Clock; leaving?: Leaving };
 type OpenSigner = () => Promise<Signer>;
 
 const WATCHED_EVERY_MS = 1_000;
@@ -55,7 +56,9 @@ export async function openEvm(
   const names = watchers.map(({ chain }) => chain.name);
   const { treasury } = settings;
   const signer = openOnce(openSigner);
-  const senders = watchers.flatMap((watcher) => createSender(watcher, treasury, signer.open));
+  const { leaving = ALWAYS_LEAVING } = deps;
+  const from = { treasury, leaving };
+  const senders = watchers.flatMap((watcher) => createSender(watcher, from, signer.open));
   const sweepers = senders.flatMap((sender) => createSweeper(sender, wallet));
   return {
     chain: createEvmChain({ ...deps, wallet, treasury, watchers }),
@@ -119,12 +122,13 @@ function createSweeper(sender: Sender, wallet: Wallet): Sweeper[] {
 
 function createSender(
   { chain, rpcs }: Watcher,
-  treasury: string | null,
+  { treasury, leaving }: { treasury: string | null; leaving: Leaving },
   open: OpenSigner,
 ): Sender[] {
   if (chain.sending === null || treasury === null) return [];
   const remembered = { is_verified: false, next_at_ms: 0, failures: 0 };
-  return [{ chain, settings: chain.sending, treasury, rpcs, openSigner: open, ...remembered }];
+  const settings = chain.sending;
+  return [{ chain, settings, treasury, rpcs, leaving, openSigner: open, ...remembered }];
 }
 
 /** One signer for all chains; after a failure it is opened again. */

@@ -1,4 +1,5 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
+import type { Leaving } from "../../../leaving.ts";
 import type { EvmChain, SendingSettings } from "../model.ts";
 import type { Rpc } from "../rpc.ts";
 import type { SignedAction, Signer } from "../signer/port.ts";
@@ -108,6 +109,7 @@ export type Sender = {
   settings: SendingSettings;
   treasury: string;
   rpcs: readonly Rpc[];
+  leaving: Leaving;
   openSigner: () => Promise<Signer>;
   is_verified: boolean;
   /** Real time. */

@@ -41,6 +41,8 @@ const HELD_ASKED_AGAIN_AFTER_MS = 5_000;
 /** Callers ask every few seconds; one that stopped asking may not want it any more. */
 const ASKED_WITHIN_MS = 2 * MINUTE_MS;
 
+const HELD = "payouts are on hold; see sliproad payouts status";
+
 /**
  * One run of an address's queue, in this order: receipts of what was sent; is the key used by
  * somebody else; sign what is planned; send it, lowest nonce first; raise fees; take new sends.
@@ -71,6 +73,14 @@ export async function runQueue(
   const left = await endPassed(deps, sender, unmined, view);
   const problems: string[] = [];
   const run = { ...deps, sender, row, view, getSigner, problems };
+  if (await sender.leaving.findHold()) {
+    // Cancelling keeps money here.
+    await pushUnmined(
+      run,
+      left.filter((send) => send.is_cancelled),
+    );
+    return { state: "waiting", problem: HELD, seen };
+  }
   if (left.length > 0) await pushUnmined(run, left);
   await takeQueued(run);
   // Also where there is nothing to sign: an operator learns now what is wrong with it.
@@ -143,6 +153,10 @@ async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   if (attempt.attempt === 1 && !is_cancel && (await run.isHeld(database, send.key))) {
     const retry_at = new Date(now.getTime() + HELD_ASKED_AGAIN_AFTER_MS);
     await deleteAttempt(database, send, attempt, { retry_at, problem: null }, now);
+    return null;
+  }
+  if (!is_cancel && !(await sender.leaving.mayLeave())) {
+    run.problems.push(HELD);
     return null;
   }
   const refusal = await signAttempt(database, sender, await run.getSigner(), send, attempt, now);

@@ -31,6 +31,7 @@ export async function runSweeps({ database, clock }: SweepDeps, sweeper: Sweeper
   const now = realTime(clock);
   if (now.getTime() < sweeper.next_at_ms) return;
   sweeper.next_at_ms = now.getTime() + RUN_EVERY_MS;
+  if (await sweeper.sender.leaving.findHold()) return;
   const { chain } = sweeper.sender;
   try {
     await startSweeps(database, sweeper, now);

@@ -1,0 +1,50 @@
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Hold } from "../leaving.ts";
+
+export type StoredHold = Hold & { file_count: bigint | null };
+
+/** Those that are open, the one of a restore first. */
+export function listOpenHolds(session: Session): Promise<StoredHold[]> {
+  return session.query(
+    `select kind, reason, held_at, file_count from payout_holds
+     where released_at is null order by kind desc`,
+  );
+}
+
+/** Whether this is a new hold: one of each kind can be open. */
+export async function insertHold(
+  session: Session,
+  { kind, reason, file_count }: Omit<StoredHold, "held_at">,
+  now: Date,
+): Promise<boolean> {
+  const rows = await session.query(
+    `insert into payout_holds (id, kind, reason, held_at, file_count) values ($1, $2, $3, $4, $5)
+     on conflict (kind) where released_at is null do nothing returning id`,
+    [newId(now), kind, reason, now, file_count],
+  );
+  return rows.length > 0;
+}
+
+export async function updateReleased(tx: Transaction, reason: string, now: Date): Promise<void> {
+  await tx.query(
+    `update payout_holds set released_at = $1, release_reason = $2 where released_at is null`,
+    [now, reason],
+  );
+}
+
+export async function findLeavingCount(session: Session): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>("select count from leaving_counts");
+  return row!.count;
+}
+
+/** The count, locked until the transaction ends. */
+export async function lockLeavingCount(tx: Transaction): Promise<bigint> {
+  const [row] = await tx.query<{ count: bigint }>("select count from leaving_counts for update");
+  return row!.count;
+}
+
+/** To at least this much; it never counts back. */
+export async function updateLeavingCount(session: Session, count: bigint): Promise<void> {
+  await session.query("update leaving_counts set count = greatest(count, $1)", [count]);
+}
