@@ -999,6 +999,14 @@ create table kyc_visits (
 );
 CREATE INDEX kyc_visits_session ON public.kyc_visits USING btree (account_id, session_id);
 
+create table leaving_counts (
+  is_only boolean not null,
+  count bigint not null,
+  constraint leaving_counts_pkey PRIMARY KEY (is_only),
+  constraint leaving_counts_count_check CHECK ((count >= 0)),
+  constraint leaving_counts_is_only_check CHECK (is_only)
+);
+
 create table ledger_balances (
   account_id uuid not null,
   ledger_account text not null,
@@ -1304,6 +1312,20 @@ CREATE INDEX payment_details_list ON public.payment_details USING btree (user_id
 CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (user_id, account_id, status, id);
 CREATE INDEX payment_details_payee ON public.payment_details USING btree (COALESCE(payee_index, uuid_send(id)), account_id);
 CREATE INDEX payment_details_without_payee ON public.payment_details USING btree (account_id, id) WHERE (payee_index IS NULL);
+
+create table payout_holds (
+  id uuid not null,
+  kind text not null,
+  reason text not null,
+  held_at timestamp with time zone not null,
+  file_count bigint,
+  released_at timestamp with time zone,
+  release_reason text,
+  constraint payout_holds_pkey PRIMARY KEY (id),
+  constraint payout_holds_check CHECK (((released_at IS NULL) = (release_reason IS NULL))),
+  constraint payout_holds_kind_check CHECK ((kind = ANY (ARRAY['operator'::text, 'restore'::text])))
+);
+CREATE UNIQUE INDEX payout_holds_open ON public.payout_holds USING btree (kind) WHERE (released_at IS NULL);
 
 create table payouts (
   account_id uuid not null,
