@@ -203,6 +203,7 @@ create table bank_corrections (
   received_at timestamp with time zone not null,
   details bytea not null,
   state text not null,
+  settled_at timestamp with time zone,
   constraint bank_corrections_pkey PRIMARY KEY (account_id, end_to_end_id, code),
   constraint bank_corrections_number_key UNIQUE (number),
   constraint bank_corrections_state_check CHECK ((state = ANY (ARRAY['open'::text, 'settled'::text]))),
@@ -280,14 +281,15 @@ create table bank_lines (
   state text not null,
   problem text,
   details bytea not null,
+  settled_at timestamp with time zone,
   constraint bank_lines_pkey PRIMARY KEY (bank_account, entry_key, part),
   constraint bank_lines_number_key UNIQUE (number),
   constraint bank_lines_amount_check CHECK ((amount >= 0)),
   constraint bank_lines_check CHECK ((parts > part)),
-  constraint bank_lines_check1 CHECK (((problem IS NULL) = (state <> 'unmatched'::text))),
   constraint bank_lines_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'incoming'::text, 'taken_back'::text, 'charge'::text]))),
   constraint bank_lines_part_check CHECK ((part >= 0)),
-  constraint bank_lines_state_check CHECK ((state = ANY (ARRAY['answer'::text, 'credit'::text, 'unmatched'::text]))),
+  constraint bank_lines_problem_check CHECK (((problem IS NULL) = (state = ANY (ARRAY['answer'::text, 'credit'::text])))),
+  constraint bank_lines_state_check CHECK ((state = ANY (ARRAY['answer'::text, 'credit'::text, 'unmatched'::text, 'settled'::text]))),
   constraint bank_lines_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
 );
 CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE (state = 'credit'::text);
@@ -329,6 +331,14 @@ create table bank_reports (
   constraint bank_reports_pkey PRIMARY KEY (digest)
 );
 
+create table bank_set_aside (
+  name text not null,
+  digest bytea not null,
+  problem text not null,
+  since timestamp with time zone not null,
+  constraint bank_set_aside_pkey PRIMARY KEY (name)
+);
+
 create table bank_traces (
   originating_bank text not null,
   last_sequence integer not null,
@@ -348,11 +358,13 @@ create table bank_unmatched_statuses (
   problem text not null,
   amount bigint,
   trace_number text,
+  settled_at timestamp with time zone,
   constraint bank_unmatched_statuses_pkey PRIMARY KEY (number),
   constraint bank_unmatched_statuses_level_check CHECK ((level = ANY (ARRAY['file'::text, 'batch'::text, 'payment'::text]))),
   constraint bank_unmatched_statuses_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
 );
 CREATE INDEX bank_unmatched_statuses_of_report ON public.bank_unmatched_statuses USING btree (report_digest);
+CREATE INDEX bank_unmatched_statuses_open ON public.bank_unmatched_statuses USING btree (number) WHERE (settled_at IS NULL);
 
 create table billing_emails (
   account_id uuid not null,

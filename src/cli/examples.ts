@@ -163,6 +163,18 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "What is compared, and when to book: docs/guides/chains.md.",
   },
+  "banks list": { examples: ["sliproad banks list", "sliproad banks list --json"] },
+  "banks show": {
+    examples: ["sliproad banks show line-12 --reason 'the payer asked for it'"],
+  },
+  "banks settle": {
+    examples: [
+      "sliproad banks settle line-12 --reason 'the fee of October'",
+      "sliproad banks settle line-13 --payment ID --reason 'the bank confirmed it by phone'",
+    ],
+    more: "When to settle what: docs/guides/banks.md.",
+  },
+  "banks retry": { examples: ["sliproad banks retry statement.xml --reason 'sent again'"] },
   "chains list": { examples: ["sliproad chains list", "sliproad chains list --json"] },
   "chains resume": {
     examples: ["sliproad chains resume polygon --reason 'compared with two explorers'"],

@@ -29,6 +29,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["signer", async () => (await import("./signer.ts")).addSignerCommand],
   ["sends", async () => (await import("./sends.ts")).addSendCommands],
   ["chains", async () => (await import("./chains.ts")).addChainCommands],
+  ["banks", async () => (await import("./banks/banks.ts")).addBankCommands],
   ["documents", async () => (await import("./documents/documents.ts")).addDocumentCommands],
   ["users", async () => (await import("./users.ts")).addUserCommands],
   ["travel", async () => (await import("./travel/travel.ts")).addTravelCommands],

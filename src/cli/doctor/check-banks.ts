@@ -1,7 +1,7 @@
 import type { Core } from "../../app/open-core.ts";
 import { readBanks, WRITTEN_WITHIN_MS } from "../../partners/bank/file-bank/open.ts";
+import { countOpenItems } from "../../partners/bank/file-bank/open-item-store.ts";
 import { listSetAside } from "../../partners/bank/file-bank/read-inbox.ts";
-import { countUnmatched } from "../../partners/bank/file-bank/report-store.ts";
 import { countOverdueFiles } from "../../partners/bank/file-bank/store.ts";
 import type { Finding } from "./finding.ts";
 
@@ -21,13 +21,15 @@ export async function checkBanks({ database, clock }: Core, banks_file: string):
   if (set_aside.length > 0) {
     const names = set_aside.slice(0, FILES_NAMED_MAX).join(", ");
     const finding =
-      `${set_aside.length} files could not be read (${names}); see the log, repair them and move ` +
-      "them back into the inbox";
+      `${set_aside.length} files could not be read (${names}); sliproad banks list says why. ` +
+      "Repair them, then run sliproad banks retry";
     return { check, ok: false, finding };
   }
-  const unmatched = await countUnmatched(database);
-  if (unmatched > 0) {
-    const finding = `${unmatched} lines or rejections match no payment; look at bank_lines`;
+  const { lines, statuses, corrections } = await countOpenItems(database);
+  if (lines + statuses + corrections > 0) {
+    const finding =
+      `${lines} lines and ${statuses} rejections match no payment, ${corrections} corrections of ` +
+      "payees' accounts wait; see sliproad banks list";
     return { check, ok: true, warning: true, finding };
   }
   const names = accounts.map(({ name }) => name).join(", ");

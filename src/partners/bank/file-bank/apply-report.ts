@@ -25,7 +25,7 @@ export type ReportDeps = FileBankDeps & {
 };
 
 /** What is kept of a line for the person who has to match it. */
-type LineDetails = Pick<
+export type LineDetails = Pick<
   AccountEntry,
   "debtor" | "creditor" | "text" | "reasons" | "bank_code" | "bank_reference" | "end_to_end_id"
 >;

@@ -21,6 +21,8 @@ export type KnownPayment = {
   short_id: string | null;
   trace_number: string | null;
   batch_number: number | null;
+  /** Whether its file is complete: the bank may know it. */
+  is_at_bank: boolean;
 };
 
 /** A line of an account of ours that moved money. */
@@ -46,6 +48,9 @@ export type Matched =
  */
 const DUPLICATES: ReadonlySet<string> = new Set("AM05 DUPL DU01 DU02 DU03 DU04 DU05".split(" "));
 
+/** A payment that waits for its window can be neither booked, returned nor rejected. */
+export const NOT_AT_BANK = "The payment with this id is in no file that the bank has.";
+
 /** What a status of a bank means: only a final rejection is an answer. Null: nothing yet. */
 export function matchStatus(status: PaymentStatus, find: FindPayments): Matched | null {
   if (status.outcome !== "rejected" || !status.is_final) return null;
@@ -53,6 +58,7 @@ export function matchStatus(status: PaymentStatus, find: FindPayments): Matched 
     return unmatched("Rejected as a duplicate: find out whether the other one was paid.");
   }
   const concerned = paymentsOf(status, find);
+  if (concerned.some(({ is_at_bank }) => !is_at_bank)) return unmatched(NOT_AT_BANK);
   if (concerned.length === 0) return unmatched("No payment of ours was rejected here.");
   if (status.level === "payment" && concerned.length > 1) {
     return unmatched("The ids of this status belong to several payments.");
@@ -78,6 +84,7 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   const found = find.byIds(entry);
   if (found.length > 1) return unmatched("The ids of this line belong to several payments.");
   const [payment] = found;
+  if (payment?.is_at_bank === false) return unmatched(NOT_AT_BANK);
   switch (entry.kind) {
     case "incoming":
       if (payment) return returned(entry, payment);
@@ -159,15 +166,19 @@ function bookedSum(entry: BookedLine, find: FindPayments): Matched {
   return unmatched(`${nothing} Its amount is the sum of ${names.join(", and of ")}.`);
 }
 
-function bookedAll(
+function bookedAll(entry: BookedLine, payments: readonly KnownPayment[]): Matched {
+  return { state: "answer", answers: listBookedAnswers(entry, payments) };
+}
+
+/** The answers of a line that books these payments as one sum. */
+export function listBookedAnswers(
   entry: Pick<AccountEntry, "entry_key" | "part">,
   payments: readonly KnownPayment[],
-): Matched {
-  const answers = payments.map((payment) => ({
+): BankAnswer[] {
+  return payments.map((payment) => ({
     ...answerTo(payment, "booked"),
     bank_reference: `${lineName(entry)}-${payment.end_to_end_id}`,
   }));
-  return { state: "answer", answers };
 }
 
 export function answerTo(

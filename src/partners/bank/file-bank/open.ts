@@ -13,6 +13,7 @@ import type { PartialBank } from "../combine-banks.ts";
 import { closeFiles } from "./close-files.ts";
 import { createFileBank } from "./file-bank.ts";
 import { loadBanks } from "./load-banks.ts";
+import { bankMetrics } from "./metrics.ts";
 import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
 import { countOverdueFiles } from "./store.ts";
@@ -72,18 +73,32 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
         recurringTask(database, READ_TASK, RUN_EVERY_MS, (set) => read(set.now, log)),
       ],
       recurring: [WRITE_TASK, READ_TASK],
+      metrics: [bankMetrics(inbox)],
       readiness: async (session, { now }) => {
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
         const is_held = (await leaving.findHold()) !== null;
         const overdue = is_held ? 0 : await countOverdueFiles(session, before);
-        const set_aside = listSetAside(inbox).length;
         return [
           ...(overdue === 0 ? [] : [`${overdue} files for banks could not be written.`]),
-          ...(set_aside === 0 ? [] : [`${set_aside} files of banks could not be read.`]),
+          ...unreadProblems(inbox),
         ];
       },
     }),
   };
+}
+
+const FILES_NAMED_MAX = 5;
+
+function unreadProblems(inbox: string): string[] {
+  const names = listSetAside(inbox);
+  if (names.length === 0) return [];
+  const named = names.slice(0, FILES_NAMED_MAX).map(maskNumbers).join(", ");
+  return [`${names.length} files of banks could not be read: ${named}.`];
+}
+
+/** Anybody may ask whether we are ready, and banks put account numbers into names of files. */
+function maskNumbers(name: string): string {
+  return name.replace(/[A-Za-z]{0,4}\d[A-Za-z0-9]{8,}/g, (number) => `…${number.slice(-4)}`);
 }
 
 function foldersOf({ inbox, accounts }: FileBankSettings): string[] {

@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UnreadableFile } from "../unreadable-file.ts";
 import { applyReport, type ReportDeps } from "./apply-report.ts";
+import { deleteSetAside, upsertSetAside } from "./open-item-store.ts";
 import { readBankFile } from "./read-bank-file.ts";
 
 /** Where files go that were read, and those that cannot be: inside the inbox. */
@@ -57,10 +58,43 @@ async function takeFile(
   const path = join(inbox, name);
   const digest = await digestOf(path);
   const problem = await readOne(deps, { path, name, digest }, now);
-  // Banks use names again.
-  const kept = `${digest.toString("hex").slice(0, 16)}-${name}`;
-  await rename(path, join(inbox, ...(problem === null ? [DONE, kept] : [SET_ASIDE, name])));
+  if (problem === null) {
+    await rename(path, join(inbox, DONE, keptName(name, digest)));
+    return null;
+  }
+  const is_taken = existsSync(join(inbox, SET_ASIDE, name));
+  const aside = is_taken ? keptName(name, digest) : name;
+  await upsertSetAside(deps.database, { name: aside, digest, problem, since: now });
+  await rename(path, join(inbox, SET_ASIDE, aside));
   return problem;
+}
+
+/** Banks use names again: no file takes the place of another. */
+function keptName(name: string, digest: Buffer): string {
+  return `${digest.toString("hex").slice(0, 16)}-${name}`;
+}
+
+/**
+ * Reads a file again that was set aside and has been repaired. Returns why it still cannot be read,
+ * null if it was recorded, and undefined if there is no such file.
+ */
+export async function retryFile(
+  deps: ReportDeps,
+  inbox: string,
+  name: string,
+  now: Date,
+): Promise<string | null | undefined> {
+  if (!listSetAside(inbox).includes(name)) return undefined;
+  const path = join(inbox, SET_ASIDE, name);
+  const digest = await digestOf(path);
+  const problem = await readOne(deps, { path, name, digest }, now);
+  if (problem !== null) {
+    await upsertSetAside(deps.database, { name, digest, problem, since: now });
+    return problem;
+  }
+  await rename(path, join(inbox, DONE, keptName(name, digest)));
+  await deleteSetAside(deps.database, name);
+  return null;
 }
 
 /** The names of files that could not be read, and wait for a person. */

@@ -4,7 +4,7 @@ import type { KnownPayment, Matched } from "./match-entry.ts";
 
 const PAYMENT_COLUMNS = `p.account_id, p.end_to_end_id, p.number, p.amount, p.currency,
   p.uetr::text as uetr, p.short_id, p.trace_number, p.batch_number, f.message_id, f.scheme,
-  f.bank_account`;
+  f.bank_account, f.state in ('placing', 'written') as is_at_bank`;
 
 /** Payments with one of these ids: end-to-end ids, our ids and traces of ACH, or UETRs. */
 export function listPaymentsById(
@@ -133,15 +133,6 @@ export async function insertLines(
       lines.map((line) => line.details),
     ],
   );
-}
-
-/** What waits for a person. */
-export async function countUnmatched(session: Session): Promise<number> {
-  const [row] = await session.query<{ count: number }>(
-    `select (select count(*)::integer from bank_lines where state = 'unmatched')
-       + (select count(*)::integer from bank_unmatched_statuses) as count`,
-  );
-  return row!.count;
 }
 
 export type CreditRow = Pick<

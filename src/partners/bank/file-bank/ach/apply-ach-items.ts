@@ -4,7 +4,7 @@ import { sealedJson } from "../../../../platform/encryption/sealed-column.ts";
 import type { CorrectedData } from "../../nacha/corrections.ts";
 import type { AchItem } from "../../nacha/read-ach.ts";
 import type { BankAnswer } from "../../port.ts";
-import { achReturnName, answerTo, type KnownPayment } from "../match-entry.ts";
+import { achReturnName, answerTo, type KnownPayment, NOT_AT_BANK } from "../match-entry.ts";
 import { insertUnmatchedStatuses, listPaymentsById, type StatusRow } from "../report-store.ts";
 import { insertAnswers } from "../store.ts";
 import { type Correction, insertCorrections } from "./ach-store.ts";
@@ -77,6 +77,7 @@ function traceOf(item: AchItem): string {
 
 function decide(keys: ReadonlyMap<string, Buffer>, item: AchItem, payment: KnownPayment): Outcome {
   const { account_id, end_to_end_id } = payment;
+  if (!payment.is_at_bank) return { problem: NOT_AT_BANK };
   switch (item.kind) {
     case "returned": {
       if (item.is_of_debit) return { problem: "A debit came back, and payouts are credits." };
