@@ -546,6 +546,7 @@ create table evm_chains (
   state text not null,
   state_since timestamp with time zone not null,
   problem text,
+  answer_ms integer not null default 0,
   constraint evm_chains_pkey PRIMARY KEY (chain),
   constraint evm_chains_state_check CHECK ((state = ANY (ARRAY['reading'::text, 'current'::text, 'unreachable'::text, 'disagreeing'::text, 'reorganised'::text, 'misconfigured'::text])))
 );

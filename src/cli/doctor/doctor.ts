@@ -145,6 +145,8 @@ function ownUrl({ host, port }: Config): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+type ReadyBody = { problems?: string[]; notices?: string[] };
+
 /** Asks the running service; a stopped one is not a fault of the installation. */
 async function checkService(
   running_url: string | null,
@@ -157,8 +159,12 @@ async function checkService(
   try {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);
     const answer = await fetch(`${url}/readyz`, { signal });
-    if (answer.ok) return { check, ok: true, finding: `ready at ${url}` };
-    const body = (await answer.json().catch(() => null)) as { problems?: string[] } | null;
+    const body = (await answer.json().catch(() => null)) as ReadyBody | null;
+    if (answer.ok) {
+      const notices = body?.notices ?? [];
+      const finding = [`ready at ${url}`, ...notices].join("; ");
+      return { check, ok: true, ...(notices.length > 0 ? { warning: true } : {}), finding };
+    }
     const why = body?.problems?.join(" ") ?? `${url}/readyz answered ${answer.status}.`;
     return { check, ok: false, finding: `not ready: ${why}` };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import type { EvmNode } from "./node.ts";
 
 type Call = { id: number; method: string; params: unknown[] };
@@ -17,6 +18,8 @@ export type RpcServer = {
   status: number;
   /** Never answers. */
   is_hanging: boolean;
+  /** How much later than it could it answers. */
+  delay_ms: number;
   /** Refuses more blocks than this at once, with this HTTP status. */
   blocks_max: number;
   refusal_status: number;
@@ -40,7 +43,8 @@ class RpcProblem extends Error {
 export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
   const counts = new Map<string, number>();
   const server = createServer((request, response) => {
-    void respond(request).then(({ status, body }) => {
+    void respond(request).then(async ({ status, body }) => {
+      if (rpc.delay_ms > 0) await setTimeout(rpc.delay_ms);
       if (rpc.is_hanging) return;
       response.writeHead(status, { "content-type": "application/json" });
       response.end(body);
@@ -92,6 +96,7 @@ export async function startRpcServer(node: EvmNode): Promise<RpcServer> {
     finalized_depth: 0,
     status: 200,
     is_hanging: false,
+    delay_ms: 0,
     blocks_max: 1_000_000,
     refusal_status: 200,
     change: null,

@@ -41,12 +41,14 @@ export function signerFile(
   contracts: readonly string[],
   limits: { per_transaction_max?: string; per_day_max?: string; fee_max?: string } = {},
   journal = "keystore.json.journal",
+  chain_ids: readonly number[] = [31_337],
 ): string {
   const { per_transaction_max = "1000", per_day_max = "5000", fee_max = "1" } = limits;
   const token = { decimals: 6, per_transaction_max, per_day_max };
   const tokens = Object.fromEntries(contracts.map((contract) => [contract, token]));
   const chain = { fee_max, top_up_max: "0.5", top_up_per_day_max: "2", tokens };
-  return JSON.stringify({ keystore: "keystore.json", journal, chains: { "31337": chain } });
+  const chains = Object.fromEntries(chain_ids.map((id) => [String(id), chain]));
+  return JSON.stringify({ keystore: "keystore.json", journal, chains });
 }
 
 export function signerSettings(

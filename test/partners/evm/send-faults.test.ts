@@ -1,6 +1,6 @@
 import { mnemonicToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sendReadiness } from "../../../src/partners/chain/evm/send/health.ts";
+import { gasNotices, sendReadiness } from "../../../src/partners/chain/evm/send/health.ts";
 import type { Sender } from "../../../src/partners/chain/evm/send/model.ts";
 import { resumeSender } from "../../../src/partners/chain/evm/send/resume-sender.ts";
 import { listInFlight, updateCancelled } from "../../../src/partners/chain/evm/send/send-store.ts";
@@ -292,6 +292,18 @@ describe("a node", () => {
 });
 
 describe("gas", () => {
+  it("below the floor is a warning, while payments go on", async () => {
+    const { chain } = evm.watcher();
+    const of = { chain, treasury: TEST_TREASURY, settings: chain.sending! } as Sender;
+    const notices = () => gasNotices([of])(evm.database);
+    await pay.fund(5n * 10n ** 15n);
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    expect(await notices()).toEqual(["The treasury on polygon has little native coin for gas."]);
+    await pay.fund();
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    expect(await notices()).toEqual([]);
+  });
+
   it("that is missing keeps payments queued, and the operator is told", async () => {
     await pay.fund(10n ** 9n);
     const one = pay.next();

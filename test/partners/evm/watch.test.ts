@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readinessOf } from "../../../src/partners/chain/evm/health.ts";
+import { noticesOf, readinessOf } from "../../../src/partners/chain/evm/health.ts";
 import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { settingsOf } from "../../harness/evm/chains-file.ts";
 import { openTestEvm, type TestEvm } from "../../harness/evm/test-evm.ts";
@@ -332,6 +332,22 @@ it("/readyz says how old the last final block is, once it is too old", async () 
   expect(await ask(90)).toEqual([
     expect.stringMatching(/^polygon has had no new final block for (89|90) minutes\.$/),
   ]);
+});
+
+it("a node that answers slowly is read on, and /readyz says so", async () => {
+  const { chains } = settingsOf({ polygon: evm.entry });
+  const address = await evm.issue();
+  await evm.tokens.usdc.transfer(address, TEN);
+  evm.rpcs[1]!.delay_ms = 300;
+  expect(await evm.watch()).toBe("current");
+  expect(await evm.credited(address)).toHaveLength(1);
+  const notices = noticesOf(chains);
+  expect(await notices(evm.database)).toEqual([
+    expect.stringMatching(/^A node of polygon takes 0\.\d seconds to answer\.$/),
+  ]);
+  evm.rpcs[1]!.delay_ms = 0;
+  await evm.watch();
+  expect(await notices(evm.database)).toEqual([]);
 });
 
 describe("a final block that is replaced", () => {

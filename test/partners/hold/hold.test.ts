@@ -134,7 +134,10 @@ describe("a restored database", { timeout: 60_000 }, () => {
     expect(await gate.mayLeave()).toBe(false);
     expect(await kinds()).toEqual([{ kind: "restore" }]);
     expect(await gate.mayLeave()).toBe(false);
-    expect(await readStatus(server.core)).toMatchObject({ held: true, holds: [{ kind: "restore" }] });
+    expect(await readStatus(server.core)).toMatchObject({
+      held: true,
+      holds: [{ kind: "restore" }],
+    });
     expect(await releaseNow()).toEqual({ was_held: true });
     expect(await gate.mayLeave()).toBe(true);
     expect(await kinds()).toEqual([]);

@@ -13,6 +13,8 @@ import { listWatchedChains, type WatchedChain } from "./watch-store.ts";
 
 /** A node that is away for less than this is not worth an alarm. */
 const PROBLEM_REPORTED_AFTER_MS = MINUTE_MS;
+/** Of the time that a node may take. */
+const SLOW_PART = 0.25;
 
 /** Sentences about chains that are not read, for /readyz. */
 export function readinessOf(chains: readonly EvmChain[]) {
@@ -42,6 +44,24 @@ function problemsOf(
     : [`${name} is read up to a block of ${minutes} minutes ago.`];
 }
 
+/** Sentences about chains that work, but not for long perhaps; for /readyz. */
+export function noticesOf(chains: readonly EvmChain[]) {
+  return async (session: Session): Promise<string[]> => {
+    const rows = new Map((await listWatchedChains(session)).map((row) => [row.chain, row]));
+    return chains
+      .filter((chain) => isSlow(chain, rows.get(chain.name)))
+      .map(({ name }) => {
+        const seconds = (rows.get(name)!.answer_ms / 1000).toFixed(1);
+        return `A node of ${name} takes ${seconds} seconds to answer.`;
+      });
+  };
+}
+
+/** A node that takes a good part of the time it has will soon be one that does not answer. */
+function isSlow({ timeout_seconds }: EvmChain, row: WatchedChain | undefined): boolean {
+  return row !== undefined && row.answer_ms >= timeout_seconds * SLOW_PART * 1000;
+}
+
 /** How far the real chains are read. */
 export function evmMetrics(names: readonly Chain[]): MetricSource {
   return {
@@ -67,6 +87,11 @@ export function evmMetrics(names: readonly Chain[]): MetricSource {
         label: "chain",
       },
       {
+        name: "sliproad_chain_answer_seconds",
+        help: "The longest time that a node of a chain took to answer, lately.",
+        label: "chain",
+      },
+      {
         name: "sliproad_chain_findings",
         help: `Transfers to deposit addresses that were not credited; ${COUNTED}.`,
       },
@@ -84,6 +109,7 @@ export function evmMetrics(names: readonly Chain[]): MetricSource {
             ["sliproad_chain_scanned_block", Number(row.scanned_block)] as const,
             ["sliproad_chain_final_block", Number(row.final_block)] as const,
             ["sliproad_chain_up", row.problem === null ? 1 : 0] as const,
+            ["sliproad_chain_answer_seconds", row.answer_ms / 1000] as const,
           ].map(([name, value]) => ({ name, label: row.chain, value })),
         );
       return [...samples, { name: "sliproad_chain_findings", value: findings }];

@@ -28,7 +28,11 @@ type Pending = {
   reject(error: Error): void;
 };
 
-type AskNode = (method: string, params: readonly unknown[]) => Promise<unknown>;
+type JsonRpc = {
+  ask(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** The longest time that an answer took since this was last called, in milliseconds. */
+  takeSlowest(): number;
+};
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -49,13 +53,14 @@ const KEY_MIN = 8;
  * Asks one node. Calls made at the same time are one batch: behind a balancer one node answers all
  * of it. Nothing is retried here: whoever reads the chain decides when to ask again.
  */
-export function openJsonRpc(url: string, timeout_ms: number): AskNode {
+export function openJsonRpc(url: string, timeout_ms: number): JsonRpc {
   const { host, username, password } = new URL(url);
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const authorization = username && { authorization: `Basic ${btoa(pair)}` };
   const dispatcher = new Agent({ connect: { timeout: timeout_ms } });
   const hideKeys = keyHider(url);
   let waiting: Pending[] = [];
+  let slowest_ms = 0;
 
   const post = async (calls: readonly Pending[]): Promise<Map<unknown, Answer>> => {
     const bodies = calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }));
@@ -75,6 +80,7 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
   };
 
   const send = async (calls: readonly Pending[]) => {
+    const began_ms = performance.now();
     const fail = (call: Pending, error: unknown) => {
       const Kind = kindOf(error);
       // The node's own words may contain anything.
@@ -91,6 +97,8 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
       });
     } catch (error) {
       for (const call of calls) fail(call, error);
+    } finally {
+      slowest_ms = Math.max(slowest_ms, performance.now() - began_ms);
     }
   };
 
@@ -102,11 +110,18 @@ export function openJsonRpc(url: string, timeout_ms: number): AskNode {
     }
   };
 
-  return (method, params) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) queueMicrotask(flush);
-      waiting.push({ method, params, resolve, reject });
-    });
+  return {
+    ask: (method, params) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) queueMicrotask(flush);
+        waiting.push({ method, params, resolve, reject });
+      }),
+    takeSlowest: () => {
+      const taken_ms = slowest_ms;
+      slowest_ms = 0;
+      return taken_ms;
+    },
+  };
 }
 
 /** Errors must not contain what the operator pays the provider for. */

@@ -10,12 +10,12 @@ import { type ChainPort, ChainUnavailable, type IsHeld } from "../port.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { checkUnused } from "./check-unused.ts";
 import { createEvmChain } from "./evm-chain.ts";
-import { evmMetrics, readinessOf } from "./health.ts";
+import { evmMetrics, noticesOf, readinessOf } from "./health.ts";
 import type { EvmChain, EvmSettings, Watcher } from "./model.ts";
 import { readSameBlock } from "./read-blocks.ts";
 import { openRpc } from "./rpc.ts";
 import type { Block } from "./rpc-values.ts";
-import { sendMetrics, sendReadiness } from "./send/health.ts";
+import { gasNotices, sendMetrics, sendReadiness } from "./send/health.ts";
 import type { Sender } from "./send/model.ts";
 import { runSender } from "./send/run-sender.ts";
 import type { Signer } from "./signer/port.ts";
@@ -89,6 +89,10 @@ export async function openEvm(
       readiness: async (session, time) => [
         ...(await readinessOf(settings.chains)(session, time)),
         ...(await sendReadiness(senders)(session, time)),
+      ],
+      notices: async (session) => [
+        ...(await noticesOf(settings.chains)(session)),
+        ...(await gasNotices(senders)(session)),
       ],
       close: signer.close,
     }),

@@ -35,7 +35,7 @@ const DECIMALS = "0x313ce567";
 
 export function openRpc(url: string, timeout_ms: number) {
   const { host } = new URL(url);
-  const ask = openJsonRpc(url, timeout_ms);
+  const { ask, takeSlowest } = openJsonRpc(url, timeout_ms);
   const read = async <Value>(
     method: string,
     params: readonly unknown[],
@@ -57,6 +57,7 @@ export function openRpc(url: string, timeout_ms: number) {
 
   return {
     host,
+    takeSlowest,
     chainId: () => read("eth_chainId", [], (value) => readNumber(value)),
     /** Null where the node does not have that block. */
     block: (at: number | BlockTag) =>

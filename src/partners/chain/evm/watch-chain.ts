@@ -63,7 +63,9 @@ export async function watchChain(deps: WatchDeps, watcher: Watcher): Promise<Wat
     ? watcher.chain.poll_seconds * 1000 * (outcome.state === "current" ? 1 : 0)
     : Math.min(1000 * 2 ** (watcher.failures - 1), BACKOFF_MAX_MS);
   watcher.next_at_ms = now.getTime() + pause_ms;
-  await updateWatchState(deps.database, watcher.chain.name, outcome, now);
+  // Of all questions since the last run, those of the sender among them.
+  const answer_ms = Math.round(Math.max(...watcher.rpcs.map((rpc) => rpc.takeSlowest())));
+  await updateWatchState(deps.database, watcher.chain.name, { ...outcome, answer_ms }, now);
   return outcome.state;
 }
 

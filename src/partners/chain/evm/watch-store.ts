@@ -21,6 +21,8 @@ export type WatchedChain = {
   state: WatchState;
   state_since: Date;
   problem: string | null;
+  /** The longest time that a node took to answer, lately. */
+  answer_ms: number;
 };
 
 export type WatchState =
@@ -85,14 +87,14 @@ export async function insertWatchedChain(
 export async function updateWatchState(
   session: Session,
   chain: Chain,
-  change: { state: WatchState; problem: string | null; final_block: bigint | null },
+  change: Pick<WatchedChain, "state" | "problem" | "answer_ms"> & { final_block: bigint | null },
   now: Date,
 ): Promise<void> {
   await session.query(
     `update evm_chains set state = $2, problem = $3, final_block = coalesce($4, final_block),
-       state_since = case when state = $2 then state_since else $5 end
+       state_since = case when state = $2 then state_since else $5 end, answer_ms = $6
      where chain = $1`,
-    [chain, change.state, change.problem, change.final_block, now],
+    [chain, change.state, change.problem, change.final_block, now, change.answer_ms],
   );
 }
 

@@ -28,6 +28,19 @@ export function sendReadiness(senders: readonly Sender[]) {
   };
 }
 
+/** Sentences about treasuries that have little native coin, for /readyz. */
+export function gasNotices(senders: readonly Sender[]) {
+  return async (session: Session): Promise<string[]> => {
+    const notices: string[] = [];
+    for (const { chain, treasury, settings } of senders) {
+      const row = await findSender(session, chain.name, treasury);
+      if (!row || row.balance === null || row.balance >= settings.gas_floor) continue;
+      notices.push(`The treasury on ${chain.name} has little native coin for gas.`);
+    }
+    return notices;
+  };
+}
+
 /** Payments that wait for gas or tokens are no reason to send callers elsewhere. */
 function isReported({ state, state_since }: SenderRow, real_now: Date): boolean {
   if (state === "waiting") return false;
