@@ -223,6 +223,19 @@ describe("deployment", () => {
 });
 
 describe("limits", () => {
+  test.each([
+    ["GET", "/authorize", "Send at most 100 query parameters."],
+    ["GET", "/userinfo", '"error":"invalid_request"'],
+    ["POST", "/oauth/token", '"error":"invalid_request"'],
+    ["GET", "/.well-known/openid-configuration", '"error":"invalid_request"'],
+  ])("400 for %s %s with thousands of parameters", async (method, path, text) => {
+    const ask = (parameters: number) =>
+      fetch(`${server.url}${path}?${"a=&".repeat(parameters)}`, { method });
+    const refused = await ask(4000);
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining(text)]);
+    expect(await (await ask(90)).text()).not.toContain("at most 100");
+  });
+
   test("after too many wrong secrets from one IP address, the correct one is refused too", async () => {
     const now = new Date();
     const stopped = vi.spyOn(attemptTime, "now").mockImplementation(() => now);

@@ -1,8 +1,12 @@
 import { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
+import { Refusal } from "../../platform/errors.ts";
 
 /** Headers that a proxy may have added, and that any caller could forge. */
 const FORWARDED = /^(forwarded|x-forwarded-.*)$/;
+
+/** The library needs time that grows with the square of their number. */
+const PARAMETERS_MAX = 100;
 
 /**
  * The request as the OAuth library must see it: under the public URL, whatever host the caller
@@ -15,6 +19,9 @@ export function replayRequest(
 ): IncomingMessage {
   const { protocol, host, pathname } = new URL(public_url);
   const { raw } = request;
+  if ((raw.url ?? "").split("&").length > PARAMETERS_MAX) {
+    throw new Refusal("bad_request", `Send at most ${PARAMETERS_MAX} query parameters.`);
+  }
   const kept = Object.entries(raw.headers).filter(([name]) => !FORWARDED.test(name));
   const replayed = new IncomingMessage(raw.socket);
   replayed.method = raw.method ?? "GET";
