@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
+import { DAY_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import {
   AFTER_FIRST,
   type FileBankFixture,
@@ -218,6 +219,31 @@ describe("the inbox", () => {
     await rename(join(inbox, "set-aside/a.xml"), join(inbox, "a.xml"));
     expect(await readNow()).toEqual([]);
     expect((await listCredits()).map(({ amount }) => amount)).toEqual([200n, 100n]);
+  });
+
+  it("a file whose name is not UTF-8 or very long, or whose time is ahead, is read", async () => {
+    const file = (at: number) =>
+      statement([entry({ amount: `${at}.00`, credit: true })], { id: `S${at}` });
+    const folder = Buffer.from(join(inbox, "/"));
+    const latin = Buffer.concat([folder, Buffer.from("Auszüge.xml", "latin1")]);
+    await writeFile(latin, file(1));
+    await utimes(latin, MORNING, MORNING);
+    await receive(`${"n".repeat(250)}.xml`, file(2));
+    const ahead = new Date(Date.now() + DAY_MS);
+    await writeFile(join(inbox, "ahead.xml"), file(3));
+    await utimes(join(inbox, "ahead.xml"), ahead, ahead);
+    const minute_later = new Date(Date.now() + MINUTE_MS);
+    expect(await readInbox(bank.deps, inbox, AFTER_FIRST, minute_later)).toEqual([]);
+    expect((await listCredits()).map(({ amount }) => amount)).toEqual([100n, 300n, 200n]);
+    expect(await readdir(inbox)).toEqual(["done", "set-aside"]);
+  });
+
+  it("files that are still being written do not delay others, however many they are", async () => {
+    const good = statement([entry({ amount: "1.00", credit: true })]);
+    for (let at = 0; at < 120; at += 1) await writeFile(join(inbox, `a${at}.xml`), "<Document>");
+    await receive("z.xml", good);
+    expect(await readInbox(bank.deps, inbox, MORNING, new Date())).toEqual([]);
+    expect(await listCredits()).toHaveLength(1);
   });
 
   it("a file that is still being written is left alone", async () => {

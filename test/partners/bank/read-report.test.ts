@@ -276,6 +276,22 @@ describe("files that are not what they should be", () => {
     const long = good.replace("deposit 7", "x".repeat(20_001));
     await expect(read(long)).rejects.toThrow("The text of AddtlRmtInf is too long.");
   });
+
+  it.each([
+    ["attributes", (text: string) => `<Document ${text.replaceAll(" ", ' a="b" ')}`],
+    ["a comment", (text: string) => `<!--${text}-->${good}`],
+    ["a processing instruction", (text: string) => `<?x ${text}?>${good}`],
+    ["white space", (text: string) => `${text}${good}`],
+    ["CDATA", (text: string) => good.replace("deposit 7", `<![CDATA[${text}]]>`)],
+  ])("%s without end is refused before all of it is read", async (_name, make) => {
+    const bytes = Buffer.from(make(" ".repeat(5_000_000)));
+    let taken = 0;
+    const source = async function* () {
+      for (; taken < bytes.length; taken += 65_536) yield bytes.subarray(taken, taken + 65_536);
+    };
+    await expect(collect(readReport(source()))).rejects.toThrow("is too long");
+    expect(taken).toBeLessThan(2_000_000);
+  });
 });
 
 it("a line with 10 000 details is read within the limit of one entry", async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, readdirSync } from "node:fs";
+import { createReadStream, existsSync, type PathLike, readdirSync } from "node:fs";
 import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UnreadableFile } from "../unreadable-file.ts";
@@ -14,6 +14,13 @@ const SET_ASIDE = "set-aside";
 /** A file that changed this recently may still be written by the bank's transfer program. */
 const QUIET_MS = 10_000;
 const FILES_AT_ONCE_MAX = 100;
+
+/** Characters of a name that stay if more are put before it: a name has at most 255 bytes. */
+const NAME_KEPT_MAX = 60;
+/** More than a report may have: a file that is larger is refused, whatever follows. */
+const HASHED_BYTES_MAX = 600 * 1024 * 1024;
+/** Errors of one file, which delay no other. */
+const FILE_ERRORS = new Set(["EACCES", "EPERM", "EIO", "ENAMETOOLONG", "EISDIR", "EFBIG"]);
 
 /** A file that a person has to repair or to send back to the bank. */
 type SetAside = { name: string; problem: string };
@@ -31,31 +38,49 @@ export async function readInbox(
   real_now: Date,
 ): Promise<SetAside[]> {
   for (const folder of [DONE, SET_ASIDE]) await mkdir(join(inbox, folder), { recursive: true });
-  const entries = await readdir(inbox, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const set_aside: SetAside[] = [];
-  const reports = names.filter((name) => !name.startsWith(".")).sort();
-  for (const name of reports.slice(0, FILES_AT_ONCE_MAX)) {
+  const quiet = await listQuietFiles(inbox, real_now);
+  for (const file of quiet.slice(0, FILES_AT_ONCE_MAX)) {
     try {
-      const { mtimeMs } = await stat(join(inbox, name));
-      if (mtimeMs > real_now.getTime() - QUIET_MS) continue;
-      const problem = await takeFile(deps, inbox, name, now);
-      if (problem !== null) set_aside.push({ name, problem });
+      const problem = await takeFile(deps, inbox, file, now);
+      if (problem !== null) set_aside.push({ name: file.name, problem });
     } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
       // Another reader has moved the file: it is that reader's.
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (code === "ENOENT") continue;
+      if (!FILE_ERRORS.has(code)) throw error;
+      set_aside.push({ name: file.name, problem: `The file cannot be opened or moved: ${code}.` });
     }
   }
   return set_aside;
 }
 
+type InboxFile = { name: string; path: PathLike };
+
+/** Plain files by name, without those that may still be written, and without hidden ones. */
+async function listQuietFiles(inbox: string, real_now: Date): Promise<InboxFile[]> {
+  const files: InboxFile[] = [];
+  // As bytes: a name need not be UTF-8.
+  for (const entry of await readdir(inbox, { withFileTypes: true, encoding: "buffer" })) {
+    const name = entry.name.toString();
+    if (!entry.isFile() || name.startsWith(".")) continue;
+    const path = Buffer.concat([Buffer.from(join(inbox, "/")), entry.name]);
+    const found = await stat(path).catch(() => null);
+    if (!found) continue;
+    // A time in the future is the bank's own; this machine notes when it was set.
+    const is_ahead = found.mtimeMs > real_now.getTime();
+    const changed_ms = is_ahead ? found.ctimeMs : found.mtimeMs;
+    if (changed_ms <= real_now.getTime() - QUIET_MS) files.push({ name, path });
+  }
+  return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 async function takeFile(
   deps: ReportDeps,
   inbox: string,
-  name: string,
+  { name, path }: InboxFile,
   now: Date,
 ): Promise<string | null> {
-  const path = join(inbox, name);
   const digest = await digestOf(path);
   const problem = await readOne(deps, { path, name, digest }, now);
   if (problem === null) {
@@ -71,7 +96,7 @@ async function takeFile(
 
 /** Banks use names again: no file takes the place of another. */
 function keptName(name: string, digest: Buffer): string {
-  return `${digest.toString("hex").slice(0, 16)}-${name}`;
+  return `${digest.toString("hex").slice(0, 16)}-${name.slice(-NAME_KEPT_MAX)}`;
 }
 
 /**
@@ -106,7 +131,7 @@ export function listSetAside(inbox: string): string[] {
 /** Null if the file is recorded; else why it cannot be read. */
 async function readOne(
   deps: ReportDeps,
-  { path, name, digest }: { path: string; name: string; digest: Buffer },
+  { path, name, digest }: InboxFile & { digest: Buffer },
   now: Date,
 ): Promise<string | null> {
   try {
@@ -118,13 +143,18 @@ async function readOne(
   }
 }
 
-async function digestOf(path: string): Promise<Buffer> {
+async function digestOf(path: PathLike): Promise<Buffer> {
   const hash = createHash("sha256");
-  for await (const chunk of bytesOf(path)) hash.update(chunk);
+  let hashed = 0;
+  for await (const chunk of bytesOf(path)) {
+    hash.update(chunk);
+    hashed += chunk.length;
+    if (hashed > HASHED_BYTES_MAX) break;
+  }
   return hash.digest();
 }
 
 /** Opens the file when the first bytes are asked for. */
-async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+async function* bytesOf(path: PathLike): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path);
 }

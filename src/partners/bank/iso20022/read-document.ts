@@ -26,6 +26,8 @@ export type ReadLimits = { bytes_max: number; depth_max: number; elements_max: n
 /** Larger than what banks send in a day; `elements_max` is what one part may consist of. */
 const LIMITS: ReadLimits = { bytes_max: 512 * 1024 * 1024, depth_max: 40, elements_max: 50_000 };
 const TEXT_LENGTH_MAX = 20_000;
+/** Of one tag, comment or text; the parser keeps it until its end. */
+const PIECE_LENGTH_MAX = 1024 * 1024;
 
 /**
  * Reads a message part by part. Elements are known by their local names, whatever the prefix; those
@@ -47,11 +49,22 @@ export async function* readDocument<Item>(
   parser.on("doctype", () => {
     throw new UnreadableFile("The file has a document type, which bank files do not have.");
   });
-  parser.on("opentag", (tag) => builder.open(tag));
+  let piece = 0;
+  parser.on("opentag", (tag) => {
+    piece = 0;
+    builder.open(tag);
+  });
   parser.on("text", (text) => builder.addText(text));
   parser.on("cdata", (text) => builder.addText(text));
-  parser.on("closetag", () => builder.close());
+  parser.on("closetag", () => {
+    piece = 0;
+    builder.close();
+  });
   for await (const text of decodeXml(limited(bytes, all.bytes_max))) {
+    piece += text.length;
+    if (piece > PIECE_LENGTH_MAX) {
+      throw new UnreadableFile("A tag, comment or text of the file is too long.");
+    }
     parser.write(text);
     yield* builder.drain();
   }
