@@ -116,8 +116,8 @@ export const KEY_SCOPES = {
   admin: {
     meaning:
       "Manage applications, their names, redirect URIs and client secrets, which permit " +
-      "invoices; erase users; and what only the operator may do: freezes, deposits, bank exceptions, document reviews and " +
-      "screening.",
+      "invoices; erase users; and what only the operator may do: freezes, deposits, bank " +
+      "exceptions, document reviews and screening.",
     operations: [
       "createApp",
       "rotateClientSecret",
