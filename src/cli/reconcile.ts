@@ -80,7 +80,8 @@ function textOf(amount: bigint, currency: string): string {
   return minorToText(amount, ledgerDigits(currency));
 }
 
-function toDocument({ chain, block, compared, candidates, booked, unproven }: Result) {
+function toDocument(result: Result) {
+  const { chain, block, compared, candidates, booked, unproven, uncredited } = result;
   const toText = ({ currency, amount }: Reconciled["unproven"][number]) => ({
     currency,
     amount: textOf(amount, currency),
@@ -93,6 +94,10 @@ function toDocument({ chain, block, compared, candidates, booked, unproven }: Re
       ...Object.fromEntries(
         Object.entries(amounts).map(([name, amount]) => [name, textOf(amount, currency)]),
       ),
+    })),
+    uncredited: uncredited.map(({ token, contract, address, amount, decimals }) => ({
+      ...{ token, contract, address },
+      amount: minorToText(amount, decimals),
     })),
     candidates: candidates.map((one) => ({ ...one, amount: textOf(one.amount, one.currency) })),
   };
@@ -107,7 +112,7 @@ const KINDS: Readonly<Record<Reconciled["candidates"][number]["kind"], string>> 
 };
 
 function describe(result: Result): string[] {
-  const { chain, block, compared, candidates, booked, unproven } = result;
+  const { chain, block, compared, candidates, booked, unproven, uncredited } = result;
   return [
     ...compared.map((one) => {
       const { currency, ledger, on_chain, unexplained } = one;
@@ -123,6 +128,11 @@ function describe(result: Result): string[] {
       ({ currency, amount }) =>
         `  ${textOf(amount, currency)} ${currency}  of it at addresses of earlier keys; the ` +
         "chains file does not prove that they are yours",
+    ),
+    ...uncredited.map(
+      ({ token, contract, address, amount, decimals }) =>
+        `  ${minorToText(amount, decimals)} ${token}  not credited to anybody: the token of ` +
+        `${contract}\n    at ${address}`,
     ),
     ...candidates.map(
       ({ kind, currency, amount, tx_id, is_late }) =>

@@ -3,6 +3,7 @@ import { walletOn } from "../ledger/model.ts";
 import type { EvmChain, EvmSettings, Watcher } from "../partners/chain/evm/model.ts";
 import { readSameBlock } from "../partners/chain/evm/read-blocks.ts";
 import { type Holding, readHoldings } from "../partners/chain/evm/read-holdings.ts";
+import { readUncredited, type Uncredited } from "../partners/chain/evm/read-uncredited.ts";
 import { toMillionths } from "../partners/chain/evm/transfer-logs.ts";
 import { findWatchedChain } from "../partners/chain/evm/watch-store.ts";
 import { ChainUnavailable } from "../partners/chain/port.ts";
@@ -41,6 +42,8 @@ export type Reconciled = {
   candidates: Candidate[];
   /** What of it is at addresses of earlier keys: the chains file does not prove them. */
   unproven: Pick<Holding, "currency" | "amount">[];
+  /** Tokens of other contracts that lie at our addresses. They are in no ledger: no difference. */
+  uncredited: Uncredited[];
 };
 
 const CANDIDATES_MAX = 1_000;
@@ -54,7 +57,7 @@ const LATE_AFTER_MS = HOUR_MS;
 export async function reconcileChain(
   { database, clock }: { database: Database; clock: Clock },
   watcher: Watcher,
-  keys: Pick<EvmSettings, "xpub" | "treasury">,
+  settings: EvmSettings,
 ): Promise<Reconciled> {
   const { chain, rpcs } = watcher;
   const books = await database.transaction(async (tx) => {
@@ -65,9 +68,10 @@ export async function reconcileChain(
   if ((await readSameBlock(rpcs, block)).hash !== hash) {
     throw new ChainUnavailable(`${chain.name}: block ${block} was replaced`);
   }
-  const { proven, unproven } = proveAddresses(books.addresses, keys);
+  const { proven, unproven } = proveAddresses(books.addresses, settings);
   const held = await readHoldings(watcher, [...proven, ...unproven], block);
   const held_unproven = await readHoldings(watcher, unproven, block);
+  const uncredited = await readUncredited(watcher, settings, [...proven, ...unproven], block);
   const compared = held.map((holding) => compare(chain, holding, books));
   const at = realTime(clock);
   await database.transaction(async (tx) => {
@@ -83,6 +87,7 @@ export async function reconcileChain(
     compared,
     candidates: books.candidates,
     unproven: held_unproven.filter(({ amount }) => amount > 0n),
+    uncredited,
   };
 }
 
