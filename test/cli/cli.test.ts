@@ -212,7 +212,7 @@ describe("doctor", () => {
     expect(ok).toBe(true);
     expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
       ...["settings", "node", "data directory", "disk", "database", "clock", "worker", "watchers"],
-      ...["webhooks", "deposits", "proposals", "rates", "service", "ledger"],
+      ...["payouts", "webhooks", "deposits", "proposals", "rates", "service", "ledger"],
     ]);
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(0);
