@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { formatAmount, parseAmount } from "../../../src/partners/bank/iso20022/amount-text.ts";
 import { readReport } from "../../../src/partners/bank/iso20022/read-report.ts";
 import type { AccountEntry, ReportItem } from "../../../src/partners/bank/report.ts";
 import { UnreadableFile } from "../../../src/partners/bank/unreadable-file.ts";
@@ -135,6 +136,84 @@ describe("statements in the styles of several banks", () => {
     expect(new Set(keys).size).toBe(5);
     const again = entriesOf(await read(sample("correspondent-camt053-v04"), 100));
     expect(again.map((entry) => entry.entry_key)).toEqual(keys);
+  });
+
+  it("a central bank: no signs of balances, no status of lines, amounts without digits at a side", async () => {
+    const xml = sample("central-bank-camt053-v08");
+    const items = await read(xml);
+    expect(entriesOf(items)).toMatchObject([
+      { kind: "incoming", state: "booked", amount: 10_000n, bank_reference: "CB-REF-1" },
+      { kind: "booked", state: "booked", amount: 20n, bank_code: "FEE", problem: null },
+    ]);
+    const balances = items.filter((item) => item.kind === "balance");
+    expect(balances).toMatchObject([
+      { type: "opening", amount: 60n, is_debit: false },
+      { type: "closing", amount: 10_040n, is_debit: false },
+      { type: "available", amount: 0n, is_debit: false },
+    ]);
+    expect(items.at(-1)).toMatchObject({ kind: "statement", adds_up: true });
+    // Without the proof that they are credits, balances without a sign are left out.
+    const other = await read(xml.replace("100.4000", "100.41"));
+    expect(other.filter((item) => item.kind === "balance")).toMatchObject([{ amount: 0n }]);
+    expect(other.at(-1)).toMatchObject({ adds_up: null });
+    // Only a statement is of booked lines by itself.
+    const report = xml.replaceAll("BkToCstmrStmt", "BkToCstmrAcctRpt").replaceAll("Stmt>", "Rpt>");
+    const [unknown] = entriesOf(await read(report));
+    expect(unknown).toMatchObject({ report: "camt.052", state: "unknown" });
+  });
+
+  it("a balance with a minus sign is a debit, and one with two signs is left out", async () => {
+    const xml = sample("central-bank-camt053-v08");
+    const typesOf = async (changed: string) =>
+      (await read(changed)).flatMap((item) =>
+        item.kind === "balance" ? [[item.type, item.is_debit]] : [],
+      );
+    const minus = xml.replace("100.4000", "-100.4000");
+    expect(await typesOf(minus)).toEqual([
+      ["closing", true],
+      ["available", false],
+    ]);
+    const both = xml.replace("100.4000</Amt>", "-100.4000</Amt><CdtDbtInd>CRDT</CdtDbtInd>");
+    expect(await typesOf(both)).toEqual([["available", false]]);
+    const odd = xml.replace("100.4000", "100.40000000000001");
+    expect(await typesOf(odd)).toEqual([["available", false]]);
+  });
+
+  it.each([
+    [".6", 60n],
+    ["100.", 10_000n],
+    ["+1.5", 150n],
+    ["007.50", 750n],
+    ["0.0000000000000000000", 0n],
+    ["999999999999999.99", 99_999_999_999_999_999n],
+  ])("the amount %s is read", (text, minor) => {
+    expect(parseAmount(text, "eur")).toBe(minor);
+  });
+
+  it.each(["", ".", "+", "-1", "1,5", "1.234,5", "1e3", "1.005", "0x1", " 1", "1 000", "١"])(
+    "the amount %j is not read",
+    (text) => {
+      expect(parseAmount(text, "eur")).toBeUndefined();
+    },
+  );
+
+  it("any amount is read as it is written, with zeros at either side or without", () => {
+    const any = fc.bigInt({ min: 0n, max: 10n ** 17n });
+    fc.assert(
+      fc.property(
+        any,
+        fc.constantFrom("eur", "jpy", "kwd"),
+        fc.nat(5),
+        (minor, currency, zeros) => {
+          const text = formatAmount(minor, currency);
+          const long = `${"0".repeat(zeros)}${text}${text.includes(".") ? "0".repeat(zeros) : "."}`;
+          const short = text.includes(".") ? text.replace(/^0(?=\.)/, "").replace(/0+$/, "") : text;
+          for (const written of [text, long, short]) {
+            if (written !== ".") expect(parseAmount(written, currency)).toBe(minor);
+          }
+        },
+      ),
+    );
   });
 
   it("an entry whose status is unknown is for a person", async () => {

@@ -19,11 +19,12 @@ import type {
   FileScheme,
 } from "./model.ts";
 import { asBoolean, asText, asTexts, FILE, identifier, oneOf } from "./settings-values.ts";
+import { asFolder, type LoadedServers, loadServers } from "./transfer/load-servers.ts";
 
-const KEYS = ["inbox", "accounts"];
+const KEYS = ["inbox", "servers", "accounts"];
 const ACCOUNT_KEYS = [
   ...["holder", "address", "iban", "account_number", "bic", "routing_number"],
-  ...["outbox", "booked_by", "routes", "deposits"],
+  ...["outbox", "server", "booked_by", "routes", "deposits"],
 ];
 const SCHEDULE_KEYS = ["calendar", "time_zone", "cut_offs", "lead_days"];
 const ROUTE_KEYS = [
@@ -51,7 +52,8 @@ export function loadBanks(json_text: string): FileBankSettings {
   const file = FILE.parse(json_text, KEYS);
   const entries = Object.entries(FILE.asObject(file.accounts, "accounts"));
   if (entries.length === 0) throw FILE.wrong("accounts", "must name at least one account");
-  const accounts = entries.map(([name, value]) => readAccount(name, value));
+  const servers = loadServers(file.servers ?? {});
+  const accounts = entries.map(([name, value]) => readAccount(name, value, servers));
   requireOnce(
     accounts.flatMap(({ routes }) =>
       routes.flatMap(({ rail, currencies }) => currencies.map((code) => `${code} by ${rail}`)),
@@ -68,7 +70,8 @@ export function loadBanks(json_text: string): FileBankSettings {
     ),
     "takes deposits of",
   );
-  return { inbox: asText(file.inbox, "inbox"), accounts };
+  const sources = [...servers.values()].flatMap(({ source }) => source ?? []);
+  return { inbox: asText(file.inbox, "inbox"), sources, accounts };
 }
 
 function requireOnce(names: readonly string[], what: string): void {
@@ -76,16 +79,21 @@ function requireOnce(names: readonly string[], what: string): void {
   if (twice !== undefined) throw FILE.wrong("accounts", `${what} ${twice} twice`);
 }
 
-function readAccount(name: string, value: unknown): FileBankAccount {
+function readAccount(name: string, value: unknown, servers: LoadedServers): FileBankAccount {
   const path = `accounts.${name}`;
   if (!ACCOUNT_NAME.test(name)) throw FILE.wrong("accounts", `has the name ${name}: use a-z, 0-9`);
   const given = FILE.asObject(value, path, ACCOUNT_KEYS);
   const routes = Object.entries(FILE.asObject(given.routes, `${path}.routes`)).map(
     ([scheme, route]) => readRoute(given, scheme, route, `${path}.routes`),
   );
+  const server = given.server === undefined ? undefined : servers.get(String(given.server));
+  if (given.server !== undefined && !server) {
+    throw FILE.wrong(`${path}.server`, "must be the name of one of servers");
+  }
+  const outbox = asText(given.outbox, `${path}.outbox`);
   return {
     name,
-    outbox: asText(given.outbox, `${path}.outbox`),
+    ...(server ? { outbox: asFolder(outbox), server: server.server } : { outbox }),
     booked_by: oneOf(given.booked_by ?? REPORTS[0], REPORTS, `${path}.booked_by`),
     debtor: {
       name: asText(given.holder, `${path}.holder`),

@@ -35,8 +35,9 @@ export type AchOrigination = Pick<
 export type FileBankAccount = Pick<PaymentFile, "debtor" | "debtor_account" | "debtor_bank"> & {
   /** Its name in our books. */
   name: string;
-  /** The directory that the bank's transfer program empties. */
+  /** The directory that the bank's transfer program empties; with a server, one of the server. */
   outbox: string;
+  server?: SftpServer;
   /** The reports whose lines count: banks report the same money in several. */
   booked_by: AccountEntry["report"];
   routes: readonly FileRoute[];
@@ -51,10 +52,31 @@ export type DepositAccount = {
   bank_address: string;
 };
 
+/** A bank's SFTP server. */
+export type SftpServer = {
+  host: string;
+  port: number;
+  user: string;
+  /** One of both at least. */
+  key_file: string | null;
+  password_file: string | null;
+  known_hosts_file: string;
+};
+
+/** A directory of a server that reports are fetched from. */
+export type ReportSource = {
+  name: string;
+  server: SftpServer;
+  folder: string;
+  /** Whether fetched files are removed from the server. */
+  is_removed: boolean;
+};
+
 /** The operator's file of banks. */
 export type FileBankSettings = {
   /** The directory that the bank's transfer program fills with reports. */
   inbox: string;
+  sources: readonly ReportSource[];
   accounts: readonly FileBankAccount[];
 };
 

@@ -18,6 +18,7 @@ import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
 import { countOverdueFiles } from "./store.ts";
 import type { FindStopped } from "./submit-payments.ts";
+import { downloadReports } from "./transfer/download-reports.ts";
 import { writeFiles } from "./write-files.ts";
 
 type OpenDeps = {
@@ -30,6 +31,8 @@ type OpenDeps = {
 };
 
 const RUN_EVERY_MS = 1_000;
+/** Of an SFTP server. */
+const FETCH_EVERY_MS = 30_000;
 const WRITE_TASK = "write-bank-files";
 const READ_TASK = "read-bank-files";
 /** A file that is not written by then is reported: its directory may be full or gone. */
@@ -64,15 +67,22 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       log.warn({ file: name, problem }, "a bank's file was set aside");
     }
   };
+  const fetchers = settings.sources.map((source) => {
+    const seen = new Map<string, number>();
+    const kind = `fetch-bank-files-${source.name}`;
+    const fetch = (now: Date) => downloadReports(database, source, inbox, seen, now);
+    return recurringTask(database, kind, FETCH_EVERY_MS, (set) => fetch(set.now));
+  });
   return {
     bank: createFileBank(deps),
     openModule: (log) => ({
-      // Two tasks: a directory that cannot be written does not keep reports from being read.
+      // Several tasks: a directory or server that fails does not keep others from their work.
       tasks: [
+        ...fetchers,
         recurringTask(database, WRITE_TASK, RUN_EVERY_MS, (set) => write(set.now)),
         recurringTask(database, READ_TASK, RUN_EVERY_MS, (set) => read(set.now, log)),
       ],
-      recurring: [WRITE_TASK, READ_TASK],
+      recurring: [WRITE_TASK, READ_TASK, ...fetchers.map(({ kind }) => kind)],
       metrics: [bankMetrics(inbox)],
       readiness: async (session, { now }) => {
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
@@ -102,5 +112,6 @@ function maskNumbers(name: string): string {
 }
 
 function foldersOf({ inbox, accounts }: FileBankSettings): string[] {
-  return [inbox, ...accounts.map(({ outbox }) => outbox)];
+  const local = accounts.filter(({ server }) => server === undefined);
+  return [inbox, ...local.map(({ outbox }) => outbox)];
 }

@@ -1,6 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
-import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
 import type { CreditTransfer, PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
 import { writePayments } from "../iso20022/write-payments.ts";
 import { renderAchFile } from "./ach/render-ach-file.ts";
@@ -9,10 +7,10 @@ import type { ClosedFile, FileBankAccount } from "./model.ts";
 import { type OpenedPayment, readPayments } from "./read-payments.ts";
 import { listUnwrittenFiles, updateToPlacing, updateToWritten } from "./store.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
+import { openOutbox } from "./transfer/outbox.ts";
 import { transferOf } from "./transfer-of.ts";
 
 const FILES_AT_ONCE_MAX = 20;
-const BUFFER_LENGTH = 64 * 1024;
 
 /**
  * Brings complete files to where the bank takes them. Each step is recorded, and can be done by any
@@ -41,9 +39,11 @@ async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promis
   // Another process was faster: it goes on from there, or the next run does.
   if (temporary_name === null) return;
   if (deps.leaving && !(await deps.leaving.mayLeave())) return;
-  await place(account.outbox, temporary_name, nameOf(file));
+  const outbox = openOutbox(account);
+  await outbox.place(temporary_name, nameOf(file));
   await updateToWritten(deps.database, file.id, now);
-  await removeLeftovers(account.outbox, file.message_id);
+  // Of callers that crashed before their temporary name was recorded.
+  for (const name of await outbox.list(`.${file.message_id}.`)) await outbox.remove(name);
 }
 
 function nameOf({ scheme, message_id }: ClosedFile): string {
@@ -57,28 +57,13 @@ async function writeTemporary(
   now: Date,
 ): Promise<string | null> {
   const temporary_name = `.${file.message_id}.${randomUUID()}.tmp`;
-  const path = join(account.outbox, temporary_name);
-  const digest = await writeSynced(path, renderFile(deps, account, file));
+  const outbox = openOutbox(account);
+  const digest = await outbox.write(temporary_name, renderFile(deps, account, file));
   const placed = { temporary_name, digest };
   // If this fails it may have been recorded all the same: then the name must stay.
   if (await updateToPlacing(deps.database, file, placed, now)) return temporary_name;
-  await rm(path, { force: true });
+  await outbox.remove(temporary_name);
   return null;
-}
-
-/** Writes a file and forces it to disk, or leaves none. Returns its digest. */
-async function writeSynced(path: string, pieces: AsyncIterable<string>): Promise<Buffer> {
-  const handle = await open(path, "wx", 0o640);
-  try {
-    const digest = await writeBytes(handle, pieces);
-    await handle.sync();
-    return digest;
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
 }
 
 function renderFile(
@@ -110,42 +95,4 @@ async function* toTransfers(
   payments: AsyncIterable<OpenedPayment>,
 ): AsyncGenerator<CreditTransfer> {
   for await (const payment of payments) yield transferOf(scheme, payment, payment.uetr);
-}
-
-async function writeBytes(handle: FileHandle, pieces: AsyncIterable<string>): Promise<Buffer> {
-  const hash = createHash("sha256");
-  let buffered = "";
-  const flush = async () => {
-    hash.update(buffered);
-    await handle.writeFile(buffered);
-    buffered = "";
-  };
-  for await (const piece of pieces) {
-    buffered += piece;
-    if (buffered.length >= BUFFER_LENGTH) await flush();
-  }
-  await flush();
-  return hash.digest();
-}
-
-async function place(outbox: string, temporary_name: string, name: string): Promise<void> {
-  try {
-    await rename(join(outbox, temporary_name), join(outbox, name));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  const directory = await open(outbox);
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
-/** Temporary files of callers that crashed before theirs was recorded. */
-async function removeLeftovers(outbox: string, message_id: string): Promise<void> {
-  const names = await readdir(outbox);
-  for (const name of names.filter((one) => one.startsWith(`.${message_id}.`))) {
-    await rm(join(outbox, name), { force: true });
-  }
 }

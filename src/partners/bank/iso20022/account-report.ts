@@ -7,6 +7,7 @@ import {
   readCode,
   readDay,
   readId,
+  readMoney,
   requireIsDebit,
   requireMoney,
 } from "./element-values.ts";
@@ -40,7 +41,7 @@ const BALANCES: Readonly<Record<string, AccountBalance["type"]>> = {
 export function readAccountReport(report: AccountEntry["report"]): PartReader<ReportItem> {
   let details: EntryDetail[] = [];
   let batches: XmlElement[] = [];
-  let lines = new StatementLines();
+  let lines = new StatementLines(report);
   let statements = 0;
   return {
     isComplete: () => statements > 0,
@@ -62,7 +63,7 @@ export function readAccountReport(report: AccountEntry["report"]): PartReader<Re
         default: {
           const items = lines.end(part);
           statements += 1;
-          lines = new StatementLines();
+          lines = new StatementLines(report);
           return items;
         }
       }
@@ -72,11 +73,16 @@ export function readAccountReport(report: AccountEntry["report"]): PartReader<Re
 
 /** The lines of one statement, in its order. */
 class StatementLines {
+  readonly #report: AccountEntry["report"];
   /** A statement never lists one line twice: equal ones are several, and are counted. */
   readonly #occurrences = new Map<string, number>();
   #entries = 0;
   /** Sum of the booked lines by currency; debits are negative. */
   readonly #booked = new Map<string, bigint>();
+
+  constructor(report: AccountEntry["report"]) {
+    this.#report = report;
+  }
 
   readEntry(
     element: XmlElement,
@@ -88,7 +94,7 @@ class StatementLines {
     const money = requireMoney(element.find("Amt"), place);
     const is_debit = requireIsDebit(element.read("CdtDbtInd"), place);
     const facts = { ...money, is_debit, charges: readCharges(element) };
-    const common = readCommon(element, statement);
+    const common = readCommon(element, statement, this.#report);
     this.#entries += 1;
     if (common.state === "booked") {
       const before = this.#booked.get(money.currency) ?? 0n;
@@ -124,7 +130,9 @@ class StatementLines {
   end(statement: XmlElement): (AccountBalance | Statement)[] {
     const account = requireAccount(statement);
     const statement_id = readId(statement, "Id");
-    const balances = statement.all("Bal").map((balance) => readBalance(balance, account));
+    const balances = this.#signedBalances(
+      statement.all("Bal").flatMap((one) => readBalance(one, account) ?? []),
+    );
     const page = statement.read("StmtPgntn", "PgNb") ?? statement.read("NtfctnPgntn", "PgNb");
     const last =
       statement.read("StmtPgntn", "LastPgInd") ?? statement.read("NtfctnPgntn", "LastPgInd");
@@ -142,6 +150,13 @@ class StatementLines {
         adds_up: this.#addsUp(balances),
       },
     ];
+  }
+
+  /** Balances without a sign are credits if the statement adds up so; else they are left out. */
+  #signedBalances(balances: readonly UnsignedBalance[]): Omit<AccountBalance, "statement_id">[] {
+    const assumed = balances.map((one) => ({ ...one, is_debit: one.is_debit ?? false }));
+    const is_certain = this.#addsUp(assumed) === true;
+    return assumed.filter((_, at) => is_certain || balances[at]!.is_debit !== null);
   }
 
   #addsUp(balances: readonly Omit<AccountBalance, "statement_id">[]): boolean | null {
@@ -162,10 +177,15 @@ class StatementLines {
   }
 }
 
+type UnsignedBalance = Omit<AccountBalance, "statement_id" | "is_debit"> & {
+  is_debit: boolean | null;
+};
+
 const NOBODY = { name: null, account: null };
 
-function readCommon(element: XmlElement, statement: XmlElement) {
-  const status = readCode(element.find("Sts"));
+function readCommon(element: XmlElement, statement: XmlElement, report: AccountEntry["report"]) {
+  // A statement lists what was booked, unless it says otherwise; other reports do not.
+  const status = readCode(element.find("Sts")) ?? (report === "camt.053" ? "BOOK" : null);
   const valued_on = readDay(element.find("ValDt"));
   return {
     account: requireAccount(statement),
@@ -180,18 +200,34 @@ function readCommon(element: XmlElement, statement: XmlElement) {
   };
 }
 
-function readBalance(balance: XmlElement, account: string): Omit<AccountBalance, "statement_id"> {
-  const place = `a balance of account ${account}`;
+/**
+ * A balance moves no money: one that cannot be read with certainty counts as absent. Some banks
+ * write a sign before the amount instead of `CdtDbtInd`.
+ */
+function readBalance(balance: XmlElement, account: string): UnsignedBalance | null {
+  const amount = balance.find("Amt");
+  const has_minus = amount?.text.trim().startsWith("-") ?? false;
+  if (amount && has_minus) amount.text = amount.text.trim().slice(1);
+  const money = readMoney(amount);
+  const sign = balance.read("CdtDbtInd")?.toUpperCase() ?? (has_minus ? "DBIT" : null);
+  // Both a minus and a sign of its own: nobody knows which one counts.
+  if (!money || (has_minus && sign === "CRDT")) return null;
   const bank_type = readCode(balance.find("Tp", "CdOrPrtry"));
   return {
     kind: "balance",
     account,
     type: bank_type !== null && Object.hasOwn(BALANCES, bank_type) ? BALANCES[bank_type]! : "other",
     bank_type,
-    ...requireMoney(balance.find("Amt"), place),
-    is_debit: requireIsDebit(balance.read("CdtDbtInd"), place),
+    ...money,
+    is_debit: isDebit(sign, money.amount),
     date: readDay(balance.find("Dt")),
   };
+}
+
+/** Null if the bank does not say so; zero has no sign. */
+function isDebit(sign: string | null, amount: bigint): boolean | null {
+  if (amount === 0n) return false;
+  return sign === "DBIT" || sign === "CRDT" ? sign === "DBIT" : null;
 }
 
 function requireAccount(statement: XmlElement): string {

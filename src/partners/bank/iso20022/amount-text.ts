@@ -1,8 +1,11 @@
 import { CURRENCIES } from "../../../catalogue/currencies.ts";
 import { powerOfTen } from "../../../platform/money.ts";
 
-/** The schemas allow 18 digits in all, and 5 after the point. */
-const AMOUNT = /^\d{1,18}(\.\d{0,17})?$/;
+/**
+ * The schemas allow 18 digits in all, and 5 after the point. A number may lack the digits on one
+ * side of the point, have zeros at both ends, and a plus sign: banks write all of these.
+ */
+const AMOUNT = /^\+?(?=\.?\d)(\d{0,30})(?:\.(\d{0,30}))?$/;
 const DIGITS_MAX = 18;
 const SUM_SCALE = 5;
 const SUM_DECIMALS_MIN = 2;
@@ -23,10 +26,12 @@ export function isWritableAmount(minor: bigint): boolean {
  */
 export function parseAmount(text: string, currency: string): bigint | undefined {
   const digits = CURRENCIES.get(currency)?.minor_digits;
-  if (digits === undefined || !AMOUNT.test(text)) return undefined;
-  const [whole, decimals = ""] = text.split(".");
+  const match = AMOUNT.exec(text);
+  if (digits === undefined || !match) return undefined;
+  const [, whole = "", decimals = ""] = match;
   if (/[1-9]/.test(decimals.slice(digits))) return undefined;
-  return BigInt(whole + decimals.slice(0, digits).padEnd(digits, "0"));
+  const minor = BigInt(whole + decimals.slice(0, digits).padEnd(digits, "0"));
+  return String(minor).length <= DIGITS_MAX ? minor : undefined;
 }
 
 /** Sums amounts as ISO 20022 does: as plain numbers, whatever their currencies. */

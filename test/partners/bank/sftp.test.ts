@@ -1,0 +1,241 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { loadBanks } from "../../../src/partners/bank/file-bank/load-banks.ts";
+import type { SftpServer } from "../../../src/partners/bank/file-bank/model.ts";
+import { downloadReports } from "../../../src/partners/bank/file-bank/transfer/download-reports.ts";
+import { findHostKeys } from "../../../src/partners/bank/file-bank/transfer/known-hosts.ts";
+import { withSftp } from "../../../src/partners/bank/file-bank/transfer/sftp-session.ts";
+import { SEPA_ACCOUNT } from "./banks-file.ts";
+import { dyingAt, isCrash } from "./dying-database.ts";
+import {
+  AFTER_FIRST,
+  bankAccount,
+  type FileBankFixture,
+  MORNING,
+  openFileBankFixture,
+} from "./file-bank-fixture.ts";
+import { newHostKey, type SftpTestServer, startSftpServer } from "./sftp-server.ts";
+
+const PASSWORD = "correct horse";
+const host_key = newHostKey();
+let bank: FileBankFixture;
+let sftp: SftpTestServer;
+let server: SftpServer;
+let [uploads, reports, inbox] = ["", "", ""];
+
+beforeAll(async () => {
+  bank = await openFileBankFixture((folder) => [bankAccount(join(folder, "unused"))]);
+  const root = join(bank.folder, "server");
+  [uploads, reports, inbox] = [join(root, "in"), join(root, "out"), join(bank.folder, "inbox")];
+  await mkdir(root);
+  sftp = await startSftpServer(root, host_key.pem, PASSWORD);
+  const [password_file, known_hosts_file] = ["password", "known_hosts"].map((name) =>
+    join(bank.folder, name),
+  ) as [string, string];
+  await writeFile(password_file, `${PASSWORD}\n`);
+  await writeFile(known_hosts_file, `[127.0.0.1]:${sftp.port} ${host_key.line}\n`);
+  const login = { user: "ramp", key_file: null, password_file, known_hosts_file };
+  server = { host: "127.0.0.1", port: sftp.port, ...login };
+  Object.assign(bank.deps.accounts[0]!, { outbox: "/in", server });
+});
+afterAll(async () => {
+  await sftp.close();
+  await bank.close();
+});
+beforeEach(async () => {
+  await bank.clear();
+  await bank.database.query("truncate bank_downloads");
+  sftp.state.break_at = null;
+  for (const folder of [uploads, reports, inbox]) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder);
+  }
+});
+
+const listUploads = async () => (await readdir(uploads)).sort();
+const isBroken = (error: unknown) => {
+  expect(String(error)).toMatch(/closed|reset|ended|not connected|No response/i);
+  return true;
+};
+
+describe("files for a bank by SFTP", () => {
+  it("are uploaded under a temporary name, and renamed", async () => {
+    const payment = bank.instruction();
+    await bank.submit(payment);
+    await bank.run(AFTER_FIRST);
+    const names = await listUploads();
+    expect(names).toEqual([expect.stringMatching(/^sepa-[0-9a-f]{32}\.xml$/)]);
+    const xml = await readFile(join(uploads, names[0]!), "utf8");
+    expect(xml).toContain(payment.end_to_end_id);
+    expect(xml.trimEnd().endsWith("</Document>")).toBe(true);
+  });
+
+  for (const at of ["open", "write", "close", "rename"] as const) {
+    for (const is_done of [false, true]) {
+      const moment = is_done ? "after" : "before";
+      it(`a connection that breaks ${moment} ${at}: one file, whole, under one name`, async () => {
+        const payments = [bank.instruction(), bank.instruction()];
+        await bank.submit(...payments);
+        sftp.state.break_at = { at, is_done };
+        const has_failed = await bank.run(AFTER_FIRST).then(() => false, isBroken);
+        expect(has_failed).toBe(true);
+        const taken: string[] = [];
+        /** The bank empties the directory whenever it looks. */
+        const take = async () => {
+          for (const name of (await listUploads()).filter((one) => !one.startsWith("."))) {
+            taken.push(`${name}\n${await readFile(join(uploads, name), "utf8")}`);
+            await rm(join(uploads, name));
+          }
+        };
+        await take();
+        for (let run = 0; run < 2; run += 1) {
+          await bank.run(AFTER_FIRST);
+          await take();
+        }
+        expect(taken).toHaveLength(1);
+        for (const { end_to_end_id } of payments) expect(taken[0]).toContain(end_to_end_id);
+        expect(taken[0]!.trimEnd().endsWith("</Document>")).toBe(true);
+        expect(await listUploads()).toEqual([]);
+      });
+    }
+  }
+
+  it("a process that dies after any call of the database: one file under one name", async () => {
+    let has_died = true;
+    for (let calls = 1; has_died; calls += 1) {
+      await bank.clear();
+      const payment = bank.instruction();
+      await bank.submit(payment);
+      const dying = dyingAt(bank.database, calls, "after");
+      has_died = await bank.run(AFTER_FIRST, dying).then(() => false, isCrash);
+      const first = (await listUploads()).filter((name) => !name.startsWith("."));
+      for (const name of first) await rm(join(uploads, name));
+      await bank.run(AFTER_FIRST);
+      const second = await listUploads();
+      expect([...first, ...second]).toHaveLength(1);
+      for (const name of second) await rm(join(uploads, name));
+    }
+  });
+});
+
+describe("the key of the server", () => {
+  const reach = (known: string, change: Partial<SftpServer> = {}) =>
+    writeFile(join(bank.folder, "other_hosts"), known).then(() =>
+      withSftp(
+        { ...server, ...change, known_hosts_file: join(bank.folder, "other_hosts") },
+        (session) => session.list("/in"),
+      ),
+    );
+
+  it("unknown or changed, nothing is sent, also no password", async () => {
+    const name = `[127.0.0.1]:${sftp.port}`;
+    await expect(reach("")).rejects.toThrow("its key is not in");
+    await expect(reach(`127.0.0.1 ${host_key.line}\n`)).rejects.toThrow("its key is not in");
+    await expect(reach(`@revoked ${name} ${host_key.line}\n`)).rejects.toThrow("not in");
+    const before = sftp.state.requests;
+    await expect(reach(`${name} ${newHostKey().line}\n`)).rejects.toThrow("is another one than");
+    expect(sftp.state.requests).toBe(before);
+    expect(await reach(`# bank\n${name} ${newHostKey().line}\n${name} ${host_key.line}\n`)).toEqual(
+      [],
+    );
+  });
+
+  it("is also found by a hashed name", async () => {
+    const salt = randomBytes(20);
+    const name = `[127.0.0.1]:${sftp.port}`;
+    const hash = createHmac("sha1", salt).update(name).digest("base64");
+    expect(await reach(`|1|${salt.toString("base64")}|${hash} ${host_key.line}\n`)).toEqual([]);
+    expect(findHostKeys(`bank.example,10.0.0.1 ${host_key.line}`, "BANK.example", 22)).toHaveLength(
+      1,
+    );
+  });
+
+  it("a wrong password is refused", async () => {
+    await writeFile(join(bank.folder, "wrong"), "wrong");
+    const known = `[127.0.0.1]:${sftp.port} ${host_key.line}\n`;
+    const change = { password_file: join(bank.folder, "wrong") };
+    await expect(reach(known, change)).rejects.toThrow("authentication");
+  });
+});
+
+describe("reports of a bank by SFTP", () => {
+  const source = (change = {}) => ({
+    ...{ name: "bank-a", server, folder: "/out", is_removed: false, ...change },
+  });
+  const put = async (name: string, text: string) => {
+    await writeFile(join(reports, name), text);
+    await utimes(join(reports, name), MORNING, MORNING);
+  };
+  const listInbox = async () => (await readdir(inbox)).sort();
+
+  it("are fetched once, when they have stopped growing, and again if they changed", async () => {
+    const seen = new Map<string, number>();
+    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    await put("a.xml", "<half");
+    await put(".hidden", "no");
+    await mkdir(join(reports, "folder"));
+    await fetch();
+    expect(await listInbox()).toEqual([]);
+    const large = `<whole>${"x".repeat(100_000)}</whole>`;
+    await put("a.xml", large);
+    await fetch();
+    expect(await listInbox()).toEqual([]);
+    await fetch();
+    const [name] = await listInbox();
+    expect(name).toMatch(/^bank-a-\d+-a\.xml$/);
+    expect(await readFile(join(inbox, name!), "utf8")).toBe(large);
+    await rm(join(inbox, name!));
+    for (let run = 0; run < 3; run += 1) await fetch();
+    expect(await listInbox()).toEqual([]);
+    expect(await readdir(reports)).toContain("a.xml");
+    await put("a.xml", "<new/>");
+    for (let run = 0; run < 2; run += 1) await fetch();
+    expect(await listInbox()).toHaveLength(1);
+  });
+
+  it("a connection that breaks leaves nothing half in the inbox, and loses nothing", async () => {
+    const seen = new Map([["a.xml", 200_000]]);
+    const fetch = () =>
+      downloadReports(bank.database, source({ is_removed: true }), inbox, seen, AFTER_FIRST);
+    await put("a.xml", "y".repeat(200_000));
+    for (const at of ["readdir", "open", "read", "remove"] as const) {
+      sftp.state.break_at = { at, is_done: true };
+      expect(await fetch().then(() => false, isBroken)).toBe(true);
+      for (const name of (await listInbox()).filter((one) => !one.startsWith("."))) {
+        expect((await readFile(join(inbox, name))).length).toBe(200_000);
+      }
+    }
+    await fetch();
+    expect((await listInbox()).filter((name) => !name.startsWith("."))).toHaveLength(1);
+    expect(await readdir(reports)).toEqual([]);
+  });
+});
+
+describe("the servers of the banks file", () => {
+  const load = (change: object, account: object = {}) =>
+    loadBanks(
+      JSON.stringify({
+        inbox: "in",
+        servers: { "bank-a": { ...server, key_file: undefined, reports: "/out/", ...change } },
+        accounts: { "main-eur": { ...SEPA_ACCOUNT, server: "bank-a", outbox: "/in", ...account } },
+      }),
+    );
+
+  it("are named by accounts, and say where reports are", () => {
+    const { accounts, sources } = load({});
+    expect(accounts[0]).toMatchObject({ outbox: "/in", server: { host: "127.0.0.1" } });
+    expect(sources).toMatchObject([{ name: "bank-a", folder: "/out", is_removed: false }]);
+  });
+
+  it.each([
+    ["an unknown server", {}, { server: "bank-b" }, "server must be the name of one of servers"],
+    ["a server without a known key", { host: "other.example" }, {}, "has no key of other.example"],
+    ["no way to sign in", { password_file: undefined }, {}, "must have a key_file or a password"],
+    ["no port", { port: 0 }, {}, "servers.bank-a.port must be a port"],
+    ["no file", { known_hosts_file: "/absent" }, {}, "ENOENT"],
+  ])("%s is refused", (_, change, account, message) => {
+    expect(() => load(change, account)).toThrow(message);
+  });
+});
