@@ -213,6 +213,15 @@ create table bank_corrections (
 CREATE INDEX bank_corrections_of_report ON public.bank_corrections USING btree (report_digest);
 CREATE INDEX bank_corrections_open ON public.bank_corrections USING btree (number) WHERE (state = 'open'::text);
 
+create table bank_downloads (
+  source text not null,
+  name text not null,
+  size bigint not null,
+  mtime bigint not null,
+  fetched_at timestamp with time zone not null,
+  constraint bank_downloads_pkey PRIMARY KEY (source, name, size, mtime)
+);
+
 create table bank_file_answers (
   account_id uuid not null,
   bank_reference text not null,

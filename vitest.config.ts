@@ -13,6 +13,7 @@ const LONG_TESTS = [
   "test/guides-operators.test.ts",
   "test/**/crashes.test.ts",
   "test/partners/evm/two-chains.test.ts",
+  "test/partners/bank/sftp.test.ts",
   "test/platform/commands/idempotency.test.ts",
   "test/webhooks/hanging.test.ts",
   "test/invoices/pdf/renderer.test.ts",

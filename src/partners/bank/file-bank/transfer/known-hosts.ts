@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** A key of a server, as a line of a known_hosts file has it. */
-export type HostKey = { type: string; key: Buffer };
+type HostKey = { type: string; key: Buffer };
 
 const PORT = 22;
 

@@ -11,7 +11,7 @@ const ANSWERED_WITHIN_MS = 60 * SECOND_MS;
 const NO_SUCH_FILE = 2;
 
 /** A server that we must not talk to: its key is unknown, or another one than before. */
-export class UntrustedServer extends Error {
+class UntrustedServer extends Error {
   override name = "UntrustedServer";
 }
 
