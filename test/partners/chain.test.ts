@@ -101,11 +101,7 @@ describe("an EVM chain", () => {
         await evm.watch();
         await evm.runSender();
       },
-      arrived: async (_key, address) => {
-        const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-        const call = { to: evm.tokens.usdc.address, data };
-        return BigInt((await evm.node.ask("eth_call", call)) as string);
-      },
+      arrived: (_key, address) => evm.tokens.usdc.balanceOf(address),
       // The node has done what was asked for when the process is killed, and has not answered.
       kill_points: process.env.LONG_TESTS ? KILL_POINTS : KILL_POINTS.filter((_, at) => at % 2),
       sendInProcess: async (sends, kill_at) => {

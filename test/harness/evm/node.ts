@@ -22,6 +22,7 @@ export type EvmNode = {
 
 export type TestToken = {
   address: string;
+  balanceOf(address: string): Promise<bigint>;
   /** Each returns the hash of the transaction. */
   transfer(to: string, value: bigint): Promise<string>;
   transferMany(to: readonly string[], value: bigint): Promise<string>;
@@ -72,6 +73,10 @@ export async function startEvmNode(chain_id = 31_337): Promise<EvmNode> {
       await call(address, "mint", [account, MINTED]);
       return {
         address,
+        balanceOf: async (of) => {
+          const data = `0x70a08231${of.slice(2).padStart(64, "0")}`;
+          return BigInt((await ask("eth_call", { to: address, data })) as string);
+        },
         transfer: (to, value) => call(address, "transfer", [to, value]),
         transferMany: (to, value) => call(address, "transferMany", [to, value]),
         pretend: (to, value) => call(address, "pretend", [account, to, value]),

@@ -54,11 +54,7 @@ export function createPayments(evm: TestEvm) {
     },
     /** What was signed for it. */
     transactionsOf,
-    balanceOf: async (address: string): Promise<bigint> => {
-      const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-      const call = { to: evm.tokens.usdc.address, data };
-      return BigInt((await evm.node.ask("eth_call", call)) as string);
-    },
+    balanceOf: (address: string) => evm.tokens.usdc.balanceOf(address),
     /** The pool of the node forgets its last transaction. */
     drop: async (one: Payment) => {
       const { tx_id } = transactionsOf(one).at(-1)!;

@@ -48,11 +48,7 @@ async function openChainNode(chain_id?: number): Promise<ChainNode> {
   const usdc = await node.deploy();
   await fundTreasury(node, usdc);
   const rpc = await startRpcServer(node);
-  const balanceOf = async (address: string) => {
-    const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-    return BigInt((await node.ask("eth_call", { to: usdc.address, data })) as string);
-  };
-  return { node, rpc, usdc, balanceOf };
+  return { node, rpc, usdc, balanceOf: usdc.balanceOf };
 }
 
 export async function openSendingChain(

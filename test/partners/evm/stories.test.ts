@@ -101,11 +101,6 @@ async function waitUntilRead(): Promise<void> {
   });
 }
 
-async function balanceOf(address: string): Promise<bigint> {
-  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-  return BigInt((await node.ask("eth_call", { to: usdc.address, data })) as string);
-}
-
 describe("money on a real chain", { timeout: 120_000 }, () => {
   it("that the operator moved to the treasury is a difference until it is booked", async () => {
     expect((await compareNow()).ok).toBe(true);
@@ -140,21 +135,21 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
 
     const address = node.account;
     const refund = { token: "usdc", chain: "polygon", amount: 50, address };
-    const before = await balanceOf(address);
+    const before = await usdc.balanceOf(address);
     good(await server.call("POST", `/users/${story.user_id}/refunds`, { refund }));
     const sent = await waitFor(async () => {
       const { refunds } = good(await server.call("GET", `/users/${story.user_id}/refunds`));
       return refunds[0].status === "sent" && refunds[0];
     }, MOVED_MS);
     expect(sent.tx_id).toMatch(/^0x[0-9a-f]{64}$/);
-    expect((await balanceOf(address)) - before).toBe(50_000_000n);
+    expect((await usdc.balanceOf(address)) - before).toBe(50_000_000n);
 
     const onramp = await openOnramp(server, { destination_address: PAYEE });
     await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
     await waitFor(async () => (await onramp.show()).status === "crypto_sent", MOVED_MS);
-    expect(await balanceOf(PAYEE)).toBe(1_000_000_000n);
+    expect(await usdc.balanceOf(PAYEE)).toBe(1_000_000_000n);
 
-    await waitFor(async () => (await balanceOf(deposit_address.address)) === 0n, MOVED_MS);
+    await waitFor(async () => (await usdc.balanceOf(deposit_address.address)) === 0n, MOVED_MS);
     await waitFor(async () => (await countMoving()) === 0, MOVED_MS);
     await waitUntilRead();
     const { ok, usdc: compared, candidates } = await compareNow();

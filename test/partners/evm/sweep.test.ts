@@ -36,9 +36,8 @@ afterEach(() => {
   expect(evm.signer.doubles).toEqual([]);
 });
 
-async function balanceOf(address: string, token = evm.tokens.usdc): Promise<bigint> {
-  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-  return BigInt((await evm.node.ask("eth_call", { to: token.address, data })) as string);
+function balanceOf(address: string, token = evm.tokens.usdc): Promise<bigint> {
+  return token.balanceOf(address);
 }
 
 /** A new address with a deposit that was read. */
