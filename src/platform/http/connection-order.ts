@@ -6,7 +6,8 @@ type AwaitEarlier = (request: IncomingMessage, answer: ServerResponse) => Promis
 /**
  * A client may send requests without waiting for answers, which it gets in the same order. Work on
  * each begins when the one before it is answered: otherwise a single connection could start
- * thousands at once, which everybody else's requests would wait for.
+ * thousands at once, which everybody else's requests would wait for. Other connections have their
+ * turn in between.
  */
 export function createConnectionOrder(): AwaitEarlier {
   const last = new WeakMap<Socket, ServerResponse>();
@@ -14,6 +15,6 @@ export function createConnectionOrder(): AwaitEarlier {
     const earlier = last.get(socket);
     last.set(socket, answer);
     if (!earlier || earlier.closed) return undefined;
-    return new Promise((done) => earlier.once("close", done));
+    return new Promise((done) => earlier.once("close", () => setImmediate(done)));
   };
 }

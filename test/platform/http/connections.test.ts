@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AHEAD_MAX } from "../../../src/platform/http/node-server.ts";
@@ -56,6 +57,23 @@ describe("a client that sends requests without waiting for answers", () => {
       expect(answered).toBe(sent);
     }
     socket.destroy();
+  });
+
+  it("lets other connections have their turn after each answer", async () => {
+    let [turn, is_over] = [0, false];
+    const next = () => {
+      turn += 1;
+      if (!is_over) setImmediate(next);
+    };
+    next();
+    const answered_in: number[] = [];
+    const note = (_request: unknown, answer: ServerResponse) =>
+      answer.once("finish", () => answered_in.push(turn));
+    server.app.server.server.on("request", note);
+    await exchange(HEALTH.repeat(49) + LAST);
+    is_over = true;
+    server.app.server.server.off("request", note);
+    expect(new Set(answered_in).size).toBe(50);
   });
 
   it("is disconnected if it goes on and reads nothing", async () => {
