@@ -12,7 +12,7 @@ const conditions = ["sliproad-source", "module", "node", "development|production
 const LONG_TESTS = [
   "test/guides-operators.test.ts",
   "test/**/crashes.test.ts",
-  "test/partners/evm/two-chains.test.ts",
+  "test/partners/evm/{two-chains,freeze}.test.ts",
   "test/partners/bank/sftp.test.ts",
   "test/platform/commands/idempotency.test.ts",
   "test/webhooks/hanging.test.ts",
