@@ -340,6 +340,26 @@ create table bank_reports (
   constraint bank_reports_pkey PRIMARY KEY (digest)
 );
 
+create table bank_returns (
+  key text not null,
+  number bigint not null generated always as identity,
+  bank_account text,
+  bank_reference text not null,
+  amount bigint not null,
+  currency text not null,
+  state text not null,
+  end_to_end_id text,
+  problem text,
+  created_at timestamp with time zone not null,
+  constraint bank_returns_pkey PRIMARY KEY (key),
+  constraint bank_returns_end_to_end_id_key UNIQUE (end_to_end_id),
+  constraint bank_returns_number_key UNIQUE (number),
+  constraint bank_returns_amount_check CHECK ((amount > 0)),
+  constraint bank_returns_check CHECK (((end_to_end_id IS NULL) = (problem IS NOT NULL))),
+  constraint bank_returns_state_check CHECK ((state = ANY (ARRAY['sent'::text, 'by_hand'::text, 'booked'::text, 'refused'::text])))
+);
+CREATE INDEX bank_returns_by_hand ON public.bank_returns USING btree (number) WHERE (state = 'by_hand'::text);
+
 create table bank_set_aside (
   name text not null,
   digest bytea not null,

@@ -1,8 +1,10 @@
 import type { ChainTokens, Served } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKENS } from "../catalogue/chains.ts";
 import { findStoppedPayouts } from "../offramps/payouts/find-stopped-payouts.ts";
+import { findLineFreeze } from "../onramps/deposits/store.ts";
 import { combineBanks, type PartialBank } from "../partners/bank/combine-banks.ts";
 import { openFileBanks, readBanks } from "../partners/bank/file-bank/open.ts";
+import { listReturnedDeposits } from "../partners/bank/file-bank/returns/return-store.ts";
 import type { FindStopped } from "../partners/bank/file-bank/submit-payments.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
@@ -127,8 +129,16 @@ function openBanks(core: HeldCore): Banks {
   if (banks_file === undefined) return { real: null, openBanks: undefined };
   const operator_id = core.first_start.operator.id;
   const { kyc_enforcement } = core.config;
-  const findStopped: FindStopped = (tx, payments) =>
-    findStoppedPayouts(tx, { kyc_enforcement }, payments);
+  const findStopped: FindStopped = async (tx, payments) => {
+    const payouts = await findStoppedPayouts(tx, { kyc_enforcement }, payments);
+    const ids = payments.map(({ end_to_end_id }) => end_to_end_id);
+    for (const { end_to_end_id, ...line } of await listReturnedDeposits(tx, ids)) {
+      // A deposit of somebody who is frozen is not sent back either.
+      if (await findLineFreeze(tx, { account_id: operator_id, ...line }))
+        payouts.add(end_to_end_id);
+    }
+    return payouts;
+  };
   const deps = { ...core, operator_id, findStopped };
   const { bank, openModule } = openFileBanks(deps, readBanks(banks_file));
   return { real: bank, openBanks: openModule };

@@ -17,6 +17,7 @@ import {
   type OpenStatus,
 } from "../../partners/bank/file-bank/open-item-store.ts";
 import { listSetAside } from "../../partners/bank/file-bank/read-inbox.ts";
+import { listHandReturns } from "../../partners/bank/file-bank/returns/return-store.ts";
 import { minorToText } from "../../platform/money.ts";
 
 const ITEMS_SHOWN = 1_000;
@@ -26,11 +27,12 @@ type BankItems = Awaited<ReturnType<typeof listBankItems>>;
 
 /** What waits for the operator, without names, accounts and texts. */
 export async function listBankItems({ database, keyring }: Core, { inbox }: FileBankSettings) {
-  const [lines, statuses, corrections, reasons] = [
+  const [lines, statuses, corrections, reasons, returns] = [
     await listOpenLines(database, ITEMS_SHOWN),
     await listOpenStatuses(database, ITEMS_SHOWN),
     await listOpenCorrections(database, ITEMS_SHOWN),
     await listSetAsideReasons(database),
+    await listHandReturns(database, ITEMS_SHOWN),
   ];
   const keys = await keyring.openAccounts(database, corrections);
   const why = new Map(reasons.map((row) => [row.name, row]));
@@ -42,6 +44,12 @@ export async function listBankItems({ database, keyring }: Core, { inbox }: File
     })),
     lines: lines.map(toLine),
     statuses: statuses.map(toStatus),
+    returns: returns.map((row) => ({
+      id: `return-${row.number}`,
+      ...{ bank_account: row.bank_account, bank_reference: row.bank_reference },
+      amount: minorToText(row.amount, CURRENCIES.get(row.currency)!.minor_digits),
+      ...{ currency: row.currency, problem: row.problem, since: row.created_at },
+    })),
     corrections: corrections.map((row) => {
       const { corrected } = openCorrection(keys.get(row.account_id)!, row);
       return { ...toCorrection(row), corrected: corrected && masked(corrected) };
@@ -105,7 +113,8 @@ function masked(corrected: NonNullable<CorrectionDetails["corrected"]>): Record<
   );
 }
 
-export function describeItems({ files, lines, statuses, corrections }: BankItems): string[] {
+export function describeItems(items: BankItems): string[] {
+  const { files, lines, statuses, returns, corrections } = items;
   return [
     ...files.map(({ name, problem }) => `${name}  could not be read\n  ${problem}`),
     ...lines.map(
@@ -118,6 +127,10 @@ export function describeItems({ files, lines, statuses, corrections }: BankItems
       const codes = reason_codes.length > 0 ? ` (${reason_codes.join(", ")})` : "";
       return `${id}  ${status} ${level} ${named}${codes}\n  ${problem}`;
     }),
+    ...returns.map(
+      ({ id, amount, currency, bank_reference, problem }) =>
+        `${id}  send ${amount} ${currency} back (deposit ${bank_reference})\n  ${problem}`,
+    ),
     ...corrections.map(({ id, end_to_end_id, code, corrected }) => {
       const fields = Object.entries(corrected ?? {}).map(([name, value]) => `${name} ${value}`);
       const told = fields.join(", ") || "see its text";

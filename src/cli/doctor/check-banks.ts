@@ -25,11 +25,11 @@ export async function checkBanks({ database, clock }: Core, banks_file: string):
       "Repair them, then run sliproad banks retry";
     return { check, ok: false, finding };
   }
-  const { lines, statuses, corrections } = await countOpenItems(database);
-  if (lines + statuses + corrections > 0) {
+  const { lines, statuses, corrections, returns } = await countOpenItems(database);
+  if (lines + statuses + corrections + returns > 0) {
     const finding =
       `${lines} lines and ${statuses} rejections match no payment, ${corrections} corrections of ` +
-      "payees' accounts wait; see sliproad banks list";
+      `payees' accounts wait, ${returns} deposits wait to be sent back by hand; see sliproad banks list`;
     return { check, ok: true, warning: true, finding };
   }
   const names = accounts.map(({ name }) => name).join(", ");

@@ -101,7 +101,7 @@ describe("what matches nothing", () => {
     expect(await readNow()).toEqual([]);
     expect(await lineIds()).toEqual([second]);
     expect(await countOpenItems(bank.database)).toEqual({
-      ...{ lines: 1, statuses: 0, corrections: 0 },
+      ...{ lines: 1, statuses: 0, corrections: 0, returns: 0 },
     });
     expect(await answers()).toEqual([]);
   });

@@ -192,7 +192,7 @@ it("sliproad banks lists, shows, settles and retries, and the audit log says who
   await writeFile(join(inbox, "set-aside/report-4.xml"), statement(""));
   expect((await retry()).document).toEqual({ name: "report-4.xml" });
   expect((await run("list")).document).toEqual({
-    ...{ files: [], lines: [], statuses: [], corrections: [] },
+    ...{ files: [], lines: [], statuses: [], returns: [], corrections: [] },
   });
   expect(good(await server.call("GET", "/readyz", undefined, { key: null })).status).toBe("ready");
   const actions = await server.core.database.query<{ action: string }>(

@@ -16,7 +16,7 @@ import {
   type LineRow,
   lockLines,
 } from "./report-store.ts";
-import { insertAnswers } from "./store.ts";
+import { recordAnswers } from "./returns/record-answers.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
 
 export type ReportDeps = FileBankDeps & {
@@ -94,7 +94,7 @@ async function applyStatuses(
     if (matched?.state === "answer") answers.push(...matched.answers);
     if (matched?.state === "unmatched") unmatched.push({ ...status, problem: matched.problem });
   }
-  await insertAnswers(tx, answers);
+  await recordAnswers(tx, answers);
   await insertUnmatchedStatuses(tx, digest, unmatched);
 }
 
@@ -133,7 +133,7 @@ async function applyEntries(
   }
   if (lines.length === 0) return;
   await insertLines(tx, digest, lines);
-  await insertAnswers(tx, answers);
+  await recordAnswers(tx, answers);
 }
 
 function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Matched): LineRow {

@@ -6,6 +6,7 @@ import { LINE_DETAILS, type ReportDeps } from "./apply-report.ts";
 import { lineName } from "./match-entry.ts";
 import { type FileBankAccount, routeOf } from "./model.ts";
 import { type CreditRow, listCreditLines } from "./report-store.ts";
+import { returnCredit } from "./returns/return-credit.ts";
 import { listAnswers } from "./store.ts";
 import { submitPayments } from "./submit-payments.ts";
 
@@ -33,8 +34,7 @@ export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank
       const credits = rows.map((row) => creditOf(deps.operator_id, key, row));
       return { credits, cursor: last ? String(last.number) : cursor };
     },
-    // A person returns it by the bank's own means: files that pay back are not written yet.
-    returnCredit: async () => "pending",
+    returnCredit: (request) => returnCredit(deps, request, deps.clock.now()),
   };
 }
 

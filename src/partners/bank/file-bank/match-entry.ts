@@ -3,6 +3,7 @@ import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentIds, PaymentStatus } from "../report.ts";
 import type { BookableSum } from "./ach/ach-store.ts";
 import type { FileScheme } from "./model.ts";
+import { isReturnId } from "./returns/return-id.ts";
 
 /** A payment of ours that is in a file. */
 export type KnownPayment = {
@@ -85,6 +86,10 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   if (found.length > 1) return unmatched("The ids of this line belong to several payments.");
   const [payment] = found;
   if (payment?.is_at_bank === false) return unmatched(NOT_AT_BANK);
+  const is_return = payment !== undefined && isReturnId(payment.end_to_end_id);
+  if (is_return && (entry.kind === "incoming" || entry.kind === "returned")) {
+    return unmatched("A deposit that was sent back has come back.");
+  }
   switch (entry.kind) {
     case "incoming":
       if (payment) return returned(entry, payment);

@@ -16,9 +16,9 @@ export function bankMetrics(inbox: string): MetricSource {
       },
     ],
     read: async (session) => {
-      const { lines, statuses, corrections } = await countOpenItems(session);
+      const { lines, statuses, corrections, returns } = await countOpenItems(session);
       return [
-        { name: "sliproad_bank_items_open", value: lines + statuses + corrections },
+        { name: "sliproad_bank_items_open", value: lines + statuses + corrections + returns },
         { name: "sliproad_bank_files_set_aside", value: listSetAside(inbox).length },
       ];
     },

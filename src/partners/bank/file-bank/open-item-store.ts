@@ -59,7 +59,7 @@ export function listOpenCorrections(session: Session, limit: number): Promise<Op
   );
 }
 
-type OpenCounts = { lines: number; statuses: number; corrections: number };
+type OpenCounts = { lines: number; statuses: number; corrections: number; returns: number };
 
 /** How much waits for a person; counted up to a limit. */
 export async function countOpenItems(session: Session): Promise<OpenCounts> {
@@ -71,7 +71,9 @@ export async function countOpenItems(session: Session): Promise<OpenCounts> {
         from (select from bank_unmatched_statuses where settled_at is null limit $1) as s)
          as statuses,
        (select count(*)::integer
-        from (select from bank_corrections where state = 'open' limit $1) as c) as corrections`,
+        from (select from bank_corrections where state = 'open' limit $1) as c) as corrections,
+       (select count(*)::integer
+        from (select from bank_returns where state = 'by_hand' limit $1) as r) as returns`,
     [COUNT_MAX],
   );
   return row!;

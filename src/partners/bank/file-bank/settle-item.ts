@@ -17,10 +17,11 @@ import {
   updateStatusSettled,
 } from "./open-item-store.ts";
 import { listPaymentsById, listPaymentsOfFiles } from "./report-store.ts";
-import { insertAnswers } from "./store.ts";
+import { recordAnswers } from "./returns/record-answers.ts";
+import { updatePaidByHand } from "./returns/return-store.ts";
 
 /** An item of the operator's list, by its id such as `line-12`. */
-type ItemId = { type: "line" | "status" | "correction"; number: bigint };
+type ItemId = { type: "line" | "status" | "correction" | "return"; number: bigint };
 
 /** What a person found out: the payment or the file that the item is about; null: neither. */
 export type Found = { payment: string } | { file: string; batch: number | null } | null;
@@ -31,7 +32,7 @@ type Settled = { is_settled: true; answers: readonly BankAnswer[] } | { problem:
 const NONE = "There is no such open item.";
 
 export function readItemId(text: string): ItemId | null {
-  const match = /^(line|status|correction)-(\d{1,18})$/.exec(text);
+  const match = /^(line|status|correction|return)-(\d{1,18})$/.exec(text);
   return match && { type: match[1] as ItemId["type"], number: BigInt(match[2]!) };
 }
 
@@ -53,9 +54,11 @@ export async function settleItem(
         ? await settleLine(tx, number, found, now)
         : type === "status"
           ? await settleStatus(tx, number, found, now)
-          : await settleCorrection(tx, number, found, now);
+          : type === "return"
+            ? await settleReturn(tx, number, found)
+            : await settleCorrection(tx, number, found, now);
     if ("problem" in settled) return settled;
-    await insertAnswers(tx, settled.answers);
+    await recordAnswers(tx, settled.answers);
     record(tx);
     return settled;
   });
@@ -131,6 +134,13 @@ async function settleCorrection(
 ): Promise<Settled> {
   if (found !== null) return { problem: "A correction names its payment; leave out --payment." };
   const is_settled = await updateCorrectionSettled(tx, number, now);
+  return is_settled ? { is_settled, answers: [] } : { problem: NONE };
+}
+
+/** A person has sent a deposit back by the bank's own means. */
+async function settleReturn(tx: Transaction, number: bigint, found: Found): Promise<Settled> {
+  if (found !== null) return { problem: "A return is about no payment; leave out --payment." };
+  const is_settled = await updatePaidByHand(tx, number);
   return is_settled ? { is_settled, answers: [] } : { problem: NONE };
 }
 

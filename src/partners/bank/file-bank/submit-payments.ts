@@ -79,6 +79,27 @@ export async function submitPayments(
   });
 }
 
+/**
+ * Puts the return of a deposit into a SEPA file of the account that received it. A sentence if that
+ * account sends none, or none can carry it.
+ */
+export async function submitReturn(
+  tx: Transaction,
+  deps: FileBankDeps,
+  instruction: Instruction,
+  bank_account: string,
+  now: Date,
+): Promise<string | null> {
+  const account = deps.accounts.find(({ name }) => name === bank_account);
+  const route = account?.routes.find(
+    ({ scheme, currencies }) => scheme === "sepa" && currencies.includes(instruction.currency),
+  );
+  if (!account || !route) return "No file of this account can send it back.";
+  if (findProblem(route, instruction) !== null) return "No file can carry its payer's account.";
+  await insertRouted(tx, deps, [{ instruction, account, route }], now);
+  return null;
+}
+
 function divide(accounts: readonly FileBankAccount[], instructions: readonly Instruction[]) {
   const routed: Routed[] = [];
   const refused: BankAnswer[] = [];

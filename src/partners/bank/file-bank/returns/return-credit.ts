@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { checkIdentifier } from "../../../../catalogue/bank-identifiers.ts";
+import type { Transaction } from "../../../../platform/db/database.ts";
+import type { BankPort, CreditReturn, Instruction } from "../../port.ts";
+import { LINE_DETAILS, type ReportDeps } from "../apply-report.ts";
+import { submitReturn } from "../submit-payments.ts";
+import { returnId } from "./return-id.ts";
+import { findCreditLine, insertReturn, lockReturn, type ReturnState } from "./return-store.ts";
+
+type Answer = Awaited<ReturnType<BankPort["returnCredit"]>>;
+
+const ANSWERS: Readonly<Record<ReturnState, Answer>> = {
+  sent: "pending",
+  by_hand: "pending",
+  booked: "booked",
+  refused: "refused",
+};
+
+/**
+ * Sends a deposit back to the account that it came from, by the next SEPA file of the account that
+ * received it. Where the bank did not say which account that is, or no file can reach it, a person
+ * pays it back: it stands in the operator's list.
+ */
+export async function returnCredit(
+  deps: ReportDeps,
+  request: CreditReturn,
+  now: Date,
+): Promise<Answer> {
+  return deps.database.transaction(async (tx) => {
+    const known = await lockReturn(tx, request.key);
+    if (known !== null) return ANSWERS[known];
+    const instruction = await instructionOf(tx, deps, request);
+    const problem =
+      typeof instruction === "string"
+        ? instruction
+        : await submitReturn(tx, deps, instruction, request.bank_account!, now);
+    const state = problem === null ? "sent" : "by_hand";
+    const end_to_end_id = problem === null ? returnId(request.key) : null;
+    await insertReturn(tx, { ...request, state, end_to_end_id, problem }, now);
+    return ANSWERS[state];
+  });
+}
+
+/** The payment that sends a deposit back; a sentence if a person has to do it. */
+async function instructionOf(
+  tx: Transaction,
+  { keyring, operator_id }: ReportDeps,
+  { key, bank_account, bank_reference, amount, currency }: CreditReturn,
+): Promise<Instruction | string> {
+  const line = bank_account && (await findCreditLine(tx, bank_account, bank_reference));
+  if (!line) return "It is not known which line of a statement it came with.";
+  const account_key = await keyring.openAccount(tx, operator_id);
+  const record = { account_id: operator_id, id: bank_reference };
+  const { debtor } = LINE_DETAILS.open(account_key, record, line.details);
+  const iban = checkIdentifier("iban", debtor.account ?? "");
+  if (!("value" in iban) || debtor.name === null) {
+    return "The bank did not say from which account it came.";
+  }
+  return {
+    account_id: operator_id,
+    end_to_end_id: returnId(key),
+    ...{ amount, currency, rail: "local" },
+    beneficiary: { account_name: debtor.name, iban: iban.value },
+    // The payer can recognise it by a reference of the bank, not by a name.
+    reference: `Return of your payment ${shortReference(bank_reference)}`,
+  };
+}
+
+function shortReference(bank_reference: string): string {
+  return createHash("sha256").update(bank_reference).digest("hex").slice(0, 12);
+}

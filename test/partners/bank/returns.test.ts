@@ -1,0 +1,124 @@
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { countOpenItems } from "../../../src/partners/bank/file-bank/open-item-store.ts";
+import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
+import { listHandReturns } from "../../../src/partners/bank/file-bank/returns/return-store.ts";
+import { readItemId, settleItem } from "../../../src/partners/bank/file-bank/settle-item.ts";
+import {
+  AFTER_FIRST,
+  bankAccount,
+  type FileBankFixture,
+  MORNING,
+  openFileBankFixture,
+} from "./file-bank-fixture.ts";
+import { loadSchema } from "./iso-schemas.ts";
+
+const validate = loadSchema("pain.001.001.09");
+let bank: FileBankFixture;
+let [inbox, outbox] = ["", ""];
+beforeAll(async () => {
+  bank = await openFileBankFixture((folder) => [bankAccount(join(folder, "out"))]);
+  [inbox, outbox] = [join(bank.folder, "in"), join(bank.folder, "out")];
+});
+afterAll(() => bank.close());
+beforeEach(async () => {
+  await bank.clear();
+  for (const folder of [inbox, outbox]) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder);
+  }
+});
+
+const PAYER =
+  "<RltdPties><Dbtr><Pty><Nm>Jörg Sender</Nm></Pty></Dbtr>" +
+  "<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct></RltdPties>";
+
+function line(sign: "CRDT" | "DBIT", amount: string, details: string): string {
+  return (
+    `<Ntry><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>${sign}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` +
+    `<BookgDt><Dt>2026-11-16</Dt></BookgDt><NtryDtls><TxDtls>${details}</TxDtls></NtryDtls></Ntry>`
+  );
+}
+
+async function receive(...lines: string[]): Promise<void> {
+  const xml =
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>` +
+    `<Id>S1</Id><Acct><Id><IBAN>LT069999900000012345</IBAN></Id></Acct>${lines.join("")}` +
+    `</Stmt></BkToCstmrStmt></Document>`;
+  await writeFile(join(inbox, "a.xml"), xml);
+  await utimes(join(inbox, "a.xml"), MORNING, MORNING);
+  expect(await readInbox(bank.deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);
+}
+
+async function deposit(details: string) {
+  await receive(line("CRDT", "50.00", details));
+  const [credit] = (await bank.bankOf().listCredits(null, 10)).credits;
+  return { ...credit!, key: "deposit:1:0" };
+}
+
+async function readOutbox(): Promise<string[]> {
+  const names = (await readdir(outbox)).sort();
+  return Promise.all(names.map((name) => readFile(join(outbox, name), "utf8")));
+}
+
+const idIn = (xml: string) => /<EndToEndId>(\w+)</.exec(xml)![1]!;
+const refs = (id: string) => `<Refs><EndToEndId>${id}</EndToEndId></Refs>`;
+
+it("a deposit goes back to its payer's account by file, once, and is booked by the statement", async () => {
+  const request = await deposit(PAYER);
+  const ask = () => bank.bankOf().returnCredit(request);
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual(["pending", "pending", "pending"]);
+  await bank.run(AFTER_FIRST);
+  const [xml, ...more] = await readOutbox();
+  expect(more).toEqual([]);
+  expect(xml).toContain("<NbOfTxs>1</NbOfTxs><CtrlSum>50.00</CtrlSum>");
+  expect(xml).toContain("<Nm>Joerg Sender</Nm>");
+  expect(xml).toContain("<IBAN>DE89370400440532013000</IBAN>");
+  expect(xml).toContain("<Ustrd>Return of your payment ");
+  expect(validate?.(xml!) ?? []).toEqual([]);
+  expect(await ask()).toBe("pending");
+  await receive(line("DBIT", "50.00", refs(idIn(xml!))));
+  expect(await ask()).toBe("booked");
+  // It is no answer to a payout.
+  expect((await bank.bankOf().listAnswers(null, 10)).answers).toEqual([]);
+  await receive(line("CRDT", "50.00", refs(idIn(xml!))));
+  expect(await countOpenItems(bank.database)).toMatchObject({ lines: 1 });
+  expect((await bank.bankOf().listCredits(null, 10)).credits).toHaveLength(1);
+});
+
+it("a return that the bank rejects is refused", async () => {
+  const request = await deposit(PAYER);
+  await bank.bankOf().returnCredit(request);
+  await bank.run(AFTER_FIRST);
+  const [xml] = await readOutbox();
+  const rejected =
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt>` +
+    `<OrgnlGrpInfAndSts><OrgnlMsgId>M1</OrgnlMsgId></OrgnlGrpInfAndSts><OrgnlPmtInfAndSts>` +
+    `<TxInfAndSts><OrgnlEndToEndId>${idIn(xml!)}</OrgnlEndToEndId><TxSts>RJCT</TxSts>` +
+    `</TxInfAndSts></OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`;
+  await writeFile(join(inbox, "b.xml"), rejected);
+  await utimes(join(inbox, "b.xml"), MORNING, MORNING);
+  expect(await readInbox(bank.deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);
+  expect(await bank.bankOf().returnCredit(request)).toBe("refused");
+});
+
+it("one whose payer's account is not known is sent back by a person, who says so", async () => {
+  const request = await deposit("<RltdPties><Dbtr><Pty><Nm>Jane</Nm></Pty></Dbtr></RltdPties>");
+  const ask = () => bank.bankOf().returnCredit(request);
+  const other = { ...request, key: "bank_exception:1:0", bank_account: null };
+  expect([await ask(), await ask()]).toEqual(["pending", "pending"]);
+  expect(await bank.bankOf().returnCredit(other)).toBe("pending");
+  await bank.run(AFTER_FIRST);
+  expect(await readOutbox()).toEqual([]);
+  const [item, ...more] = await listHandReturns(bank.database, 10);
+  expect([item, ...more]).toMatchObject([
+    { amount: 5_000n, problem: "The bank did not say from which account it came." },
+    { problem: "It is not known which line of a statement it came with." },
+  ]);
+  const id = readItemId(`return-${item!.number}`)!;
+  const settle = () => settleItem(bank.database, id, null, AFTER_FIRST, () => {});
+  expect(await settle()).toMatchObject({ is_settled: true });
+  expect(await settle()).toEqual({ problem: "There is no such open item." });
+  expect(await ask()).toBe("booked");
+});
