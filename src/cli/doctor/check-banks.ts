@@ -29,7 +29,7 @@ export async function checkBanks({ database, clock }: Core, banks_file: string):
   if (lines + statuses + corrections + returns > 0) {
     const finding =
       `${lines} lines and ${statuses} rejections match no payment, ${corrections} corrections of ` +
-      `payees' accounts wait, ${returns} deposits wait to be sent back by hand; see sliproad banks list`;
+      `payees' accounts and ${returns} deposits to send back by hand wait; see sliproad banks list`;
     return { check, ok: true, warning: true, finding };
   }
   const names = accounts.map(({ name }) => name).join(", ");

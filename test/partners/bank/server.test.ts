@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { checkBanks } from "../../../src/cli/doctor/check-banks.ts";
+import { countOpenItems } from "../../../src/partners/bank/file-bank/open-item-store.ts";
 import { DAY_MS } from "../../../src/platform/durations.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
@@ -161,44 +162,51 @@ it("a file of a bank that cannot be read is named by /readyz and doctor", async 
   expect({ ok, finding }).toEqual({ ok: false, finding: expect.stringContaining("report-4.xml") });
 });
 
-it("sliproad banks lists, shows, settles and retries, and the audit log says who", async () => {
-  const environment = {
-    ...{ DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir },
-    SLIPROAD_BANKS_FILE: join(folder, "banks.json"),
-  };
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runCommand(["banks", ...args, "--json"], environment);
-    return { code, stderr, document: stdout === "" ? null : JSON.parse(stdout) };
-  };
-  const why = ["--reason", "test"];
-  const text = "<RmtInf><Ustrd>Fee of Jane Sender</Ustrd></RmtInf>";
-  await receive(statement(line("DBIT", "7.25", text)));
-  const listed = await waitFor(async () => {
-    const { document } = await run("list");
-    return document.lines.length > 0 && document;
-  });
-  expect(listed.files).toMatchObject([{ name: "report-4.xml" }]);
-  expect(listed.lines).toMatchObject([{ kind: "booked", amount: "7.25", currency: "eur" }]);
-  expect(JSON.stringify(listed)).not.toContain("Jane");
-  const [{ id }] = listed.lines;
-  const { document: shown } = await run("show", id, ...why);
-  expect(shown.details.text).toContain("Fee of Jane Sender");
-  expect((await run("settle", id, ...why)).document).toEqual({ id, payments: 0 });
-  expect(await run("settle", id, ...why)).toMatchObject({
-    ...{ code: 1, stderr: expect.stringContaining("no such open item") },
-  });
-  const retry = () => run("retry", "report-4.xml", ...why);
-  expect((await retry()).stderr).toContain("still cannot be read");
-  await writeFile(join(inbox, "set-aside/report-4.xml"), statement(""));
-  expect((await retry()).document).toEqual({ name: "report-4.xml" });
-  expect((await run("list")).document).toEqual({
-    ...{ files: [], lines: [], statuses: [], returns: [], corrections: [] },
-  });
-  expect(good(await server.call("GET", "/readyz", undefined, { key: null })).status).toBe("ready");
-  const actions = await server.core.database.query<{ action: string }>(
-    "select action from audit_entries where action like 'bank_%' order by id",
-  );
-  expect(actions.map(({ action }) => action)).toEqual([
-    ...["bank_item.read", "bank_item.settle", "bank_file.retry", "bank_file.retry"],
-  ]);
-});
+/** Each command is a process of its own. */
+const COMMANDS_WITHIN_MS = 120_000;
+
+it(
+  "sliproad banks lists, shows, settles and retries, and the audit log says who",
+  async () => {
+    const environment = {
+      ...{ DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir },
+      SLIPROAD_BANKS_FILE: join(folder, "banks.json"),
+    };
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCommand(["banks", ...args, "--json"], environment);
+      return { code, stderr, document: stdout === "" ? null : JSON.parse(stdout) };
+    };
+    const why = ["--reason", "test"];
+    const text = "<RmtInf><Ustrd>Fee of Jane Sender</Ustrd></RmtInf>";
+    await receive(statement(line("DBIT", "7.25", text)));
+    await waitFor(async () => (await countOpenItems(server.core.database)).lines > 0);
+    const { document: listed } = await run("list");
+    expect(listed.files).toMatchObject([{ name: "report-4.xml" }]);
+    expect(listed.lines).toMatchObject([{ kind: "booked", amount: "7.25", currency: "eur" }]);
+    expect(JSON.stringify(listed)).not.toContain("Jane");
+    const [{ id }] = listed.lines;
+    const { document: shown } = await run("show", id, ...why);
+    expect(shown.details.text).toContain("Fee of Jane Sender");
+    expect((await run("settle", id, ...why)).document).toEqual({ id, payments: 0 });
+    expect(await run("settle", id, ...why)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining("no such open item") },
+    });
+    const retry = () => run("retry", "report-4.xml", ...why);
+    expect((await retry()).stderr).toContain("still cannot be read");
+    await writeFile(join(inbox, "set-aside/report-4.xml"), statement(""));
+    expect((await retry()).document).toEqual({ name: "report-4.xml" });
+    expect((await run("list")).document).toEqual({
+      ...{ files: [], lines: [], statuses: [], returns: [], corrections: [] },
+    });
+    expect(good(await server.call("GET", "/readyz", undefined, { key: null })).status).toBe(
+      "ready",
+    );
+    const actions = await server.core.database.query<{ action: string }>(
+      "select action from audit_entries where action like 'bank_%' order by id",
+    );
+    expect(actions.map(({ action }) => action)).toEqual([
+      ...["bank_item.read", "bank_item.settle", "bank_file.retry", "bank_file.retry"],
+    ]);
+  },
+  COMMANDS_WITHIN_MS,
+);

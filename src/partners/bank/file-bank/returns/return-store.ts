@@ -53,7 +53,7 @@ export async function updatePaidByHand(tx: Transaction, number: bigint): Promise
   return rows.length > 0;
 }
 
-export type HandReturn = Pick<NewReturn, "bank_account" | "bank_reference" | "amount"> &
+type HandReturn = Pick<NewReturn, "bank_account" | "bank_reference" | "amount"> &
   Pick<NewReturn, "currency"> & { number: bigint; problem: string; created_at: Date };
 
 export function listHandReturns(session: Session, limit: number): Promise<HandReturn[]> {
