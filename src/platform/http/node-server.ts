@@ -12,6 +12,12 @@ export const AHEAD_MAX = 100;
 /** A client that sends even more is disconnected at once. */
 const UNREAD_MAX = 1000;
 
+/** Chunks that a body may have, however small they are; more must have a size on average. */
+const CHUNKS_MAX = 10_000;
+const CHUNK_BYTES_MIN = 32;
+const LAST_ANSWER_MS = 1_000;
+export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
+
 type Limits = { keep_alive_ms: number; request_ms: number; connection_ms: number };
 
 /**
@@ -21,9 +27,11 @@ type Limits = { keep_alive_ms: number; request_ms: number; connection_ms: number
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
   const admit = createAdmission();
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
-    if (admit(request.socket, answer)) handle(request, answer as never);
+    if (!admit(request.socket, answer)) return;
+    if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
+    handle(request, answer as never);
   };
-  const server = createServer({ requireHostHeader: false }, onRequest);
+  const server: Server = createServer({ requireHostHeader: false }, onRequest);
   server.on("checkExpectation", onRequest);
   server.keepAliveTimeout = limits.keep_alive_ms;
   server.requestTimeout = limits.request_ms;
@@ -53,5 +61,28 @@ function createAdmission(): (socket: Socket, answer: ServerResponse) => boolean 
     });
     if (connection.open === AHEAD_MAX) answer.shouldKeepAlive = false;
     return true;
+  };
+}
+
+/**
+ * Node passes on each chunk of a body by itself, which takes some microseconds and some hundred
+ * bytes: a body of 1 MiB in chunks of one byte would take seconds in which nobody else is answered.
+ */
+function limitChunks(server: Server, request: IncomingMessage, answer: ServerResponse): void {
+  const { socket } = request;
+  const push = request.push.bind(request);
+  let [chunks, bytes, is_refused] = [0, 0, false];
+  request.push = (chunk: Buffer | null, encoding) => {
+    // Node then stops reading.
+    if (is_refused) return false;
+    if (chunk === null) return push(chunk, encoding);
+    chunks += 1;
+    bytes += chunk.length;
+    if (chunks <= CHUNKS_MAX || bytes >= chunks * CHUNK_BYTES_MIN) return push(chunk, encoding);
+    is_refused = true;
+    if (answer.headersSent) socket.destroySoon();
+    else server.emit("clientError", Object.assign(new Error(), { code: TINY_CHUNKS }), socket);
+    setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
+    return false;
   };
 }

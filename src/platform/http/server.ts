@@ -17,7 +17,7 @@ import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
-import { createNodeServer } from "./node-server.ts";
+import { createNodeServer, TINY_CHUNKS } from "./node-server.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
@@ -298,6 +298,7 @@ function errorBody(options: ServerOptions, refusal: Refusal, request_id: string)
 
 const UNREADABLE: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "The headers are too large; send less than 16 KB.",
+  [TINY_CHUNKS]: "Send the body in larger chunks.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
 };
 

@@ -25,8 +25,9 @@ async function exchange(text: string): Promise<string> {
   });
   // The server may close while the client still sends.
   socket.on("error", () => {});
+  const closed = new Promise((done) => socket.once("close", done));
   socket.write(text);
-  await once(socket, "close");
+  await closed;
   return answers;
 }
 
@@ -95,6 +96,54 @@ describe("a client that sends requests without waiting for answers", () => {
       }
     }
     expect((await server.call("GET", "/healthz")).status).toBe(200);
+  });
+});
+
+describe("a body in tiny chunks", () => {
+  const PATH = "/users/x/quotes/x/offramps";
+  const post = (path: string, body: string, headers: Record<string, string> = {}) => {
+    const all = {
+      Host: "x",
+      Authorization: `Bearer ${server.key}`,
+      "Content-Type": "application/json",
+      "Transfer-Encoding": "chunked",
+      Connection: "close",
+      ...headers,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return exchange(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+  };
+  const inChunks = (text: string, size: number) => {
+    const chunks: string[] = [];
+    for (let at = 0; at < text.length; at += size) {
+      const part = text.slice(at, at + size);
+      chunks.push(`${part.length.toString(16)}\r\n${part}\r\n`);
+    }
+    return `${chunks.join("")}0\r\n\r\n`;
+  };
+
+  it.each([
+    ["JSON", {}],
+    ["a file", { "Content-Type": "multipart/form-data; boundary=x" }],
+  ])("400 bad_request for %s, before all of it is read", async (_name, headers) => {
+    const path = "Content-Type" in headers ? "/offramps/x/supporting-documents" : PATH;
+    const start = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n%PDF-';
+    const text = ("Content-Type" in headers ? start : "").padEnd(1024 * 1024, " ");
+    const answer = await post(path, inChunks(text, 1), headers as Record<string, string>);
+    if ("Content-Type" in headers) expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
+    else expect(answer).toContain('"message":"Send the body in larger chunks."');
+  });
+
+  it("ends the connection after a refusal that the client does not wait for", async () => {
+    const answer = await post(PATH, inChunks(" ".repeat(1024 * 1024), 1), { Authorization: "no" });
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(answer.split("HTTP/1.1")).toHaveLength(2);
+  });
+
+  it("is accepted up to 10 000 of them, and beyond if they are not tiny", async () => {
+    const refused = /"error_code":"record_not_found"|"error_code":"parameter_missing"/;
+    expect(await post(PATH, inChunks("{}".padEnd(9_000), 1))).toMatch(refused);
+    expect(await post(PATH, inChunks("{}".padEnd(1024 * 1024), 64))).toMatch(refused);
   });
 });
 
