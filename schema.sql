@@ -291,6 +291,7 @@ create table bank_lines (
   problem text,
   details bytea not null,
   settled_at timestamp with time zone,
+  answer_references text[] not null default '{}'::text[],
   constraint bank_lines_pkey PRIMARY KEY (bank_account, entry_key, part),
   constraint bank_lines_number_key UNIQUE (number),
   constraint bank_lines_amount_check CHECK ((amount >= 0)),
@@ -298,7 +299,7 @@ create table bank_lines (
   constraint bank_lines_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'incoming'::text, 'taken_back'::text, 'charge'::text]))),
   constraint bank_lines_part_check CHECK ((part >= 0)),
   constraint bank_lines_problem_check CHECK (((problem IS NULL) = (state = ANY (ARRAY['answer'::text, 'credit'::text])))),
-  constraint bank_lines_state_check CHECK ((state = ANY (ARRAY['answer'::text, 'credit'::text, 'unmatched'::text, 'settled'::text]))),
+  constraint bank_lines_state_check CHECK ((state = ANY (ARRAY['answer'::text, 'credit'::text, 'unmatched'::text, 'settled'::text, 'treasury'::text]))),
   constraint bank_lines_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
 );
 CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE (state = 'credit'::text);
@@ -332,6 +333,17 @@ create table bank_payments (
 );
 CREATE INDEX bank_payments_of_file ON public.bank_payments USING btree (file_id, number);
 CREATE INDEX bank_payments_traces ON public.bank_payments USING btree (trace_number) WHERE (trace_number IS NOT NULL);
+
+create table bank_reconciliations (
+  bank_account text not null,
+  currency text not null,
+  closed_on date not null,
+  balance numeric not null,
+  difference numeric not null,
+  is_tampered boolean not null,
+  at timestamp with time zone not null,
+  constraint bank_reconciliations_pkey PRIMARY KEY (bank_account, currency)
+);
 
 create table bank_reports (
   digest bytea not null,
@@ -367,6 +379,40 @@ create table bank_set_aside (
   since timestamp with time zone not null,
   constraint bank_set_aside_pkey PRIMARY KEY (name)
 );
+
+create table bank_statement_entries (
+  statement_number bigint not null,
+  place integer not null,
+  entry_key text not null,
+  amount bigint not null,
+  booked_on date,
+  constraint bank_statement_entries_pkey PRIMARY KEY (statement_number, place),
+  constraint bank_statement_entries_place_check CHECK ((place >= 0)),
+  constraint bank_statement_entries_statement_number_fkey FOREIGN KEY (statement_number) REFERENCES bank_statements(number)
+);
+CREATE INDEX bank_statement_entries_keys ON public.bank_statement_entries USING btree (entry_key);
+
+create table bank_statements (
+  number bigint not null generated always as identity,
+  report_digest bytea not null,
+  bank_account text not null,
+  statement_id text,
+  sequence text,
+  page text,
+  is_last_page boolean,
+  currency text not null,
+  opening bigint,
+  opened_on date,
+  closing bigint,
+  closed_on date,
+  entries integer not null,
+  mac bytea not null,
+  constraint bank_statements_pkey PRIMARY KEY (number),
+  constraint bank_statements_entries_check CHECK ((entries >= 0)),
+  constraint bank_statements_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
+);
+CREATE INDEX bank_statements_of_account ON public.bank_statements USING btree (bank_account, number);
+CREATE INDEX bank_statements_of_report ON public.bank_statements USING btree (report_digest);
 
 create table bank_traces (
   originating_bank text not null,
@@ -756,7 +802,7 @@ create table fiat_deposits (
   constraint fiat_deposits_pkey PRIMARY KEY (account_id, id),
   constraint fiat_deposits_amount_check CHECK ((amount > 0)),
   constraint fiat_deposits_matched_by_check CHECK ((matched_by = ANY (ARRAY['code'::text, 'match'::text, 'accept_difference'::text]))),
-  constraint fiat_deposits_status_check CHECK ((status = ANY (ARRAY['unmatched'::text, 'matching'::text, 'matched'::text, 'releasing'::text, 'returning'::text, 'returned'::text, 'dismissed'::text]))),
+  constraint fiat_deposits_status_check CHECK ((status = ANY (ARRAY['unmatched'::text, 'matching'::text, 'matched'::text, 'releasing'::text, 'returning'::text, 'returned'::text, 'dismissed'::text, 'kept'::text]))),
   constraint fiat_deposits_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE UNIQUE INDEX fiat_deposits_conflict ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, amount, currency, booked_at) WHERE ((part = 0) AND is_conflict);

@@ -11,6 +11,7 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  */
 const LONG_TESTS = [
   "test/guides-operators.test.ts",
+  "test/reconcile/any-order.test.ts",
   "test/**/crashes.test.ts",
   "test/partners/evm/{two-chains,freeze}.test.ts",
   "test/partners/bank/sftp.test.ts",

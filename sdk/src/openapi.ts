@@ -2108,7 +2108,7 @@ export interface components {
         Proposal: {
             /** Format: uuid */
             id: string;
-            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. `change-members`: Add or remove a member, change a member's role, or remove their second factor. `change-accounts`: Change who reviews for the account, or its approval amount. `set-limits`: Set or remove a limit. */
+            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. `change-members`: Add or remove a member, change a member's role, or remove their second factor. `change-accounts`: Change who reviews for the account, or its approval amount. `set-limits`: Set or remove a limit. `book-treasury`: Book the operator's own money in a bank account. */
             kind: string;
             /**
              * Format: uuid
@@ -3514,9 +3514,10 @@ export interface components {
          *     - `returning`: The bank is sending it back to the payer.
          *     - `returned`: It went back to the payer. Final.
          *     - `dismissed`: It was no money of its own, for example a line reported twice. Final.
+         *     - `kept`: It was the operator's own money, for example a transfer between its accounts. Final.
          * @enum {string}
          */
-        DepositStatus: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
+        DepositStatus: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed" | "kept";
         /**
          * @description - `no_code`: The transfer text contains no deposit message.
          *     - `unknown_code`: The transfer text contains an unknown code.

@@ -93,7 +93,10 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openOnrampsModule(core, {
       ...{ catalogue, chain, bank, prices, approvals, limits, travel, screening, screenUsers },
     }),
-    ...(openWatcher ? [openReconcileModule(core)] : []),
+    openReconcileModule(core, {
+      chains: openWatcher !== undefined,
+      banks: openBanks !== undefined,
+    }),
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),

@@ -27,6 +27,8 @@ import { canVote } from "./votes/voters.ts";
 export type ControlledChange<Input> = {
   /** The kind of its proposals. */
   kind: string;
+  /** Why two members are needed; for members, roles, limits and approval amounts there is one. */
+  why?: string;
   /** Without personal data. */
   summaryOf: (input: Input) => string;
   /** Refuses a change that is not possible. */
@@ -61,9 +63,9 @@ export async function changeOrPropose<Input>(
     checkProposals(tx, [{ account_id, id: account_id }], now);
     return null;
   }
-  const { kind } = change;
+  const { kind, why = WHY } = change;
   const stored: Stored<Input> = { change: input, reason: by.reason };
-  const content = { input: stored, ...describedContent(withReason(description, by.reason), WHY) };
+  const content = { input: stored, ...describedContent(withReason(description, by.reason), why) };
   checkDescription(kind, content);
   const proposed = {
     ...{ account_id, kind, record_id: account_id, amount_usd: null, voters },

@@ -66,6 +66,10 @@ export const PROPOSAL_KINDS = {
     meaning: "Set or remove a limit.",
     shows: ["Applies to", "Limit", "Old limit", "New limit", "Reason"],
   },
+  "book-treasury": {
+    meaning: "Book the operator's own money in a bank account.",
+    shows: ["Record", "Amount", "Reason"],
+  },
 } as const satisfies Record<string, Kind>;
 
 /** Names what a description lacks. */

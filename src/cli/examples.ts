@@ -158,10 +158,27 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   },
   reconcile: {
     examples: [
-      "sliproad reconcile --chain",
+      "sliproad reconcile",
+      "sliproad reconcile --bank main-eur --json",
       "sliproad reconcile --chain polygon --book --reason 'funded the treasury'",
     ],
-    more: "What is compared, and when to book: docs/guides/chains.md.",
+    more:
+      "Exit code 1 where something differs. What is compared, and what to do: " +
+      "docs/guides/reconciliation.md, for chains docs/guides/chains.md.",
+  },
+  "treasury open": {
+    examples: [
+      "sliproad treasury open main-eur --reason 'balance of the first statement'",
+      "sliproad treasury open main-usd --amount 5000:usd --reason 'confirmed by the bank'",
+    ],
+    more: "Once an account has two members who can vote, it is a proposal.",
+  },
+  "treasury book": {
+    examples: [
+      "sliproad treasury book --line line-12 --as fee --reason 'monthly fee'",
+      "sliproad treasury book --deposit DEPOSIT --reason 'our transfer from the other bank'",
+    ],
+    more: "Which lines to book, and which not: docs/guides/reconciliation.md.",
   },
   "banks list": { examples: ["sliproad banks list", "sliproad banks list --json"] },
   "banks show": {

@@ -90,8 +90,10 @@ export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
     [],
     "debit",
     "any",
-    "The operator's own money: conversions, and transfers to and from the wallets.",
+    "The operator's own money: opening balances, conversions, and transfers to and from its bank " +
+      "accounts and wallets.",
   ),
+  rule("bank_costs", [], "debit", "any", "Fees of the banks, less the interest that they pay."),
   rule("fees", [], "credit", "never_negative", "Fees earned."),
   rule("rounding", [], "credit", "any", "Rounding differences."),
   rule(

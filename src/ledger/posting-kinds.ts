@@ -256,6 +256,26 @@ export const POSTINGS = {
     key: "own_transfer:<chain>:<currency>:<block>",
     lines: move("wallet:<chain>", "treasury", "the tokens or coins"),
   },
+  bank_opened: {
+    when: "The operator books the opening balance of a bank account.",
+    key: "opening:<account>:<currency>:<number>",
+    lines: move("bank:<account>", "treasury", "the balance of the first statement"),
+  },
+  bank_transfer: {
+    when: "The operator books a line of a statement as its own transfer (reversed, if it left).",
+    key: "bank_line:<account>:<line>",
+    lines: move("bank:<account>", "treasury", "the line's amount"),
+  },
+  bank_fee: {
+    when: "The operator books a line of a statement as interest, or as a fee (reversed).",
+    key: "bank_line:<account>:<line>",
+    lines: move("bank:<account>", "bank_costs", "the line's amount"),
+  },
+  fiat_deposit_kept: {
+    when: "The operator confirms that an unmatched credit is its own money, not a user's.",
+    key: "fiat_kept:<deposit>",
+    lines: move("suspense", "treasury", "the deposit"),
+  },
   treasury_converted: {
     when: "The operator converted tokens to a currency, or back, to reduce the exposure.",
     key: "convert:<reference>",

@@ -67,6 +67,7 @@ export const DEPOSIT_STATUSES = [
   "returning",
   "returned",
   "dismissed",
+  "kept",
 ] as const;
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
 
@@ -75,6 +76,7 @@ export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
  *
  *     bank line ─▶ unmatched | matching            record-credits (by its code)
  *     unmatched ─▶ matching | returning | dismissed  settle-deposits (the operator)
+ *     unmatched ─▶ kept                            reconcile/treasury (the operator's own money)
  *     matched   ─▶ releasing                       settle-deposits
  *     matching  ─▶ matched | unmatched             move-deposits, with fund-onramp
  *     matched   ─▶ releasing                       deliver-onramps (held for too long)
@@ -84,13 +86,14 @@ export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
  * `unmatched` waits for the operator; the states in -ing proceed without the operator.
  */
 export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatus[]>> = {
-  unmatched: ["matching", "returning", "dismissed"],
+  unmatched: ["matching", "returning", "dismissed", "kept"],
   matching: ["matched", "unmatched"],
   matched: ["releasing"],
   releasing: ["returning", "matched", "unmatched"],
   returning: ["returned", "unmatched"],
   returned: [],
   dismissed: [],
+  kept: [],
 };
 
 /** Why a deposit waits for the operator. */

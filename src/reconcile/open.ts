@@ -1,21 +1,42 @@
+import { controlledChangeTask } from "../approvals/controlled-change.ts";
+import { listStatementAccounts } from "../partners/bank/file-bank/statements/statement-store.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
+import { bankMetrics } from "./banks/metrics.ts";
+import { reconcileBank } from "./banks/reconcile-bank.ts";
 import { bookGas } from "./book-gas.ts";
 import { reconcileMetrics } from "./metrics.ts";
+import { treasuryChange } from "./treasury/book-treasury.ts";
 
 const BOOK_GAS_TASK = "book-gas";
 const BOOKED_EVERY_MS = 5_000;
+const RECONCILE_BANKS_TASK = "reconcile-banks";
 
-/** Only where chains are real: the sandbox's own cost nothing. */
-export function openReconcileModule(core: ModuleCore): Module {
+/** Chains and banks only where they are real: those of the sandbox have nothing to compare. */
+export function openReconcileModule(
+  core: ModuleCore,
+  real: { chains: boolean; banks: boolean },
+): Module {
   const { database, operator_id } = core;
+  const gas = recurringTask(database, BOOK_GAS_TASK, BOOKED_EVERY_MS, async ({ now }) => {
+    await bookGas(database, operator_id, now);
+  });
+  const banks = recurringTask(database, RECONCILE_BANKS_TASK, HOUR_MS, async () => {
+    for (const bank_account of await listStatementAccounts(database)) {
+      await reconcileBank(core, bank_account);
+    }
+  });
   return {
     tasks: [
-      recurringTask(database, BOOK_GAS_TASK, BOOKED_EVERY_MS, async ({ now }) => {
-        await bookGas(database, operator_id, now);
-      }),
+      controlledChangeTask(core, treasuryChange),
+      ...(real.chains ? [gas] : []),
+      ...(real.banks ? [banks] : []),
     ],
-    recurring: [BOOK_GAS_TASK],
-    metrics: [reconcileMetrics()],
+    recurring: [
+      ...(real.chains ? [BOOK_GAS_TASK] : []),
+      ...(real.banks ? [RECONCILE_BANKS_TASK] : []),
+    ],
+    metrics: [...(real.chains ? [reconcileMetrics()] : []), bankMetrics()],
   };
 }

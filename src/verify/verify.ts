@@ -24,6 +24,7 @@ import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyScreening } from "./verify-screening.ts";
 import { verifySends } from "./verify-sends.ts";
+import { verifyTreasury } from "./verify-treasury.ts";
 import { verifyUsers } from "./verify-users.ts";
 import { verifyVotes } from "./verify-votes.ts";
 
@@ -36,7 +37,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
 const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
-  verifyDeliveries,
+  ...[verifyDeliveries, verifyTreasury],
 );
 
 export type VerifyInput = {

@@ -8,6 +8,7 @@ import { limitChange } from "../../src/limits/change-limits.ts";
 import { EVERY } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
 import type { Transaction } from "../../src/platform/db/database.ts";
+import { treasuryChange } from "../../src/reconcile/treasury/book-treasury.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
 import { createException } from "../harness/records.ts";
@@ -265,6 +266,20 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
             { ...BY, operator_id: account_id },
             now,
           ),
+        ),
+    };
+  },
+  "book-treasury": async () => {
+    const { account_id } = server;
+    const opening = { what: "opening", bank_account: "main-eur", currency: "eur" } as const;
+    return {
+      id: await propose(treasuryChange, { ...opening, amount: "123456" }),
+      record_id: account_id,
+      shows: ["bank_account:main-eur", "1234.56 eur", "Agreed in the meeting"],
+      // As if a part of it had been booked before.
+      change: () =>
+        apply((tx, now) =>
+          treasuryChange.apply(tx, account_id, { ...opening, amount: "3456" }, BY, now),
         ),
     };
   },

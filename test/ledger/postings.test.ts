@@ -38,6 +38,7 @@ import {
   onrampRefused,
 } from "../../src/ledger/onramp-postings.ts";
 import { POSTINGS, type PostingKind } from "../../src/ledger/posting-kinds.ts";
+import * as treasury from "../../src/ledger/treasury-postings.ts";
 
 const account_id = "account";
 const minor = fc.bigInt({ min: 1n, max: 10n ** 15n });
@@ -131,6 +132,18 @@ const every = fc
       gas_paid: gasPaid({ account_id, chain: "chain", tx_id: "tx", coin: "eth", amount }),
       own_transfer: ownTransfer({
         ...{ account_id, chain: "chain", currency: "usdc", amount, block: 1 },
+      }),
+      bank_opened: treasury.bankOpened({
+        ...{ account_id, bank_account, currency: "eur", amount, number: 1 },
+      }),
+      bank_transfer: treasury.bankTransfer({
+        ...{ account_id, bank_account, currency: "eur", amount, line: "line" },
+      }),
+      bank_fee: treasury.bankFee({
+        ...{ account_id, bank_account, currency: "eur", amount, line: "line" },
+      }),
+      fiat_deposit_kept: treasury.fiatDepositKept({
+        ...{ account_id, id: "deposit", currency: "eur", amount },
       }),
       treasury_converted: treasuryConverted({
         ...{ account_id, reference: "trade-1" },

@@ -165,6 +165,7 @@ export const MEANINGS = {
     returning: "The bank is sending it back to the payer.",
     returned: "It went back to the payer. Final.",
     dismissed: "It was no money of its own, for example a line reported twice. Final.",
+    kept: "It was the operator's own money, for example a transfer between its accounts. Final.",
   } satisfies Meanings<DepositStatus>,
   DepositReason: DEPOSIT_REASONS,
   InvoiceStatus: INVOICE_STATUS,

@@ -94,6 +94,7 @@ export type AccountBalance = {
 /** The end of a statement or notification. */
 export type Statement = {
   kind: "statement";
+  report: AccountEntry["report"];
   account: string;
   statement_id: string | null;
   sequence: string | null;

@@ -70,8 +70,8 @@ export async function openFileBankFixture(
       state.now = MORNING;
       await database.query(
         `truncate bank_files, bank_payments, bank_file_answers, bank_reports, bank_lines,
-           bank_unmatched_statuses, bank_traces, bank_ach_batches, bank_corrections, bank_set_aside,
-           bank_returns`,
+           bank_statements, bank_statement_entries, bank_unmatched_statuses, bank_traces,
+           bank_ach_batches, bank_corrections, bank_set_aside, bank_returns`,
       );
     },
     close: async () => {

@@ -3,10 +3,9 @@ import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
 import type { AchItem } from "../nacha/read-ach.ts";
 import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentStatus, ReportItem } from "../report.ts";
-import { UnreadableFile } from "../unreadable-file.ts";
 import { applyAchItems } from "./ach/apply-ach-items.ts";
 import { type BookedLine, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
-import type { FileBankAccount } from "./model.ts";
+import { accountOf, type FileBankAccount } from "./model.ts";
 import { openFinder, openLineFinder } from "./open-finder.ts";
 import {
   findKnownLines,
@@ -17,6 +16,8 @@ import {
   lockLines,
 } from "./report-store.ts";
 import { recordAnswers } from "./returns/record-answers.ts";
+import { isReturnId } from "./returns/return-id.ts";
+import { StatementRecorder } from "./statements/record-statements.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
 
 export type ReportDeps = FileBankDeps & {
@@ -50,12 +51,14 @@ export async function applyReport(deps: ReportDeps, report: Report, now: Date): 
     await lockLines(tx);
     const key = await deps.keyring.openAccount(tx, deps.operator_id);
     const recording = { deps, key, digest: report.digest, begun: new Map() };
+    const statements = new StatementRecorder({ ...recording, accounts: deps.accounts });
     for await (const items of inBatches(report.items)) {
       await applyStatuses(tx, report.digest, items.filter(isStatus));
       const ach = items.flatMap((one) => (one.kind === "ach" ? [one.item] : []));
       await applyAchItems(tx, deps, { digest: report.digest, items: ach }, now);
       const entries = items.filter(isEntry).flatMap((entry) => bookedOf(deps.accounts, entry));
       await applyEntries(tx, recording, entries);
+      for (const item of items) if (item.kind !== "ach") await statements.take(tx, item);
     }
     return true;
   });
@@ -71,10 +74,7 @@ function isEntry(item: BankItem): item is AccountEntry {
 
 /** Only booked lines of the reports that count for an account move money. */
 function bookedOf(accounts: readonly FileBankAccount[], entry: AccountEntry): BookedLine[] {
-  const account = accounts.find(({ debtor_account: id }) =>
-    "iban" in id ? id.iban === entry.account : id.number === entry.account,
-  );
-  if (!account) throw new UnreadableFile("A statement is of an account that is not ours.");
+  const account = accountOf(accounts, entry.account);
   if (entry.report !== account.booked_by) return [];
   const is_ours = entry.state === "booked" || entry.state === "unknown";
   return is_ours ? [{ ...entry, bank_account: account.name }] : [];
@@ -145,8 +145,19 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Ma
     ...{ bank_account, entry_key, part, parts, kind, amount, currency, booked_on },
     state: matched.state,
     problem: matched.state === "unmatched" ? matched.problem : null,
+    answer_references: referencesOf(entry, matched),
     details: LINE_DETAILS.seal(key, record, details),
   };
+}
+
+/** What a line became in the books, by which it is found again. */
+function referencesOf(entry: BookedLine, matched: Matched): string[] {
+  if (matched.state === "credit") return [lineName(entry)];
+  if (matched.state !== "answer") return [];
+  // A deposit that was sent back is known by its payment.
+  return matched.answers.map(({ bank_reference, end_to_end_id }) =>
+    isReturnId(end_to_end_id) ? end_to_end_id : bank_reference,
+  );
 }
 
 async function* inBatches(items: AsyncIterable<BankItem>): AsyncGenerator<BankItem[]> {

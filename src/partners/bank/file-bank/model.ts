@@ -3,6 +3,7 @@ import type { Schedule } from "../calendar/next-window.ts";
 import type { PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
 import type { AchBatch, AchFile } from "../nacha/ach-file.ts";
 import type { AccountEntry } from "../report.ts";
+import { UnreadableFile } from "../unreadable-file.ts";
 
 /** What the files of a route are: messages of ISO 20022, or NACHA files. */
 export type FileScheme = Scheme | "ach";
@@ -107,6 +108,15 @@ export type ClosedFile = {
   revision: number;
   temporary_name: string | null;
 };
+
+/** The account of ours that a report names by its number. */
+export function accountOf(accounts: readonly FileBankAccount[], number: string): FileBankAccount {
+  const account = accounts.find(({ debtor_account: id }) =>
+    "iban" in id ? id.iban === number : id.number === number,
+  );
+  if (account) return account;
+  throw new UnreadableFile("A statement is of an account that is not ours.");
+}
 
 /** The account and route that pay an instruction; undefined if none does. */
 export function routeOf(

@@ -106,13 +106,14 @@ export async function updateLineSettled(
   tx: Transaction,
   number: bigint,
   state: "answer" | "settled",
+  answer_references: readonly string[],
   now: Date,
 ): Promise<void> {
   await tx.query(
-    `update bank_lines set state = $2, settled_at = $3,
+    `update bank_lines set state = $2, settled_at = $3, answer_references = $4,
        problem = case when $2 = 'answer' then null else problem end
      where number = $1`,
-    [number, state, now],
+    [number, state, now, answer_references],
   );
 }
 

@@ -84,7 +84,9 @@ export async function insertUnmatchedStatuses(
 export type LineRow = Pick<
   AccountEntry,
   "entry_key" | "part" | "parts" | "kind" | "amount" | "currency" | "booked_on"
-> & { bank_account: string; state: Matched["state"]; problem: string | null; details: Buffer };
+> & { bank_account: string; state: Matched["state"]; problem: string | null; details: Buffer } & {
+  answer_references: readonly string[];
+};
 
 /** Lines that are known, with the number of parts that they were divided into. */
 export async function findKnownLines(
@@ -114,10 +116,13 @@ export async function insertLines(
 ): Promise<void> {
   await tx.query(
     `insert into bank_lines (report_digest, bank_account, entry_key, part, parts, kind, amount,
-       currency, booked_on, state, problem, details)
-     select $1, line.* from unnest($2::text[], $3::text[], $4::integer[], $5::integer[],
-       $6::text[], $7::bigint[], $8::text[], $9::date[], $10::text[], $11::text[],
-       $12::bytea[]) as line`,
+       currency, booked_on, state, problem, details, answer_references)
+     select $1, bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state,
+       problem, details, array(select jsonb_array_elements_text(answer_references))
+     from unnest($2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::bigint[],
+       $8::text[], $9::date[], $10::text[], $11::text[], $12::bytea[], $13::jsonb[]) as line
+       (bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state, problem,
+       details, answer_references)`,
     [
       digest,
       lines.map((line) => line.bank_account),
@@ -131,6 +136,7 @@ export async function insertLines(
       lines.map((line) => line.state),
       lines.map((line) => line.problem),
       lines.map((line) => line.details),
+      lines.map((line) => JSON.stringify(line.answer_references)),
     ],
   );
 }

@@ -73,14 +73,15 @@ async function settleLine(
   const line = await lockOpenLine(tx, number);
   if (!line) return { problem: NONE };
   if (found === null) {
-    await updateLineSettled(tx, number, "settled", now);
+    await updateLineSettled(tx, number, "settled", [], now);
     return { is_settled: true, answers: [] };
   }
   const payments = await listFound(tx, found);
   if (typeof payments === "string") return { problem: payments };
   const answers = answersOf(line, payments);
   if (typeof answers === "string") return { problem: answers };
-  await updateLineSettled(tx, number, "answer", now);
+  const references = answers.map(({ bank_reference }) => bank_reference);
+  await updateLineSettled(tx, number, "answer", references, now);
   return { is_settled: true, answers };
 }
 

@@ -64,7 +64,7 @@ export function readAccountReport(report: AccountEntry["report"]): PartReader<Re
           const items = lines.end(part);
           statements += 1;
           lines = new StatementLines(report);
-          return items;
+          return items.map((item) => (item.kind === "statement" ? { ...item, report } : item));
         }
       }
     },
@@ -127,7 +127,7 @@ class StatementLines {
     }));
   }
 
-  end(statement: XmlElement): (AccountBalance | Statement)[] {
+  end(statement: XmlElement): (AccountBalance | Omit<Statement, "report">)[] {
     const account = requireAccount(statement);
     const statement_id = readId(statement, "Id");
     const balances = this.#signedBalances(

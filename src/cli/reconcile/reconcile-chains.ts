@@ -1,40 +1,30 @@
-import type { Command } from "commander";
-import { findOperator } from "../accounts/store.ts";
-import type { Core } from "../app/open-core.ts";
-import { ledgerDigits } from "../ledger/model.ts";
-import { isAlreadyPosted } from "../ledger/post-entries.ts";
-import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
-import type { EvmChain, EvmSettings } from "../partners/chain/evm/model.ts";
-import { openWatcher } from "../partners/chain/evm/open.ts";
-import { readChains } from "../partners/chain/evm/read-chains.ts";
-import { ChainUnavailable } from "../partners/chain/port.ts";
-import { minorToText } from "../platform/money.ts";
-import { StartupError } from "../platform/startup-error.ts";
-import { bookOwnTransfers } from "../reconcile/book-own-transfers.ts";
-import { type Reconciled, reconcileChain } from "../reconcile/reconcile-chain.ts";
-import { withCore } from "./context.ts";
-import { byOperator } from "./operator.ts";
-import { type JsonOption, print } from "./output.ts";
+import { findOperator } from "../../accounts/store.ts";
+import type { Core } from "../../app/open-core.ts";
+import { ledgerDigits } from "../../ledger/model.ts";
+import { isAlreadyPosted } from "../../ledger/post-entries.ts";
+import { Disagreement } from "../../partners/chain/evm/check-transfers.ts";
+import type { EvmChain, EvmSettings } from "../../partners/chain/evm/model.ts";
+import { openWatcher } from "../../partners/chain/evm/open.ts";
+import { readChains } from "../../partners/chain/evm/read-chains.ts";
+import { ChainUnavailable } from "../../partners/chain/port.ts";
+import { minorToText } from "../../platform/money.ts";
+import { StartupError } from "../../platform/startup-error.ts";
+import { bookOwnTransfers } from "../../reconcile/book-own-transfers.ts";
+import { type Reconciled, reconcileChain } from "../../reconcile/reconcile-chain.ts";
+import { byOperator } from "../operator.ts";
 
-type Options = JsonOption & { chain?: string | true; book?: true; reason?: string };
+/** Without `chain`, all chains of the chains file. */
+type Options = { chain?: string; book?: true; reason?: string };
 type Result = Reconciled & { chain: string; booked: string[] };
 
-export function addReconcileCommand(program: Command): void {
-  program
-    .command("reconcile")
-    .description("compare the ledger with what the wallets have on the real chains")
-    .requiredOption("--chain [name]", "one chain of the chains file; without a name all of them")
-    .option("--book", "book differences as the operator's own transfers")
-    .option("--reason <reason>", "with --book: the reason, for the audit log")
-    .action(async (options: Options) => {
-      if (options.book && !options.reason) throw new StartupError("--book needs a --reason.");
-      const results = await withCore((core) => reconcileAll(core, options));
-      const is_same = results.every(
-        ({ compared, booked }) => booked.length > 0 || compared.every(isSame),
-      );
-      print(options, { ok: is_same, chains: results.map(toDocument) }, results.flatMap(describe));
-      if (!is_same) process.exitCode = 1;
-    });
+/** What was found on chains: whether nothing differs, the document, and the lines of text. */
+export async function reconcileChains(core: Core, options: Options) {
+  const results = await reconcileAll(core, options);
+  return {
+    is_same: results.every(({ compared, booked }) => booked.length > 0 || compared.every(isSame)),
+    document: results.map(toDocument),
+    lines: results.flatMap(describe),
+  };
 }
 
 async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
@@ -44,7 +34,7 @@ async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
   }
   const settings = readChains(config.chains_file);
   const chosen = settings.chains.filter(
-    ({ name }) => options.chain === true || options.chain === name,
+    ({ name }) => options.chain === undefined || options.chain === name,
   );
   if (chosen.length === 0) throw new StartupError(`The file has no chain ${options.chain}.`);
   const { id: account_id } = (await findOperator(database))!;
