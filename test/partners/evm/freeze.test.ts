@@ -3,6 +3,7 @@ import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import { bookFunds, expectSameAtRest } from "../../harness/evm/compare.ts";
 import {
   newAddress,
   openSendingChain,
@@ -23,6 +24,7 @@ let server: TestServer;
 beforeAll(async () => {
   chain = await openSendingChain(TEST_XPUB);
   server = await startTestServer({ environment: chain.settings });
+  await bookFunds(server.core, chain.node);
 });
 afterAll(async () => {
   expect(await findFault(server)).toBeNull();
@@ -30,26 +32,39 @@ afterAll(async () => {
   await chain.close();
 });
 
+/** What the node's owner has given to the treasury, or taken from it: no transaction shows it. */
+let conjured = 0n;
+
 async function setGas(wei: bigint): Promise<void> {
-  await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${wei.toString(16)}`);
+  const { node } = chain;
+  conjured += wei - BigInt((await node.ask("eth_getBalance", TEST_TREASURY, "latest")) as string);
+  await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${wei.toString(16)}`);
+}
+
+/** Takes it back: then each coin that is missing must have been booked as gas. */
+async function undoGas(): Promise<void> {
+  const { node } = chain;
+  const now = BigInt((await node.ask("eth_getBalance", TEST_TREASURY, "latest")) as string);
+  await setGas(now - conjured);
+  await node.ask("evm_mine");
 }
 
 const until: typeof waitFor = (ask) => waitFor(ask, WITHIN_MS);
 const stateOf = async (key: string) => (await findSendByKey(server.core.database, key))?.state;
 
 /** A refund of fifty usdc that is queued: the treasury has no gas. */
-async function queueRefund() {
-  const user_id = await addApprovedUser(server);
-  const quote_id = await addQuote(server, user_id);
-  const { body } = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
+async function queueRefund(by: TestServer = server) {
+  const user_id = await addApprovedUser(by);
+  const quote_id = await addQuote(by, user_id);
+  const { body } = await by.call("GET", `/users/${user_id}/quotes/${quote_id}`);
   await chain.usdc.transfer(body.deposit_address.address, 50_000_000n);
   await until(async () => {
-    const { balances } = good(await server.call("GET", `/users/${user_id}/balances`));
+    const { balances } = good(await by.call("GET", `/users/${user_id}/balances`));
     return balances.some((one: { amount: number }) => one.amount === 50);
   });
   const refund = { token: "usdc", chain: "polygon", amount: 50, address: chain.node.account };
-  const asked = good(await server.call("POST", `/users/${user_id}/refunds`, { refund }));
-  const key = `refund:${server.account_id}:${asked.refund.id}`;
+  const asked = good(await by.call("POST", `/users/${user_id}/refunds`, { refund }));
+  const key = `refund:${by.account_id}:${asked.refund.id}`;
   await until(async () => (await stateOf(key)) === "queued");
   return { user_id, key };
 }
@@ -86,20 +101,27 @@ it("a freeze that comes after a payment was queued stops it before it is signed"
 it("a freeze of the whole account does the same", async () => {
   await setGas(0n);
   const { key } = await queueRefund();
+  const added = await server.addAccount("another");
+  const other: TestServer = {
+    ...{ ...server, ...added },
+    call: (method, path, body) => server.call(method, path, body, { key: added.key }),
+  };
   const freezeAll = (is_frozen: boolean) =>
     server.core.database.transaction(async (tx) => {
       const by = { actor: "command line" as const, reason: "reported" };
       freezeAccount(tx, server.account_id, is_frozen, by, new Date());
     });
   await freezeAll(true);
+  const { key: other_key } = await queueRefund(other);
   await setGas(COIN);
-  // A payment that no user owns.
-  await chain.queue(server.core.database, "test:own", 1_000_000n);
-  await chain.waitForFinal(server.core.database, "test:own");
+  await until(async () => (await stateOf(other_key)) === "final");
   expect(await stateOf(key)).toBe("queued");
   await freezeAll(false);
   await advance(server, HOUR_MS);
   await until(async () => (await stateOf(key)) === "final");
-  await server.core.database.query("delete from evm_attempts where key = 'test:own'");
-  await server.core.database.query("delete from evm_sends where key = 'test:own'");
+}, 180_000);
+
+it("after all this, ledger and chain are the same", async () => {
+  await undoGas();
+  await expectSameAtRest(server.core, chain.node);
 }, 180_000);
