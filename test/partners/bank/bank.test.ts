@@ -39,7 +39,6 @@ describe("the sandbox's bank", () => {
           ...{ ...credit, currency: "eur", booked_at: new Date() },
           bank_account: sandboxBankAccount("eur"),
         }),
-      returns_credits: true,
       listReturned: async ({ key }) => {
         const rows = await database.query<{ amount: bigint }>(
           "select amount from sandbox_bank_returns where key = $1",

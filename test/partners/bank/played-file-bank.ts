@@ -12,6 +12,9 @@ import { runBankProcess } from "./run-bank-process.ts";
 const WINDOWS_MS = 4 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
 
+/** Where money came from; no payment of the suite goes there. */
+const PAYER_IBAN = "FR1420041010050500013M02606";
+
 type Paid = { id: string; amount: string; currency: string; payee: string; name: string };
 
 /**
@@ -73,14 +76,18 @@ export async function playFileBank(): Promise<PlayedBank> {
     countAll: async () => (await listFiles(folder)).flatMap(({ payments }) => payments).length,
     payIn: async ({ amount, text, payer_name, bank_reference }) => {
       const details =
-        `<RltdPties><Dbtr><Pty><Nm>${payer_name}</Nm></Pty></Dbtr></RltdPties>` +
+        `<RltdPties><Dbtr><Pty><Nm>${payer_name}</Nm></Pty></Dbtr>` +
+        `<DbtrAcct><Id><IBAN>${PAYER_IBAN}</IBAN></Id></DbtrAcct></RltdPties>` +
         `<RmtInf><Ustrd>${text}</Ustrd></RmtInf>`;
       const line = { amount: decimal(amount), credit: true, reference: bank_reference, details };
       // In a statement of its own: the same line twice in one statement is two lines.
       await leave(statement([entry(line)], { id: `S${reports}` }));
     },
-    returns_credits: false,
-    listReturned: async () => [],
+    listReturned: async () => {
+      const paid = (await listFiles(folder)).flatMap(({ payments }) => payments);
+      const back = paid.filter(({ payee }) => payee === PAYER_IBAN);
+      return back.map(({ amount }) => BigInt(amount.replace(".", "")));
+    },
     payInProcess: async (instructions, killed_at) => {
       await answer();
       const files = {
