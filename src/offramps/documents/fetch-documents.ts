@@ -13,6 +13,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
+import { lockQuotes } from "../quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import {
@@ -60,6 +61,8 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
   const is_used = await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return false;
+    // Like an upload: whoever proposes to pay the quote sees the document, or is seen by this.
+    if (entry) await lockQuotes(tx, [{ ...key, id: entry.offramp.quote_id }]);
     const rows = await lockOfframps(tx, [key]);
     const [current] = await openOfframps(tx, deps.keyring, rows);
     const is_wanted = fetched && current && isWanted(current.offramp);
