@@ -10,13 +10,18 @@ const OBJECT_IN_USE = "55006";
 const CLONE_TRIES_MAX = 50;
 const CLONE_RETRY_MS = 100;
 
-/** A separate database for the test, migrated and empty. */
-export async function createTestDatabase(
-  options: { connections_max?: number } = {},
-): Promise<TestDatabase> {
+type DatabaseOptions = {
+  connections_max?: number;
+  /** Of another database that nobody uses now: a backup of it. */
+  copy_of?: TestDatabase;
+};
+
+/** A separate database for the test, migrated and empty, or a copy of another one. */
+export async function createTestDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
   const server_url = inject("server_url");
   const name = `${inject("database_prefix")}${randomBytes(6).toString("hex")}`;
-  await onServer(server_url, (server) => cloneTemplate(server, name));
+  const { copy_of } = options;
+  await onServer(server_url, (server) => cloneTemplate(server, name, copy_of));
   const url = urlOfDatabase(server_url, name);
   // Tests end connections on purpose; a lost one is not an error of the test.
   const database = openDatabase({ url, connections_max: options.connections_max ?? 10 });
@@ -39,10 +44,19 @@ async function onServer<Result>(url: string, work: (server: Database) => Promise
 }
 
 /** Any connection to the template (autovacuum, a developer) makes the server refuse for a while. */
-async function cloneTemplate(server: Database, name: string): Promise<void> {
+async function cloneTemplate(
+  server: Database,
+  name: string,
+  copy_of: TestDatabase | undefined,
+): Promise<void> {
+  const template = copy_of ? new URL(copy_of.url).pathname.slice(1) : inject("template");
   for (let tries = 1; ; tries += 1) {
     try {
-      await server.query(`create database ${name} template ${inject("template")}`);
+      if (copy_of) {
+        const end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
+        await server.query(end, [template]);
+      }
+      await server.query(`create database ${name} template ${template}`);
       return;
     } catch (error) {
       const is_in_use = (error as { code?: string }).code === OBJECT_IN_USE;

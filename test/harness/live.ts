@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Database } from "../../src/platform/db/database.ts";
 import { TEST_XPUB } from "./evm/chains-file.ts";
 import { openSendingChain, type SendingChain } from "./evm/sending-chain.ts";
 
@@ -8,6 +9,18 @@ const EVERY_HOUR = Array.from({ length: 24 }, (_, hour) => `${String(hour).padSt
 
 /** The accounts of the live home: what its statements name. */
 export const EUR_ACCOUNT = { name: "main-eur", iban: "LT069999900000012345" };
+
+/** Ends the windows of all banks: their files are written now. */
+export async function closeWindows(database: Database): Promise<void> {
+  await database.query(
+    "update bank_files set closes_at = closes_at - interval '40 days' where state = 'open'",
+  );
+}
+
+/** The day on which banks book now. */
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
 
 /** The files, the chain and the settings of an installation in live mode. */
 export type LiveHome = {

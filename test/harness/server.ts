@@ -50,7 +50,7 @@ export type TestServer = {
 export type ServerSettings = {
   environment?: Record<string, string>;
   /** Shares a database and data directory with another server, as a second process would. */
-  beside?: TestServer;
+  beside?: Pick<TestServer, "db" | "data_dir"> & { key?: string };
   /** Partners other than the sandbox's. */
   partners?: (core: Core) => Partners | Promise<Partners>;
   /** Receives the log lines; without it, nothing is logged. */
@@ -79,7 +79,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   );
   url = await app.server.listen({ host: "127.0.0.1", port: 0 });
   app.worker.start();
-  const key = core.first_start.created?.api_key ?? settings.beside!.key;
+  const key = core.first_start.created?.api_key ?? settings.beside!.key!;
 
   return {
     url,

@@ -9,6 +9,7 @@ type Line = {
   details?: string;
   reference?: string;
   currency?: string;
+  day?: string;
 };
 
 export function entry({
@@ -18,11 +19,12 @@ export function entry({
   details = "",
   reference,
   currency = "EUR",
+  day = "2026-11-16",
 }: Line): string {
   const end_to_end = id ? `<Refs><EndToEndId>${id}</EndToEndId></Refs>` : "";
   return (
     `<Ntry><Amt Ccy="${currency}">${amount}</Amt><CdtDbtInd>${credit ? "CRDT" : "DBIT"}</CdtDbtInd>` +
-    `<Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-16</Dt></BookgDt>` +
+    `<Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>${day}</Dt></BookgDt>` +
     (reference ? `<AcctSvcrRef>${reference}</AcctSvcrRef>` : "") +
     `<BkTxCd/><NtryDtls><TxDtls>${end_to_end}${details}</TxDtls></NtryDtls></Ntry>`
   );

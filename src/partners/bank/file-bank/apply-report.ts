@@ -7,6 +7,7 @@ import { applyAchItems } from "./ach/apply-ach-items.ts";
 import { type BookedLine, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
 import { accountOf, type FileBankAccount } from "./model.ts";
 import { openFinder, openLineFinder } from "./open-finder.ts";
+import { namedIds } from "./recover/recover-payments.ts";
 import {
   findKnownLines,
   insertLines,
@@ -146,6 +147,7 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Ma
     state: matched.state,
     problem: matched.state === "unmatched" ? matched.problem : null,
     answer_references: referencesOf(entry, matched),
+    named_ids: matched.state === "unmatched" ? namedIds(entry) : [],
     details: LINE_DETAILS.seal(key, record, details),
   };
 }

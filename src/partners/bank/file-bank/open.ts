@@ -16,6 +16,7 @@ import { loadBanks } from "./load-banks.ts";
 import { bankMetrics } from "./metrics.ts";
 import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
+import { rereadDone } from "./recover/reread-done.ts";
 import { countOverdueFiles } from "./store.ts";
 import type { FindStopped } from "./submit-payments.ts";
 import { downloadReports } from "./transfer/download-reports.ts";
@@ -63,6 +64,11 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
     await writeFiles(deps, now);
   };
   const read = async (now: Date, log: TaskLog) => {
+    if ((await leaving.findHold())?.kind === "restore") {
+      for (const name of await rereadDone(database, inbox)) {
+        log.info({ file: name }, "a bank's file is read again");
+      }
+    }
     for (const { name, problem } of await readInbox(deps, inbox, now, realTime(deps.clock))) {
       log.warn({ file: name, problem }, "a bank's file was set aside");
     }

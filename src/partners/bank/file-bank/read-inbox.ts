@@ -8,7 +8,7 @@ import { deleteSetAside, upsertSetAside } from "./open-item-store.ts";
 import { readBankFile } from "./read-bank-file.ts";
 
 /** Where files go that were read, and those that cannot be: inside the inbox. */
-const DONE = "done";
+export const DONE = "done";
 const SET_ASIDE = "set-aside";
 
 /** A file that changed this recently may still be written by the bank's transfer program. */

@@ -55,6 +55,19 @@ export async function insertReport(
   return rows.length > 0;
 }
 
+/** Those of these beginnings of digests, in hex, that are of reports which were read. */
+export async function listReportDigests(
+  session: Session,
+  beginnings: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ beginning: string }>(
+    `select distinct encode(substring(digest for 8), 'hex') as beginning from bank_reports
+     where encode(substring(digest for 8), 'hex') = any($1)`,
+    [beginnings],
+  );
+  return new Set(rows.map((row) => row.beginning));
+}
+
 export type StatusRow = Pick<PaymentStatus, "level" | "status" | "message_id" | "batch_id"> &
   Pick<PaymentStatus, "end_to_end_id" | "reasons" | "amount"> & {
     trace_number?: string;
@@ -84,8 +97,14 @@ export async function insertUnmatchedStatuses(
 export type LineRow = Pick<
   AccountEntry,
   "entry_key" | "part" | "parts" | "kind" | "amount" | "currency" | "booked_on"
-> & { bank_account: string; state: Matched["state"]; problem: string | null; details: Buffer } & {
+> & {
+  bank_account: string;
+  state: Matched["state"];
+  problem: string | null;
+  details: Buffer;
   answer_references: readonly string[];
+  /** Of a line without a payment of ours. */
+  named_ids: readonly string[];
 };
 
 /** Lines that are known, with the number of parts that they were divided into. */
@@ -116,13 +135,15 @@ export async function insertLines(
 ): Promise<void> {
   await tx.query(
     `insert into bank_lines (report_digest, bank_account, entry_key, part, parts, kind, amount,
-       currency, booked_on, state, problem, details, answer_references)
+       currency, booked_on, state, problem, details, answer_references, named_ids)
      select $1, bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state,
-       problem, details, array(select jsonb_array_elements_text(answer_references))
+       problem, details, array(select jsonb_array_elements_text(answer_references)),
+       string_to_array(nullif(named_ids, ''), E'\\n')
      from unnest($2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::bigint[],
-       $8::text[], $9::date[], $10::text[], $11::text[], $12::bytea[], $13::jsonb[]) as line
+       $8::text[], $9::date[], $10::text[], $11::text[], $12::bytea[], $13::jsonb[],
+       $14::text[]) as line
        (bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state, problem,
-       details, answer_references)`,
+       details, answer_references, named_ids)`,
     [
       digest,
       lines.map((line) => line.bank_account),
@@ -137,6 +158,7 @@ export async function insertLines(
       lines.map((line) => line.problem),
       lines.map((line) => line.details),
       lines.map((line) => JSON.stringify(line.answer_references)),
+      lines.map(({ named_ids }) => named_ids.map((id) => id.replaceAll("\n", " ")).join("\n")),
     ],
   );
 }

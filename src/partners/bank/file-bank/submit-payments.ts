@@ -9,6 +9,7 @@ import { checkTransfer } from "../iso20022/check-transfer.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
 import { entryClassOf, findAchProblem, shortId } from "./ach/credit-of.ts";
 import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
+import { recoverPayments } from "./recover/recover-payments.ts";
 import {
   findKnownPayments,
   insertAnswers,
@@ -72,7 +73,9 @@ export async function submitPayments(
   await deps.database.transaction(async (tx) => {
     const ids = instructions.map(({ end_to_end_id }) => end_to_end_id);
     const known = await findKnownPayments(tx, ids);
-    const unknown = instructions.filter(({ end_to_end_id }) => !known.has(end_to_end_id));
+    const not_here = instructions.filter(({ end_to_end_id }) => !known.has(end_to_end_id));
+    const paid = await recoverPayments(tx, deps.accounts, not_here, now);
+    const unknown = not_here.filter(({ end_to_end_id }) => !paid.has(end_to_end_id));
     const { routed, refused } = divide(deps.accounts, unknown);
     await insertAnswers(tx, refused);
     if (routed.length > 0) await insertRouted(tx, deps, routed, now);

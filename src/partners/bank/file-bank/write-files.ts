@@ -5,6 +5,7 @@ import { renderAchFile } from "./ach/render-ach-file.ts";
 import { stopPayments } from "./close-files.ts";
 import type { ClosedFile, FileBankAccount } from "./model.ts";
 import { type OpenedPayment, readPayments } from "./read-payments.ts";
+import { existsLineNaming } from "./recover/recover-store.ts";
 import { listUnwrittenFiles, updateToPlacing, updateToWritten } from "./store.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
 import { openOutbox } from "./transfer/outbox.ts";
@@ -33,6 +34,10 @@ export async function writeFiles(deps: FileBankDeps, now: Date): Promise<void> {
 async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promise<void> {
   const account = deps.accounts.find(({ name }) => name === file.bank_account);
   if (!account) throw new Error(`no settings for the account ${file.bank_account}`);
+  // It was restored: the bank has a file with this message id, and nobody here knows its content.
+  if (await existsLineNaming(deps.database, file.message_id)) {
+    throw new Error(`a bank has booked the file ${file.message_id}, which was not written here`);
+  }
   // Some were stopped since: the file was closed again without them, for the next run.
   if (file.state === "closed" && (await stopPayments(deps, file.id, now))) return;
   const temporary_name = file.temporary_name ?? (await writeTemporary(deps, account, file, now));
