@@ -10,6 +10,7 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * every state, and hours of a person who fills in the identity form.
  */
 const LONG_TESTS = [
+  "test/app/{restore,live-story}.test.ts",
   "test/guides-operators.test.ts",
   "test/reconcile/any-order.test.ts",
   "test/**/crashes.test.ts",

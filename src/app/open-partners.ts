@@ -82,7 +82,7 @@ export async function openPartners(core: Core): Promise<Partners> {
 type HeldCore = Core & { leaving: Leaving };
 type Banks = { real: PartialBank | null } & Pick<Partners, "openBanks">;
 type Chains = {
-  real: { chain: ChainPort; tokens: Partial<ChainTokens> } | null;
+  real: { chain: ChainPort; tokens: Partial<ChainTokens>; networks: Served["networks"] } | null;
 } & Pick<Partners, "openWatcher">;
 
 function toPartners(
@@ -101,6 +101,7 @@ function toPartners(
     ...{ bank, chain, openBanks, openWatcher },
     served: {
       tokens,
+      networks: (!is_simulated && real_chain?.networks) || {},
       pays: (currency, rail) => is_simulated || real_bank!.serves({ currency, rail }),
       receives: (currency, rail) =>
         chain.sending.length > 0 && bank.coordinatesFor(currency, rail) !== null,
@@ -121,7 +122,8 @@ async function openChains(core: HeldCore): Promise<Chains> {
   const tokens = Object.fromEntries(
     settings.chains.map((one) => [one.name, one.tokens.map(({ name }) => name)]),
   );
-  return { real: { chain, tokens }, openWatcher: openModule };
+  const networks = Object.fromEntries(settings.chains.map((one) => [one.name, one.network]));
+  return { real: { chain, tokens, networks }, openWatcher: openModule };
 }
 
 function openBanks(core: HeldCore): Banks {

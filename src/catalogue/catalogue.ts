@@ -33,7 +33,7 @@ export function loadCatalogue(override_json_text = "{}"): Catalogue {
   return deepFreeze({
     ...override,
     ...{ rails: sortRails(rails), requirements, minimums },
-    ...{ tokens: ALL_TOKENS, onramp_rails: ONRAMP_RAILS },
+    ...{ networks: {}, tokens: ALL_TOKENS, onramp_rails: ONRAMP_RAILS },
   });
 }
 
@@ -42,7 +42,7 @@ const ALL_TOKENS = Object.fromEntries(
 ) as unknown as ChainTokens;
 
 /** What the adapters of an installation can do. */
-export type Served = Pick<Catalogue, "tokens"> & {
+export type Served = Pick<Catalogue, "tokens" | "networks"> & {
   pays(currency: string, rail: Rail): boolean;
   receives(currency: string, rail: DepositRail): boolean;
 };
@@ -63,6 +63,7 @@ export function narrowCatalogue(catalogue: Catalogue, served: Served): Catalogue
     rails: narrow(catalogue.rails, served.pays),
     onramp_rails: narrow(catalogue.onramp_rails, served.receives),
     tokens: served.tokens,
+    networks: served.networks,
   });
 }
 

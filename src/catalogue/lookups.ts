@@ -14,6 +14,8 @@ export type Catalogue = {
   readonly minimums: MinimumsTable;
   readonly blocked_countries: readonly string[];
   readonly network_fees: NetworkFees;
+  /** The networks that the chains are, in live mode: a transfer of another one pays nothing. */
+  readonly networks: Readonly<Partial<Record<Chain, string>>>;
   /** The tokens that users deposit. */
   readonly tokens: ChainTokens;
   /** The currencies that onramps accept, with their rails. */

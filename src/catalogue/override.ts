@@ -23,7 +23,9 @@ const { parse, asObject, wrong } = operatorFile("The catalogue override");
  * What an operator's file changes; every part of it is optional. Throws one sentence with the path
  * of the first error.
  */
-export function parseOverride(json_text: string): Omit<Catalogue, "tokens" | "onramp_rails"> {
+export function parseOverride(
+  json_text: string,
+): Omit<Catalogue, "networks" | "tokens" | "onramp_rails"> {
   const parts = ["rails", "requirements", "minimums", "blocked_countries", "network_fees"];
   const file = parse(json_text, parts);
   const { rails = {}, requirements = {}, minimums = {}, blocked_countries } = file;

@@ -299,7 +299,7 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",
   },
-  doctor: { examples: ["sliproad doctor", "sliproad doctor --json"] },
+  doctor: { examples: ["sliproad doctor", "sliproad doctor --json", "sliproad doctor --live"] },
   completion: {
     examples: ['eval "$(sliproad completion bash)"', 'eval "$(sliproad completion zsh)"'],
     more: "Add the line to ~/.bashrc or ~/.zshrc to load it in every terminal.",

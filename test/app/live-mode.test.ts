@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkLiveSettings, listLiveProblems } from "../../src/app/live-settings.ts";
+import { examineLive } from "../../src/cli/doctor/live-checks.ts";
 import { readConfig, readSettings } from "../../src/platform/config/config.ts";
 import { type LiveHome, openLiveHome } from "../harness/live.ts";
 import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
@@ -85,6 +86,69 @@ describe("the settings of live mode", () => {
     await writeFile(path, JSON.stringify({ rates: { eur: "0.86" } }));
     const found = problemsWith({ SLIPROAD_RATES_FILE: path });
     expect(found).toEqual([expect.stringMatching(/^SLIPROAD_RATES_FILE: .*as_of/)]);
+  });
+});
+
+describe("sliproad doctor --live", () => {
+  const examine = (change: Record<string, string> = {}) =>
+    examineLive(readSettings({ ...home.environment, ...change }));
+  const failed = async (change: Record<string, string>) =>
+    (await examine(change)).filter(({ ok }) => !ok).map(({ check, finding }) => [check, finding]);
+
+  it("finds settings, directories, nodes, contracts, keys and rates in order", async () => {
+    const found = await examine();
+    expect(found.filter(({ ok }) => !ok)).toEqual([]);
+    const told = Object.fromEntries(found.map(({ check, finding }) => [check, finding]));
+    expect(told["live settings"]).toBe("complete");
+    expect(told.directories).toMatch(/bank-in, .*bank-out, .* can be written$/);
+    expect(told["chain polygon"]).toBe(`chain id 31337, usdc ${home.chain.usdc.address}`);
+    expect(told.signer).toMatch(/^signs as 0x[0-9a-f]{40}; its keys are in the worker/);
+    expect(told["rates source"]).toMatch(/^\d+ rates, \d+ minutes old$/);
+  });
+
+  it("says what is missing, one sentence each", async () => {
+    const found = await failed({ SLIPROAD_BANKS_FILE: "", SLIPROAD_SMTP_FROM: "" });
+    expect(found).toEqual([
+      ["live settings", expect.stringContaining("SLIPROAD_SMTP_URL")],
+      ["live settings", expect.stringContaining("SLIPROAD_BANKS_FILE")],
+    ]);
+  });
+
+  it("names a node of another chain, a contract with other decimals, and old rates", async () => {
+    const path = join(home.chain.directory, "wrong-chains.json");
+    const file = JSON.parse(await readFile(home.environment.SLIPROAD_CHAINS_FILE!, "utf8"));
+    const write = async (change: object) => {
+      const polygon = { ...file.chains.polygon, ...change };
+      await writeFile(path, JSON.stringify({ ...file, chains: { polygon } }));
+      return failed({ SLIPROAD_CHAINS_FILE: path });
+    };
+    expect(await write({ chain_id: 137 })).toEqual([
+      ["chain polygon", expect.stringContaining("is a node of chain 31337")],
+    ]);
+    const usdc = { ...file.chains.polygon.tokens.usdc, decimals: 18 };
+    expect(await write({ tokens: { usdc } })).toEqual([
+      ["chain polygon", expect.stringContaining("has 6 decimals")],
+    ]);
+    const rates = join(home.chain.directory, "old-rates.json");
+    await writeFile(
+      rates,
+      JSON.stringify({ as_of: "2026-01-05T09:00:00Z", rates: { eur: "0.9" } }),
+    );
+    expect(await failed({ SLIPROAD_RATES_FILE: rates })).toEqual([
+      ["rates source", expect.stringMatching(/are \d+ minutes old; the maximum is 5760 minutes$/)],
+    ]);
+  });
+
+  it("names a signer with other keys, and a wrong passphrase", async () => {
+    expect(await failed({ SLIPROAD_SIGNER_PASSPHRASE: "another passphrase" })).toEqual([
+      ["signer", expect.stringContaining("SLIPROAD_SIGNER_FILE: ")],
+    ]);
+    const path = join(home.chain.directory, "other-treasury.json");
+    const file = JSON.parse(await readFile(home.environment.SLIPROAD_CHAINS_FILE!, "utf8"));
+    await writeFile(path, JSON.stringify({ ...file, treasury: `0x${"11".repeat(20)}` }));
+    expect(await failed({ SLIPROAD_CHAINS_FILE: path })).toEqual([
+      ["signer", expect.stringContaining("but the chains file has 0x1111")],
+    ]);
   });
 });
 

@@ -39,6 +39,7 @@ async function start(db: TestDatabase): Promise<TestServer> {
   const environment = {
     ...home.environment,
     ...{ SLIPROAD_KYC_ENFORCEMENT: "off", SLIPROAD_DOCUMENTS: "never" },
+    SLIPROAD_COOLING_OFF_HOURS: "0",
   };
   const server = await startTestServer({
     environment,
@@ -62,7 +63,7 @@ async function addPayout(server: TestServer, amount: number) {
   const { quote, deposit_address } = good(await server.call("GET", `${path}/quotes/${quote_id}`));
   const needed = BigInt(Math.round(quote.deposit_token_amount * 1e6));
   const tx_id = await home.chain.usdc.transfer(deposit_address.address, needed + 20_000_000n);
-  const crypto_transfer = { tx_id, blockchain: "polygon" };
+  const crypto_transfer = { tx_id, blockchain: "polygon", network: "31337" };
   good(
     await server.call("POST", `${path}/quotes/${quote_id}/execute`, {
       quote: { crypto_transfer },
@@ -131,12 +132,13 @@ it("a database that is restored pays nothing again that had left after the backu
     "Payouts stay on hold: polygon has been read only until",
   );
   // The statement, which this database has not read, is read again.
-  await waitForStatus(server, filed, "fiat_sent");
-  await home.chain.node.mine();
-  await waitFor(async () => (await readStatus(core)).unread.length === 0, MOVED_MS);
+  await waitFor(async () => {
+    await home.chain.node.mine();
+    return (await readStatus(core)).unread.length === 0;
+  }, MOVED_MS);
   await closeWindows(backup.database);
   expect(await releaseAll(core, { reason: "all read", anyway: false })).toEqual({ was_held: true });
-  await waitForStatus(server, waiting, "fiat_sent");
+  for (const payout of [filed, waiting]) await waitForStatus(server, payout, "fiat_sent");
   await waitFor(async () => {
     const open_files = "select from bank_files where state <> 'written'";
     return (await core.database.query(open_files)).length === 0;

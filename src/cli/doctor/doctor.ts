@@ -1,7 +1,16 @@
+import { existsSync } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
+import { join } from "node:path";
 import type { Command } from "commander";
-import { type Config, readConfig } from "../../platform/config/config.ts";
+import {
+  type Config,
+  liveProblems,
+  readConfig,
+  readSettings,
+} from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
+import { isDatabaseError, openDatabase } from "../../platform/db/database.ts";
+import { isMigrated } from "../../platform/db/migrate.ts";
 import { type InstanceInfo, readDeadService, readInstance } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
@@ -16,8 +25,9 @@ export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description("check this installation and show how to fix problems")
-    .action(async (options: JsonOption) => {
-      const findings = await examine();
+    .option("--live", "also check what live mode needs: keys, nodes, contracts, directories, rates")
+    .action(async (options: JsonOption & { live?: boolean }) => {
+      const findings = options.live ? await examineForLive() : await examine();
       const ok = findings.every((finding) => finding.ok);
       print(options, { ok, findings }, [
         ...findings.map((entry) => `${markOf(entry)} ${entry.check}: ${entry.finding}`),
@@ -39,6 +49,43 @@ function verdictOf(findings: Finding[]): string {
   return findings.some(({ warning }) => warning)
     ? "No errors found; check the warnings."
     : "No problems found.";
+}
+
+/** Before live mode has started there is no database to look at, which is no fault then. */
+async function examineForLive(): Promise<Finding[]> {
+  const is_live = process.env.SLIPROAD_MODE === "live";
+  let config: Config;
+  try {
+    config = readSettings({ ...process.env, SLIPROAD_MODE: "live" });
+  } catch (error) {
+    return [{ check: "settings", ok: false, finding: (error as Error).message }];
+  }
+  const { examineLive } = await import("./live-checks.ts");
+  const live = await examineLive(config);
+  if (!is_live) {
+    const finding = "SLIPROAD_MODE must be live; the other settings are checked as if it were";
+    return [{ check: "mode", ok: false, finding }, ...live];
+  }
+  if (liveProblems(config).length > 0) return live;
+  if (!(await hasDatabase(config))) {
+    const finding = "not created yet; sliproad start creates it";
+    return [...live, { check: "database", ok: true, finding }];
+  }
+  return [...live, ...(await examine())];
+}
+
+/** Before the first start there is none, and looking at it would create one. */
+async function hasDatabase(config: Config): Promise<boolean> {
+  if (!config.database_url) return existsSync(join(config.data_dir, "postgres-password"));
+  const database = openDatabase({ url: config.database_url, connections_max: 1 });
+  try {
+    return await isMigrated(database);
+  } catch (error) {
+    // The other checks say what is wrong with it.
+    return !isDatabaseError(error);
+  } finally {
+    await database.close();
+  }
 }
 
 async function examine(): Promise<Finding[]> {

@@ -1,3 +1,4 @@
+import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { isChain } from "../../catalogue/chains.ts";
 import { isBlank, lowerAscii } from "../../catalogue/text.ts";
 import { checkTxId } from "../../partners/chain/tx-id.ts";
@@ -15,7 +16,11 @@ type CheckedTransfer = {
 const OBJECT = "quote.crypto_transfer";
 
 /** Checks the transfer that a caller names and normalizes its id to the format of its chain. */
-export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
+export function checkTransfer(
+  input: unknown,
+  { networks }: Pick<Catalogue, "networks">,
+  already: readonly Problem[],
+): CheckedTransfer {
   const given = (typeof input === "object" && input !== null ? input : {}) as Record<
     string,
     unknown
@@ -31,6 +36,10 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
   const blockchain = lowerAscii(read("blockchain"));
   const network = read("network").slice(0, 100);
   const text = read("tx_id");
+  const own = isChain(blockchain) ? networks[blockchain] : undefined;
+  if (own !== undefined && network !== "" && lowerAscii(network) !== lowerAscii(own)) {
+    transfer.invalid("network", `Deposits on ${blockchain} are received on ${own}; send ${own}.`);
+  }
   // An unknown blockchain is refused as not the quote's; its ids have no format to check.
   const read_so_far = { tx_id: "", blockchain, network };
   if (text === "" || !isChain(blockchain)) return { ...read_so_far, problems: problems.list };

@@ -174,7 +174,7 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteAnswer,
     errors: ["record_not_unique", ...PAYMENT_ERRORS],
     handle: async ({ caller, params, body, problems, command }) => {
-      const checked = checkTransfer(body.quote?.crypto_transfer, problems);
+      const checked = checkTransfer(body.quote?.crypto_transfer, deps.catalogue, problems);
       const key = { account_id: caller.account_id, user_id: params.user_id };
       const quote = await findQuote(database, key, params.quote_id);
       const earlier = quote && (await findEarlier(chain, quote, checked.tx_id));

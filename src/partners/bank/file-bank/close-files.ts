@@ -3,7 +3,7 @@ import { nextWindow } from "../calendar/next-window.ts";
 import { ControlSum } from "../iso20022/amount-text.ts";
 import { numberEntries } from "./ach/number-entries.ts";
 import type { FileBankAccount, FileRoute } from "./model.ts";
-import { removeAnswered } from "./recover/recover-payments.ts";
+import { removePaid } from "./recover/recover-payments.ts";
 import {
   countPayments,
   type DueFile,
@@ -24,7 +24,7 @@ const FILES_AT_ONCE_MAX = 100;
 export async function closeFiles(deps: CloseDeps, now: Date): Promise<void> {
   await deps.database.transaction(async (tx) => {
     for (const file of await lockDueFiles(tx, now, FILES_AT_ONCE_MAX)) {
-      await removeAnswered(tx, file, now);
+      await removePaid(tx, file, now);
       await deferStopped(tx, deps, file, now);
       await fixContent(tx, deps, file, now);
     }
@@ -39,7 +39,7 @@ export async function stopPayments(deps: CloseDeps, file_id: string, now: Date):
   return deps.database.transaction(async (tx) => {
     const file = await lockClosedFile(tx, file_id);
     if (!file) return false;
-    const is_shorter = await removeAnswered(tx, file, now);
+    const is_shorter = await removePaid(tx, file, now);
     if (!(await deferStopped(tx, deps, file, now)) && !is_shorter) return false;
     const is_fixed = await fixContent(tx, deps, file, now);
     if (!is_fixed) throw new Error(`no more files of ${file.bank_account} can be sent today`);

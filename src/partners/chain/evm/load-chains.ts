@@ -10,10 +10,15 @@ const FILE = operatorFile("The chains file");
 const EVM_CHAINS: readonly Chain[] = ["polygon", "ethereum", "arbitrum", "base"];
 const KEYS = ["xpub", "treasury", "chains"];
 const CHAIN_KEYS = [
-  ...["chain_id", "rpc_urls", "final_tag", "confirmations", "first_block", "tokens"],
+  ...["chain_id", "network", "rpc_urls", "final_tag", "confirmations", "first_block", "tokens"],
   ...["other_tokens", "lag_max_minutes", "poll_seconds", "timeout_seconds"],
   ...["filtered_addresses_max", "sending", "sweeping"],
 ];
+/** How the networks of well-known chain ids are called. */
+const NETWORKS: Readonly<Record<number, string>> = {
+  ...{ 1: "mainnet", 137: "mainnet", 42161: "mainnet", 8453: "mainnet" },
+  ...{ 80002: "amoy", 11155111: "sepolia", 421614: "sepolia", 84532: "sepolia" },
+};
 const TOKEN_KEYS = ["address", "decimals"];
 const RPC_URLS_MAX = 2;
 const CONFIRMATIONS_MAX = 100_000;
@@ -65,9 +70,9 @@ function readChain(name: string, value: unknown): EvmChain {
   if (twice !== undefined) throw FILE.wrong(path, `has the contract ${twice} twice`);
   const credited = other_tokens.find((token) => isToken(token.name));
   if (credited) throw FILE.wrong(`${path}.other_tokens`, `cannot have ${credited.name}`);
+  const chain_id = number("chain_id", 1, Number.MAX_SAFE_INTEGER);
   return {
-    name,
-    chain_id: number("chain_id", 1, Number.MAX_SAFE_INTEGER),
+    ...{ name, chain_id, network: readNetwork(given.network, `${path}.network`, chain_id) },
     rpc_urls: readUrls(given.rpc_urls, `${path}.rpc_urls`),
     final_tag,
     confirmations,
@@ -81,6 +86,11 @@ function readChain(name: string, value: unknown): EvmChain {
     filtered_addresses_max: number("filtered_addresses_max", 0, 100_000, 2_000),
     ...readMoving(given, path),
   };
+}
+
+function readNetwork(value: unknown, path: string, chain_id: number): string {
+  if (value === undefined) return NETWORKS[chain_id] ?? String(chain_id);
+  return asText(value, path);
 }
 
 /** Whether tokens are sent, and deposits swept. */

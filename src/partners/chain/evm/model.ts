@@ -33,6 +33,8 @@ export type SweepingSettings = {
 export type EvmChain = {
   name: Chain;
   chain_id: number;
+  /** What callers name it when they name a transfer, such as `mainnet`. */
+  network: string;
   /** Where there are two, both must say the same before anything is credited. */
   rpc_urls: readonly string[];
   /** The block tag that the chain's own finality defines; null: confirmations alone decide. */

@@ -10,18 +10,18 @@ import { insertAnswers } from "../store.ts";
 import {
   insertRecovered,
   type LostLine,
-  listAnsweredPayments,
+  listPaidInFile,
   lockLinesNaming,
   type RecoveredFile,
   updateLineAnswered,
   updateToRecovered,
 } from "./recover-store.ts";
 
+type Payment = Pick<Instruction, "account_id" | "end_to_end_id" | "amount" | "currency">;
+type Named = Pick<Payment, "end_to_end_id">;
+
 /** In NACHA files, payments have a shorter id. */
-const idsOf = ({ end_to_end_id }: Pick<Instruction, "end_to_end_id">) => [
-  end_to_end_id,
-  shortId(end_to_end_id),
-];
+const idsOf = ({ end_to_end_id }: Named) => [end_to_end_id, shortId(end_to_end_id)];
 
 /** What a line names that a payment, or a file, can be recognised by. */
 export function namedIds(entry: AccountEntry): string[] {
@@ -47,22 +47,34 @@ export async function recoverPayments(
   if (lines.length === 0) return new Set();
   const recovered = new Set<string>();
   for (const instruction of instructions) {
-    const ids = idsOf(instruction);
-    const own = lines.filter(({ named_ids }) => named_ids.some((id) => ids.includes(id)));
-    const booked = own.find(({ kind }) => kind === "booked");
+    const booked = linesOf(instruction, lines).find(({ kind }) => kind === "booked");
     if (!booked) continue;
     await insertRecovered(tx, toRow(accounts, instruction, booked, now), now);
     recovered.add(instruction.end_to_end_id);
-    for (const line of own.filter((one) => isSame(one, instruction))) {
-      await insertAnswers(tx, [answerOf(instruction, booked, line)]);
-      await updateLineAnswered(tx, line);
-    }
+    await answer(tx, instruction, lines);
   }
   return recovered;
 }
 
+function linesOf(payment: Named, lines: readonly LostLine[]): LostLine[] {
+  const ids = idsOf(payment);
+  return lines.filter(({ named_ids }) => named_ids.some((id) => ids.includes(id)));
+}
+
+/** What the lines that name a payment say about it. */
+async function answer(tx: Transaction, payment: Payment, lines: readonly LostLine[]) {
+  const own = linesOf(payment, lines);
+  const booked = own.find(({ kind }) => kind === "booked");
+  if (!booked) return;
+  for (const line of own.filter((one) => isSame(one, payment))) {
+    await insertAnswers(tx, [answerOf(payment, booked, line)]);
+    await updateLineAnswered(tx, line);
+  }
+}
+
 /** Of a return, any amount counts: banks keep a part for their work. */
-function isSame({ kind, amount, currency }: LostLine, wanted: Instruction): boolean {
+function isSame({ kind, amount, currency, state }: LostLine, wanted: Payment): boolean {
+  if (state === "settled") return false;
   return currency === wanted.currency && (kind === "returned" || amount === wanted.amount);
 }
 
@@ -101,7 +113,7 @@ function recoveredFile(
 }
 
 function answerOf(
-  { account_id, end_to_end_id }: Instruction,
+  { account_id, end_to_end_id }: Payment,
   booked: LostLine,
   line: LostLine,
 ): BankAnswer {
@@ -117,18 +129,21 @@ function answerOf(
 }
 
 /**
- * Takes payments out of a file that is not written which a bank has answered already. Returns
- * whether there were any.
+ * Takes payments out of a file that is not written which a bank has booked or answered already: the
+ * database was restored, and the file had left after the backup. Returns whether there were any.
  */
-export async function removeAnswered(
+export async function removePaid(
   tx: Transaction,
   file: { id: string; bank_account: string; scheme: string; window_day: string },
   now: Date,
 ): Promise<boolean> {
-  const answered = await listAnsweredPayments(tx, file.id);
-  for (const { end_to_end_id, number } of answered) {
+  const payments = await listPaidInFile(tx, file.id);
+  const lines = await lockLinesNaming(tx, payments.flatMap(idsOf));
+  for (const payment of payments) {
     const place = { bank_account: file.bank_account, scheme: file.scheme, day: file.window_day };
-    await updateToRecovered(tx, end_to_end_id, recoveredFile(place, number, now), now);
+    const recovered = recoveredFile(place, payment.number, now);
+    await updateToRecovered(tx, payment.end_to_end_id, recovered, now);
+    await answer(tx, payment, lines);
   }
-  return answered.length > 0;
+  return payments.length > 0;
 }

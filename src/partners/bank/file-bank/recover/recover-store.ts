@@ -10,6 +10,8 @@ export type LostLine = {
   amount: bigint;
   currency: string;
   booked_on: string | null;
+  /** `settled`: a person has dealt with it, so nothing follows from it by itself. */
+  state: "unmatched" | "settled";
   named_ids: string[];
 };
 
@@ -38,9 +40,9 @@ type RecoveredPayment = {
 export function lockLinesNaming(tx: Transaction, ids: readonly string[]): Promise<LostLine[]> {
   return tx.query(
     `select bank_account, entry_key, part, number, kind, amount, currency,
-       booked_on::text as booked_on, named_ids
+       booked_on::text as booked_on, state, named_ids
      from bank_lines
-     where state = 'unmatched' and named_ids && $1::text[] and kind in ('booked', 'returned')
+     where named_ids && $1::text[] and kind in ('booked', 'returned')
      order by number for update`,
     [ids],
   );
@@ -50,7 +52,7 @@ export function lockLinesNaming(tx: Transaction, ids: readonly string[]): Promis
 export async function existsLineNaming(session: Session, message_id: string): Promise<boolean> {
   const rows = await session.query(
     `select from bank_lines
-     where state = 'unmatched' and named_ids && array[$1::text] and kind = 'booked' limit 1`,
+     where named_ids && array[$1::text] and kind = 'booked' limit 1`,
     [message_id],
   );
   return rows.length > 0;
@@ -61,7 +63,8 @@ export async function updateLineAnswered(
   { bank_account, entry_key, part }: LostLine,
 ): Promise<void> {
   await tx.query(
-    `update bank_lines set state = 'answer', problem = null, named_ids = null
+    `update bank_lines set state = 'answer', problem = null, named_ids = null,
+       answer_references = array[entry_key || '-' || part]
      where bank_account = $1 and entry_key = $2 and part = $3 and state = 'unmatched'`,
     [bank_account, entry_key, part],
   );
@@ -97,15 +100,22 @@ export async function insertRecovered(
   );
 }
 
-/** The payments of a file that a bank has booked, rejected or returned. */
-export function listAnsweredPayments(
-  tx: Transaction,
-  file_id: string,
-): Promise<{ end_to_end_id: string; number: bigint }[]> {
+type PaidInFile = {
+  account_id: string;
+  end_to_end_id: string;
+  amount: bigint;
+  currency: string;
+  number: bigint;
+};
+
+/** The payments of a file that a bank has answered, or that one of its booked lines names. */
+export function listPaidInFile(tx: Transaction, file_id: string): Promise<PaidInFile[]> {
   return tx.query(
-    `select p.end_to_end_id, p.number from bank_payments p
+    `select p.account_id, p.end_to_end_id, p.amount, p.currency, p.number from bank_payments p
      where p.file_id = $1
-       and exists (select from bank_file_answers a where a.end_to_end_id = p.end_to_end_id)
+       and (exists (select from bank_file_answers a where a.end_to_end_id = p.end_to_end_id)
+         or exists (select from bank_lines l where l.kind = 'booked'
+           and l.named_ids && array_remove(array[p.end_to_end_id, p.short_id], null)))
      order by p.number`,
     [file_id],
   );

@@ -45,7 +45,7 @@ export async function openKeystoreSigner(config: Config): Promise<LocalSigner> {
   }
 }
 
-function readSigner(path: string): SignerSettings {
+export function readSigner(path: string): SignerSettings {
   try {
     return loadSigner(path, readFileSync(path, "utf8"));
   } catch (error) {

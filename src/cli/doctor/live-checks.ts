@@ -1,0 +1,169 @@
+import { randomUUID } from "node:crypto";
+import { open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { listLiveProblems } from "../../app/live-settings.ts";
+import { readBanks } from "../../partners/bank/file-bank/open.ts";
+import { Disagreement } from "../../partners/chain/evm/check-transfers.ts";
+import type { EvmChain, EvmSettings } from "../../partners/chain/evm/model.ts";
+import { openWatcher } from "../../partners/chain/evm/open.ts";
+import { readChains } from "../../partners/chain/evm/read-chains.ts";
+import { checkConfiguredSigner } from "../../partners/chain/evm/signer/check-signer.ts";
+import { SignerUnavailable } from "../../partners/chain/evm/signer/port.ts";
+import { Misconfigured, verifyNodes } from "../../partners/chain/evm/verify-nodes.ts";
+import { openWallet } from "../../partners/chain/evm/wallet.ts";
+import { ChainUnavailable } from "../../partners/chain/port.ts";
+import { openRateSource, openTokenRateSource } from "../../partners/rates/open-rate-source.ts";
+import type { RateSource } from "../../partners/rates/port.ts";
+import type { Config } from "../../platform/config/config.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
+import { StartupError } from "../../platform/startup-error.ts";
+import type { Finding } from "./finding.ts";
+
+/** A node's last block is dated like this machine, unless one of them is wrong or stands still. */
+const BLOCK_AGE_MAX_MS = 5 * MINUTE_MS;
+
+/**
+ * What live mode needs, asked of everybody that it needs it from: settings, keys, nodes, contracts,
+ * directories, rates. Nothing is changed; the database is looked at by the other checks.
+ */
+export async function examineLive(config: Config): Promise<Finding[]> {
+  const missing = listLiveProblems(config, { worker: true }).map(
+    (finding): Finding => ({ check: "live settings", ok: false, finding }),
+  );
+  return [
+    ...(missing.length > 0 ? missing : [{ check: "live settings", ok: true, finding: "complete" }]),
+    ...(await checkDirectories(config)),
+    ...(await checkNodes(config)),
+    ...(await checkSigner(config)),
+    ...(await checkRateSource(() => openRateSource(config), "rates source")),
+    ...(await checkRateSource(() => openTokenRateSource(config), "token rates source")),
+  ];
+}
+
+/** Writes into each of them, as the worker will. */
+async function checkDirectories(config: Config): Promise<Finding[]> {
+  const check = "directories";
+  const folders = [...bankFolders(config)];
+  if (config.restore_check_file !== undefined) folders.push(dirname(config.restore_check_file));
+  if (folders.length === 0) return [];
+  const problems: Finding[] = [];
+  for (const folder of new Set(folders)) {
+    const path = join(folder, `.sliproad-doctor-${randomUUID()}`);
+    try {
+      const file = await open(path, "wx", 0o600);
+      await file.sync().finally(() => file.close());
+      await rm(path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const finding = `${folder} cannot be written (${code}); give this user access to it`;
+      problems.push({ check, ok: false, finding });
+    }
+  }
+  if (problems.length > 0) return problems;
+  return [{ check, ok: true, finding: `${[...new Set(folders)].join(", ")} can be written` }];
+}
+
+function bankFolders({ banks_file }: Config): string[] {
+  const settings = orNull(() => (banks_file === undefined ? null : readBanks(banks_file)));
+  return settings ? [settings.inbox, ...settings.accounts.map(({ outbox }) => outbox)] : [];
+}
+
+async function checkNodes({ chains_file }: Config): Promise<Finding[]> {
+  const settings = orNull(() => (chains_file === undefined ? null : readChains(chains_file)));
+  if (!settings) return [];
+  return Promise.all(settings.chains.map((chain) => checkChain(settings, chain)));
+}
+
+/** Chain id and decimals of every contract, at every node; its clock; gas of the treasury. */
+async function checkChain({ treasury }: EvmSettings, chain: EvmChain): Promise<Finding> {
+  const check = `chain ${chain.name}`;
+  try {
+    const { rpcs } = openWatcher(chain);
+    await verifyNodes(chain, rpcs);
+    for (const rpc of rpcs) {
+      const block = await rpc.block("latest");
+      const age_ms = block ? Math.abs(Date.now() - block.mined_at.getTime()) : 0;
+      if (!block || age_ms > BLOCK_AGE_MAX_MS) {
+        const age = block ? `${Math.round(age_ms / MINUTE_MS)} minutes from this clock` : "unknown";
+        const finding = `the last block of ${rpc.host} is ${age}; check the node and the clock`;
+        return { check, ok: true, warning: true, finding };
+      }
+    }
+    const contracts = chain.tokens.map(({ name, address }) => `${name} ${address}`).join(", ");
+    const gas = treasury ? await rpcs[0]!.nativeBalance(treasury) : 0n;
+    if (chain.sending && gas < chain.sending.gas_floor) {
+      const finding = `little native coin for gas (${gas} wei); send some to ${treasury}`;
+      return { check, ok: true, warning: true, finding };
+    }
+    return { check, ok: true, finding: `chain id ${chain.chain_id}, ${contracts}` };
+  } catch (error) {
+    const kinds = [Misconfigured, ChainUnavailable, Disagreement];
+    return { check, ok: false, finding: sentenceOf(error, kinds) };
+  }
+}
+
+/** Whether the keys of the signer are those of the chains file. */
+async function checkSigner(config: Config): Promise<Finding[]> {
+  const check = "signer";
+  const { chains_file, signer_address, signer_file } = config;
+  const settings = orNull(() => (chains_file === undefined ? null : readChains(chains_file)));
+  if (!settings || (signer_address === undefined && signer_file === undefined)) return [];
+  try {
+    const { treasury, wallet } = await checkConfiguredSigner(config);
+    if (treasury !== settings.treasury) {
+      const finding = `its treasury is ${treasury}, but the chains file has ${settings.treasury}`;
+      return [{ check, ok: false, finding }];
+    }
+    if (wallet !== openWallet(settings.xpub).fingerprint) {
+      const finding = "its key is not that of the chains file's xpub: it could not sweep deposits";
+      return [{ check, ok: false, finding }];
+    }
+    if (signer_address !== undefined) return [{ check, ok: true, finding: `signs as ${treasury}` }];
+    const finding =
+      `signs as ${treasury}; its keys are in the worker: run sliproad signer as another user, ` +
+      "and set SLIPROAD_SIGNER_ADDRESS";
+    return [{ check, ok: true, warning: true, finding }];
+  } catch (error) {
+    return [{ check, ok: false, finding: sentenceOf(error, [SignerUnavailable, StartupError]) }];
+  }
+}
+
+async function checkRateSource(
+  openSource: () => RateSource | null,
+  check: string,
+): Promise<Finding[]> {
+  const source = orNull(openSource);
+  if (!source) return [];
+  try {
+    const { as_of, rates } = await source.read();
+    const count = `${Object.keys(rates).length} rates`;
+    if (as_of === null) return [{ check, ok: false, finding: `${count} without their time` }];
+    const age_ms = Date.now() - as_of.getTime();
+    const age = `${Math.round(age_ms / MINUTE_MS)} minutes old`;
+    if (age_ms <= source.max_age_ms) return [{ check, ok: true, finding: `${count}, ${age}` }];
+    const max = `${Math.round(source.max_age_ms / MINUTE_MS)} minutes`;
+    return [{ check, ok: false, finding: `${count} are ${age}; the maximum is ${max}` }];
+  } catch (error) {
+    return [{ check, ok: false, finding: `${source.name}: ${(error as Error).message}` }];
+  }
+}
+
+/** Null where the settings themselves are wrong: another check says so. */
+function orNull<Value>(read: () => Value | null): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StartupError) return null;
+    throw error;
+  }
+}
+
+function sentenceOf(
+  error: unknown,
+  kinds: readonly (abstract new (message: string) => Error)[],
+): string {
+  if (kinds.some((kind) => error instanceof kind)) {
+    return (error as Error).message.replace(/\.$/, "");
+  }
+  throw error;
+}
