@@ -240,6 +240,7 @@ create table bank_file_answers (
   constraint bank_file_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint bank_file_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX bank_file_answers_of_payment ON public.bank_file_answers USING btree (end_to_end_id);
 
 create table bank_files (
   id uuid not null,
@@ -292,6 +293,7 @@ create table bank_lines (
   details bytea not null,
   settled_at timestamp with time zone,
   answer_references text[] not null default '{}'::text[],
+  named_ids text[],
   constraint bank_lines_pkey PRIMARY KEY (bank_account, entry_key, part),
   constraint bank_lines_number_key UNIQUE (number),
   constraint bank_lines_amount_check CHECK ((amount >= 0)),
@@ -303,6 +305,7 @@ create table bank_lines (
   constraint bank_lines_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
 );
 CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE (state = 'credit'::text);
+CREATE INDEX bank_lines_named ON public.bank_lines USING gin (named_ids) WHERE (named_ids IS NOT NULL);
 CREATE INDEX bank_lines_of_report ON public.bank_lines USING btree (report_digest);
 CREATE INDEX bank_lines_unmatched ON public.bank_lines USING btree (number) WHERE (state = 'unmatched'::text);
 

@@ -74,7 +74,7 @@ async function answer(tx: Transaction, payment: Payment, lines: readonly LostLin
 
 /** Of a return, any amount counts: banks keep a part for their work. */
 function isSame({ kind, amount, currency, state }: LostLine, wanted: Payment): boolean {
-  if (state === "settled") return false;
+  if (state !== "unmatched") return false;
   return currency === wanted.currency && (kind === "returned" || amount === wanted.amount);
 }
 

@@ -10,8 +10,8 @@ export type LostLine = {
   amount: bigint;
   currency: string;
   booked_on: string | null;
-  /** `settled`: a person has dealt with it, so nothing follows from it by itself. */
-  state: "unmatched" | "settled";
+  /** Any other than `unmatched`: a person has dealt with it, so nothing follows by itself. */
+  state: "unmatched" | "settled" | "treasury";
   named_ids: string[];
 };
 
