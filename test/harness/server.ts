@@ -55,6 +55,8 @@ export type ServerSettings = {
   partners?: (core: Core) => Partners | Promise<Partners>;
   /** Receives the log lines; without it, nothing is logged. */
   log_destination?: LogDestination;
+  /** The test starts workers itself, as processes of their own. */
+  without_worker?: boolean;
 };
 
 export async function startTestServer(settings: ServerSettings = {}): Promise<TestServer> {
@@ -78,7 +80,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     settings.log_destination,
   );
   url = await app.server.listen({ host: "127.0.0.1", port: 0 });
-  app.worker.start();
+  if (!settings.without_worker) app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key!;
 
   return {
