@@ -34,7 +34,7 @@ import { openTravelModule } from "../travel/open.ts";
 import { openUsersModule } from "../users/open.ts";
 import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
-import { isSendHeld } from "./is-send-held.ts";
+import { openAskOwner } from "./ask-owner.ts";
 import { openDocuments, openScreening, type Partners } from "./open-partners.ts";
 
 type Parts = Partners & {
@@ -74,7 +74,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const modules: Module[] = [
     openPlatformModule(core),
     ...(hold ? [hold.openModule(core.log)] : []),
-    ...(openWatcher ? [openWatcher(core.log, isSendHeld(core))] : []),
+    ...(openWatcher ? [openWatcher(core.log, openAskOwner(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
     openApprovalsModule(core, { record_pages }),

@@ -10,7 +10,7 @@ import type { BankPort } from "../partners/bank/port.ts";
 import { createSandboxBank } from "../partners/bank/sandbox.ts";
 import { combineChains } from "../partners/chain/combine-chains.ts";
 import { readChains } from "../partners/chain/evm/read-chains.ts";
-import type { ChainPort, IsHeld } from "../partners/chain/port.ts";
+import type { AskOwner, ChainPort } from "../partners/chain/port.ts";
 import { createSandboxChain } from "../partners/chain/sandbox.ts";
 import { createHttpDocuments } from "../partners/documents/http.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
@@ -41,7 +41,7 @@ export type Partners = {
   /** Without one, our own reviewers decide. */
   identity?: IdentityPort;
   /** Reads real chains in the background. */
-  openWatcher?: ((log: TaskLog, isHeld: IsHeld) => Module) | undefined;
+  openWatcher?: ((log: TaskLog, askOwner: AskOwner) => Module) | undefined;
   /** Writes and reads the files of real banks. */
   openBanks?: ((log: TaskLog) => Module) | undefined;
   /** What they serve; without it, all of the catalogue. */

@@ -1,6 +1,13 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, listRows, lockRow, updateRow } from "../platform/db/rows.ts";
+import {
+  columnsOf,
+  findRow,
+  insertRows,
+  listRows,
+  lockRow,
+  updateRow,
+} from "../platform/db/rows.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -149,6 +156,14 @@ export async function findRefundOwner(
     [account_id, id],
   );
   return row;
+}
+
+export function findRefund(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<SealedRow<Refund> | undefined> {
+  return findRow(session, "refunds", { account_id, id });
 }
 
 export function lockRefund(

@@ -1,7 +1,14 @@
 import { recordAudit } from "../accounts/audit.ts";
 import { refundFailed, refundSent } from "../ledger/balance-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
+import {
+  type ChainPort,
+  isSamePayment,
+  type OwnerAnswer,
+  type Payment,
+  SEND_ASKED_AGAIN_AFTER_MS,
+  sendIfDone,
+} from "../partners/chain/port.ts";
 import { refundKey } from "../partners/chain/send-keys.ts";
 import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
@@ -18,6 +25,7 @@ import { BARRED, isBarred } from "./destinations.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
 import {
   existsKycChange,
+  findRefund,
   findRefundOwner,
   lockRefund,
   openAddress,
@@ -107,15 +115,26 @@ async function beginRefund(
   return { ...row, address, is_held };
 }
 
-/** Whether a refund that is being sent may not leave: its user was frozen or suspended since. */
-export async function isRefundHeld(
+/**
+ * Whether a refund that is being sent wants this payment. It is held if its user was frozen or
+ * suspended since.
+ */
+export async function askRefund(
   session: Session,
+  { keyring }: Pick<RefundDeps, "keyring">,
   { account_id, id }: { account_id: string; id: string },
-): Promise<boolean> {
-  const refund = await findRefundOwner(session, account_id, id);
-  if (!refund) return true;
-  const kyc = (await findKycs(session, [refund])).get(account_id, refund.user_id);
-  return kyc !== undefined && (isHeld(kyc, refund) || isBarredSince(session, kyc, refund));
+  payment: Payment,
+): Promise<OwnerAnswer> {
+  const row = await findRefund(session, account_id, id);
+  if (row?.status !== "sending") return "not_wanted";
+  const user = { account_id, user_id: row.user_id };
+  const key = (await keyring.openUserKeys(session, [user])).get(account_id, row.user_id);
+  if (!key) return "not_wanted";
+  const wanted = { ...row, amount: sentAmount(row), address: openAddress("refunds", row, key) };
+  if (!isSamePayment(wanted, payment)) return "not_wanted";
+  const kyc = (await findKycs(session, [user])).get(account_id, row.user_id);
+  if (kyc === undefined) return "wanted";
+  return isHeld(kyc, row) || (await isBarredSince(session, kyc, row)) ? "held" : "wanted";
 }
 
 /** What was requested while the user's screening was open has been approved in spite of it. */
@@ -158,7 +177,7 @@ function transferOf(refund: Refund): Transfer {
 }
 
 /** The rest after the chain's network fee. */
-function sentAmount({ amount, network_fee }: Refund): bigint {
+function sentAmount({ amount, network_fee }: Pick<Refund, "amount" | "network_fee">): bigint {
   return amount - network_fee;
 }
 

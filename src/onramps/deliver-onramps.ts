@@ -1,6 +1,13 @@
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
-import { type ChainPort, SEND_ASKED_AGAIN_AFTER_MS, sendIfDone } from "../partners/chain/port.ts";
+import {
+  type ChainPort,
+  isSamePayment,
+  type OwnerAnswer,
+  type Payment,
+  SEND_ASKED_AGAIN_AFTER_MS,
+  sendIfDone,
+} from "../partners/chain/port.ts";
 import { deliveryKey } from "../partners/chain/send-keys.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
@@ -81,13 +88,16 @@ function releaseDeposit(
  * coins are on their way.
  */
 export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<typeof sendIfDone> {
-  return sendIfDone(chain, {
-    key: deliveryKey(onramp),
+  return sendIfDone(chain, { key: deliveryKey(onramp), ...paymentOf(onramp) });
+}
+
+function paymentOf(onramp: Onramp): Payment {
+  return {
     chain: onramp.crypto_rails,
     token: onramp.crypto_currency,
     amount: onramp.destination_amount,
     address: onramp.destination_address,
-  });
+  };
 }
 
 /** The first step; null when there is nothing to send, or not now. */
@@ -129,17 +139,21 @@ async function beginDelivery(
   return { onramp, is_held: false };
 }
 
-/** Whether an onramp whose coins are being sent may not be delivered now. */
-export async function isDeliveryHeld(
+/** Whether an onramp whose coins are being sent wants this payment, and now. */
+export async function askDelivery(
   session: Session,
-  enforcement: KycEnforcement,
+  { keyring, kyc_enforcement }: Pick<OnrampDeliveryDeps, "keyring" | "kyc_enforcement">,
   key: { account_id: string; id: string },
-): Promise<boolean> {
-  const [onramp] = await findOnramps(session, [key]);
-  if (!onramp) return true;
-  const { account_id, user_id } = onramp;
+  payment: Payment,
+): Promise<OwnerAnswer> {
+  const [entry] = await openOnramps(session, keyring, await findOnramps(session, [key]));
+  if (entry?.onramp.status !== "sending_fiat" || entry.onramp.delivery !== "sending") {
+    return "not_wanted";
+  }
+  if (!isSamePayment(paymentOf(entry.onramp), payment)) return "not_wanted";
+  const { account_id, user_id } = entry.onramp;
   const kycs = await findKycs(session, [{ account_id, user_id }]);
-  return closedGate(enforcement, kycs.get(account_id, user_id)) !== null;
+  return closedGate(kyc_enforcement, kycs.get(account_id, user_id)) === null ? "wanted" : "held";
 }
 
 function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string | null {
@@ -174,10 +188,7 @@ function transferOf(onramp: Onramp): Transfer {
     user_id,
     kind: "onramp",
     record_id: id,
-    token: onramp.crypto_currency,
-    chain: onramp.crypto_rails,
-    amount: onramp.destination_amount,
-    address: onramp.destination_address,
+    ...paymentOf(onramp),
     price_version_id,
   };
 }

@@ -46,7 +46,7 @@ async function openRealChain(given: NonNullable<typeof evm>): Promise<Adapter> {
   const { chain: port, watchers, senders } = opened;
   const work = async () => {
     await watchChain(deps, watchers[0]!);
-    await runSender({ ...deps, isHeld: async () => false }, senders[0]!, SILENT);
+    await runSender({ ...deps, askOwner: async () => "wanted" as const }, senders[0]!, SILENT);
   };
   return { port, work };
 }

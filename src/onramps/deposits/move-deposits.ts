@@ -10,7 +10,13 @@ import {
 } from "../../ledger/onramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
-import { type ChainPort, sendIfDone } from "../../partners/chain/port.ts";
+import {
+  type ChainPort,
+  isSamePayment,
+  type OwnerAnswer,
+  type Payment,
+  sendIfDone,
+} from "../../partners/chain/port.ts";
 import { returnKey } from "../../partners/chain/send-keys.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
@@ -103,13 +109,22 @@ async function nextStep(
   return answer === "pending" ? "later" : returned(deposit, answer);
 }
 
-/** Whether a deposit that is being returned may not leave: it is of a user who is frozen now. */
-export async function isReturnHeld(
+/**
+ * Whether a deposit that is being returned wants this payment. It is held if it is of a user who is
+ * frozen now.
+ */
+export async function askReturn(
   session: Session,
-  { account_id, id }: { account_id: string; id: string },
-): Promise<boolean> {
-  const deposit = await findDeposit(session, account_id, id);
-  return !deposit || findLineFreeze(session, deposit);
+  { keyring, operator_id }: Pick<DepositMoveDeps, "keyring"> & { operator_id: string },
+  key: string,
+  id: string,
+  payment: Payment,
+): Promise<OwnerAnswer> {
+  const row = await findDeposit(session, operator_id, id);
+  if (row?.status !== "returning" || returnKey(row) !== key) return "not_wanted";
+  const wanted = await openReturn(session, keyring, row);
+  if (!wanted || !isSamePayment(wanted, payment)) return "not_wanted";
+  return (await findLineFreeze(session, row)) ? "held" : "wanted";
 }
 
 /** To the address that sent them, once per attempt. */
@@ -117,16 +132,24 @@ async function returnTokens(
   { database, keyring, chain }: DepositMoveDeps,
   row: FiatDepositRow,
 ): Promise<Step | "later"> {
-  const [deposit] = await openDeposits(database, keyring, [row]);
-  const on = row.bank_account.slice(walletOn("").length);
-  const address = deposit!.details.payer_name;
-  if (address === "" || !isChain(on) || !isToken(row.currency)) return returned(row, "refused");
-  const key = returnKey(row);
-  const amount = openAmount(row);
-  const request = { key, chain: on, token: row.currency, amount, address };
-  const sent = await sendIfDone(chain, request);
+  const payment = await openReturn(database, keyring, row);
+  if (!payment) return returned(row, "refused");
+  const sent = await sendIfDone(chain, { key: returnKey(row), ...payment });
   if (sent === null) return "later";
   return returned(row, "tx_id" in sent ? "booked" : "refused");
+}
+
+/** Null where the tokens cannot go back: nobody is known to have sent them. */
+async function openReturn(
+  session: Session,
+  keyring: Keyring,
+  row: FiatDepositRow,
+): Promise<Payment | null> {
+  const [deposit] = await openDeposits(session, keyring, [row]);
+  const chain = row.bank_account.slice(walletOn("").length);
+  const address = deposit!.details.payer_name;
+  if (address === "" || !isChain(chain) || !isToken(row.currency)) return null;
+  return { chain, token: row.currency, amount: openAmount(row), address };
 }
 
 /** The changed fields, the ledger entries, and any excess to list as a deposit of its own. */

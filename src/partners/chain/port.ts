@@ -58,11 +58,26 @@ export class SendPending extends ChainUnavailable {
 type SendRequest = { key: string; chain: Chain; token: Token; amount: bigint; address: string };
 type SendOutcome = { tx_id: string } | { refused: string };
 
+/** Tokens that are about to leave. */
+export type Payment = Omit<SendRequest, "key">;
+
 /**
- * Whether nothing may leave for the record that a send's key names, for example because its user is
- * frozen. Asked before a send is signed: the hold may be younger than the request.
+ * Asks the record that a send's key names, directly before the send is signed; the payment is null
+ * where nothing leaves our addresses. `held`: nothing may leave now, for example because the user
+ * was frozen after the request. `not_wanted`: no record wants exactly this payment, so the send was
+ * not written by Sliproad.
  */
-export type IsHeld = (session: Session, key: string) => Promise<boolean>;
+export type AskOwner = (
+  session: Session,
+  key: string,
+  payment: Payment | null,
+) => Promise<OwnerAnswer>;
+export type OwnerAnswer = "wanted" | "held" | "not_wanted";
+
+export function isSamePayment(a: Payment, b: Payment): boolean {
+  const is_same_token = a.chain === b.chain && a.token === b.token;
+  return is_same_token && a.amount === b.amount && a.address === b.address;
+}
 
 /** How soon a caller asks again for a send that is pending. */
 export const SEND_ASKED_AGAIN_AFTER_MS = 5_000;

@@ -44,10 +44,15 @@ export function usedNonceKey(of: { chain: string; sender: string; nonce: number 
 /** Whose a send is. */
 type SendOwner = ({ kind: "refund" | "onramp" } & RecordKey) | { kind: "deposit"; id: string };
 
-/** The record that a key names; null where the send stays within our addresses. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The record that a key names; null where it names none, as the keys of sweeps. */
 export function ownerOf(key: string): SendOwner | null {
   const [kind, first, second] = key.split(":") as [string, string?, string?];
   if (!first || !second) return null;
-  if (kind === "refund" || kind === "onramp") return { kind, account_id: first, id: second };
+  if (!UUID.test(first)) return null;
+  if (kind === "refund" || kind === "onramp") {
+    return UUID.test(second) ? { kind, account_id: first, id: second } : null;
+  }
   return kind === "deposit" ? { kind, id: first } : null;
 }

@@ -8,7 +8,7 @@ import { findSender } from "../../../src/partners/chain/evm/send/sender-store.ts
 import { runSweeps } from "../../../src/partners/chain/evm/sweep/run-sweeps.ts";
 import { watchChain } from "../../../src/partners/chain/evm/watch-chain.ts";
 import { findWatchedChain } from "../../../src/partners/chain/evm/watch-store.ts";
-import type { ChainPort } from "../../../src/partners/chain/port.ts";
+import type { AskOwner, ChainPort } from "../../../src/partners/chain/port.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
 import { createTestDatabase } from "../database.ts";
@@ -148,8 +148,8 @@ export async function openTestEvm(
     runSender: async (other = database) => {
       // As in a process of its own.
       const sender = { ...evm.senders[0]!, next_at_ms: 0 };
-      const isHeld = async (_: unknown, key: string) => held.has(key);
-      await runSender({ database: other, clock, isHeld }, sender, SILENT);
+      const askOwner: AskOwner = async (_, key) => (held.has(key) ? "held" : "wanted");
+      await runSender({ database: other, clock, askOwner }, sender, SILENT);
     },
     runSweeps: async (other = database) => {
       const sweeper = { ...evm.sweepers[0]!, next_at_ms: 0 };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
+import { findSender } from "../../../src/partners/chain/evm/send/sender-store.ts";
 import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { TEST_XPUB } from "../../harness/evm/chains-file.ts";
 import { bookFunds, expectSameAtRest } from "../../harness/evm/compare.ts";
@@ -120,6 +121,60 @@ it("a freeze of the whole account does the same", async () => {
   await advance(server, HOUR_MS);
   await until(async () => (await stateOf(key)) === "final");
 }, 180_000);
+
+it("a payment that somebody changed or added in the database is not signed", async () => {
+  await setGas(0n);
+  const { database } = server.core;
+  const thief = newAddress();
+  const worthless = await chain.node.deploy();
+  await worthless.transfer(TEST_TREASURY, 50_000_000n);
+  const changes = [
+    { ...(await queueRefund()), change: { amount: "60000000" } },
+    { ...(await queueRefund()), change: { to: thief } },
+    { ...(await queueRefund()), change: { contract: worthless.address } },
+    { ...(await queueDelivery()), change: { to: thief } },
+  ];
+  const before = await Promise.all(changes.map(({ key }) => findSendByKey(database, key)));
+  for (const { key, change } of changes) {
+    await database.query(
+      "update evm_sends set action = action || $2::jsonb, asked_at = null where key = $1",
+      [key, JSON.stringify(change)],
+    );
+  }
+  const added = ["bonus", "refund:a:b"];
+  for (const key of added) await chain.queue(database, key, 1_000_000n);
+  const mined = await chain.mined();
+  await setGas(COIN);
+  for (const key of [...changes.map((one) => one.key), ...added]) {
+    const said = `no record wants ${key} as it is stored`;
+    const send = await until(async () => {
+      const one = (await findSendByKey(database, key))!;
+      return one.problem?.includes(said) && one;
+    });
+    expect(send).toMatchObject({ state: "queued", nonce: null });
+  }
+  await until(async () => {
+    const sender = (await findSender(database, "polygon", TEST_TREASURY))!;
+    return sender.state === "waiting" && sender.problem?.includes("no record wants");
+  });
+  expect(await chain.mined()).toBe(mined);
+  expect(await chain.balanceOf(thief)).toBe(0n);
+
+  // As they were, they are paid.
+  await database.query("delete from evm_sends where key = any($1::text[])", [added]);
+  for (const { key, action } of before.map((send) => send!)) {
+    const text = JSON.stringify(action, (_, value) =>
+      typeof value === "bigint" ? String(value) : value,
+    );
+    await database.query(
+      "update evm_sends set action = $2::jsonb, retry_at = null where key = $1",
+      [key, text],
+    );
+  }
+  for (const { key } of changes) await until(async () => (await stateOf(key)) === "final");
+  expect(await chain.mined()).toBe(mined + changes.length);
+  await advance(server, HOUR_MS);
+}, 240_000);
 
 it("after all this, ledger and chain are the same", async () => {
   await undoGas();

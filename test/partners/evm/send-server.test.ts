@@ -196,8 +196,8 @@ describe("the service with a signer", { timeout: 120_000 }, () => {
       sends: [],
     });
     await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 15n).toString(16)}`);
-    await chain.queue(server.core.database, "test:low", FIFTY);
-    await chain.waitForFinal(server.core.database, "test:low");
+    const show = await askRefund(await addOwed());
+    await until(async () => (await show()).status === "sent");
     const { stdout } = await runCommand(["doctor", "--json"], environment);
     expect(stdout).toMatch(/little native coin for gas on polygon .* send some to 0x78839f/);
     await chain.node.ask("hardhat_setBalance", TEST_TREASURY, `0x${(10n ** 18n).toString(16)}`);

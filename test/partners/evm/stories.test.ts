@@ -1,12 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openWatcher } from "../../../src/partners/chain/evm/open.ts";
-import { readChains } from "../../../src/partners/chain/evm/read-chains.ts";
 import { HOUR_MS } from "../../../src/platform/durations.ts";
-import { reconcileChain } from "../../../src/reconcile/reconcile-chain.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
+import { compareChain, expectSameAtRest, waitUntilRead } from "../../harness/evm/compare.ts";
 import { type EvmNode, startEvmNode, type TestToken } from "../../harness/evm/node.ts";
 import { type RpcServer, startRpcServer } from "../../harness/evm/rpc-server.ts";
 import {
@@ -64,11 +62,8 @@ afterAll(async () => {
   await signer.close();
 });
 
-/** As the command does, in this process. */
 async function compareNow() {
-  const { core } = server;
-  const settings = readChains(environment.SLIPROAD_CHAINS_FILE!);
-  const found = await reconcileChain(core, openWatcher(settings.chains[0]!), settings);
+  const found = await compareChain(server.core);
   const amounts = new Map(found.compared.map((one) => [one.currency, one]));
   const ok = found.compared.every(({ unexplained }) => unexplained === 0n);
   const { candidates, unproven } = found;
@@ -90,23 +85,12 @@ async function reconcile(...more: string[]) {
   return { code, ok, amounts };
 }
 
-/** Waits until the watcher has read all blocks. */
-async function waitUntilRead(): Promise<void> {
-  const latest = BigInt((await node.ask("eth_blockNumber")) as string);
-  await waitFor(async () => {
-    const [row] = await server.core.database.query<{ scanned_block: bigint }>(
-      "select scanned_block from evm_chains",
-    );
-    return row!.scanned_block >= latest;
-  });
-}
-
 describe("money on a real chain", { timeout: 120_000 }, () => {
   it("that the operator moved to the treasury is a difference until it is booked", async () => {
     expect((await compareNow()).ok).toBe(true);
     await node.ask("hardhat_setBalance", TEST_TREASURY, `0x${COIN.toString(16)}`);
     await usdc.transfer(TEST_TREASURY, 5_000_000_000n);
-    await waitUntilRead();
+    await waitUntilRead(server.core, node);
     const found = await reconcile();
     expect(found).toMatchObject({ ok: false, code: 1 });
     expect(found.amounts.usdc).toMatchObject({ ledger: "0", unexplained: "5000" });
@@ -150,10 +134,8 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
     expect(await usdc.balanceOf(PAYEE)).toBe(1_000_000_000n);
 
     await waitFor(async () => (await usdc.balanceOf(deposit_address.address)) === 0n, MOVED_MS);
-    await waitFor(async () => (await countMoving()) === 0, MOVED_MS);
-    await waitUntilRead();
-    const { ok, usdc: compared, candidates } = await compareNow();
-    expect({ ok, candidates }).toEqual({ ok: true, candidates: [] });
+    await expectSameAtRest(server.core, node);
+    const { usdc: compared } = await compareNow();
     const held = 5_000_000_000n + needed - 1_000_000_000n;
     expect(await ledgerBalance(server, "wallet:polygon", "usdc")).toBe(held);
     expect(compared).toMatchObject({ on_chain: held, ledger: held });
@@ -184,7 +166,7 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
     const { database } = server.core;
     const address = `0x${"5e".repeat(20)}`;
     await usdc.transfer(address, 3_000_000n);
-    await waitUntilRead();
+    await waitUntilRead(server.core, node);
     expect((await compareNow()).unproven).toEqual([]);
     await database.query(
       `insert into evm_addresses (address, wallet, address_index, chain, created_at)
@@ -208,18 +190,9 @@ describe("money on a real chain", { timeout: 120_000 }, () => {
       address,
     ]);
     await usdc.transfer(address, 7_000_000n);
-    await waitUntilRead();
+    await waitUntilRead(server.core, node);
     const found = await compareNow();
     expect(found.usdc.unexplained).toBe(7_000_000n);
     expect(found.candidates).toMatchObject([{ kind: "finding", amount: 7_000_000n }]);
   });
 });
-
-/** Transactions and sweeps that are not over, or not booked. */
-async function countMoving(): Promise<number> {
-  const [row] = await server.core.database.query<{ count: number }>(
-    `select ((select count(*) from evm_sends where gas_cost is null or not is_gas_booked)
-       + (select count(*) from evm_sweeps where state = 'open'))::int as count`,
-  );
-  return row!.count;
-}

@@ -6,7 +6,7 @@ import { realTime } from "../../../platform/tasks/real-time.ts";
 import { recurringTask } from "../../../platform/tasks/recurring-task.ts";
 import type { TaskLog } from "../../../platform/tasks/task-log.ts";
 import { ALWAYS_LEAVING, type Leaving } from "../../leaving.ts";
-import { type ChainPort, ChainUnavailable, type IsHeld } from "../port.ts";
+import { type AskOwner, type ChainPort, ChainUnavailable } from "../port.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { checkUnused } from "./check-unused.ts";
 import { createEvmChain } from "./evm-chain.ts";
@@ -38,7 +38,7 @@ type Evm = {
   watchers: readonly Watcher[];
   senders: readonly Sender[];
   sweepers: readonly Sweeper[];
-  openModule(log: TaskLog, isHeld: IsHeld): Module;
+  openModule(log: TaskLog, askOwner: AskOwner): Module;
 };
 
 /**
@@ -65,7 +65,7 @@ export async function openEvm(
     watchers,
     senders,
     sweepers,
-    openModule: (log, isHeld) => ({
+    openModule: (log, askOwner) => ({
       // One task each: a node that does not answer delays no other chain.
       tasks: [
         ...watchers.map((watcher) =>
@@ -75,7 +75,7 @@ export async function openEvm(
         ),
         ...senders.map((sender) =>
           recurringTask(deps.database, sendTask(sender), SENT_EVERY_MS, () =>
-            runSender({ ...deps, isHeld }, sender, log),
+            runSender({ ...deps, askOwner }, sender, log),
           ),
         ),
         ...sweepers.map((sweeper) =>

@@ -1,8 +1,9 @@
 import type { Database } from "../../../../platform/db/database.ts";
 import { MINUTE_MS } from "../../../../platform/durations.ts";
-import type { IsHeld } from "../../port.ts";
+import type { AskOwner } from "../../port.ts";
 import type { Signer } from "../signer/port.ts";
-import { deleteAttempt, insertReplacement, updateToCancel } from "./attempt-store.ts";
+import { askBeforeSigning } from "./ask-owner.ts";
+import { insertReplacement, updateToCancel } from "./attempt-store.ts";
 import { broadcast, currentAttempt, isAccepted } from "./broadcast.ts";
 import { bumpFees } from "./fees.ts";
 import { findLostPayment } from "./find-lost-payment.ts";
@@ -27,7 +28,7 @@ import {
 import { findSender, type SenderOutcome, updateFirstNonce } from "./sender-store.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
-type RunDeps = { database: Database; now: Date; isHeld: IsHeld };
+type RunDeps = { database: Database; now: Date; askOwner: AskOwner };
 
 /** Mined sends of one run; the others are looked at once these are final. */
 const FOLLOWED_MAX = 500;
@@ -37,7 +38,6 @@ const BUMPED_AFTER_BLOCKS = 3;
 const TRIED_AGAIN_AFTER_MS = 5_000;
 /** A node that is busy accepts a transaction a little later: the operator is not told of that. */
 const TOLD_AFTER_MS = MINUTE_MS;
-const HELD_ASKED_AGAIN_AFTER_MS = 5_000;
 /** Callers ask every few seconds; one that stopped asking may not want it any more. */
 const ASKED_WITHIN_MS = 2 * MINUTE_MS;
 
@@ -142,7 +142,7 @@ async function pushUnmined(run: Run, unmined: readonly OpenSend[]): Promise<void
   }
 }
 
-/** The send with its last attempt signed; null where it is held or the signer refused the first. */
+/** The send with its last attempt signed; null where its owner or the signer refused the first. */
 async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const { database, now, sender } = run;
   const last = send.attempts.at(-1);
@@ -150,10 +150,11 @@ async function signLast(run: Run, send: OpenSend): Promise<OpenSend | null> {
   const is_cancel = last.is_cancel || send.is_cancelled;
   if (is_cancel && !last.is_cancel) await updateToCancel(database, last);
   const attempt = { ...last, is_cancel };
-  if (attempt.attempt === 1 && !is_cancel && (await run.isHeld(database, send.key))) {
-    const retry_at = new Date(now.getTime() + HELD_ASKED_AGAIN_AFTER_MS);
-    await deleteAttempt(database, send, attempt, { retry_at, problem: null }, now);
-    return null;
+  // The signer signs nothing but the first one's action for the nonce.
+  if (attempt.attempt === 1 && !is_cancel) {
+    const { answer, problem } = await askBeforeSigning(run, send, attempt);
+    if (problem !== null) run.problems.push(problem);
+    if (answer !== "wanted") return null;
   }
   if (!is_cancel && !(await sender.leaving.mayLeave())) {
     run.problems.push(HELD);

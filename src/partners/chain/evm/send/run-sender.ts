@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../../../../platform/durations.ts";
 import { StartupError } from "../../../../platform/startup-error.ts";
 import { realTime } from "../../../../platform/tasks/real-time.ts";
 import type { TaskLog } from "../../../../platform/tasks/task-log.ts";
-import type { IsHeld } from "../../port.ts";
+import type { AskOwner } from "../../port.ts";
 import { Disagreement } from "../check-transfers.ts";
 import { RpcFailure } from "../json-rpc.ts";
 import { type Signer, SignerUnavailable } from "../signer/port.ts";
@@ -19,7 +19,7 @@ import {
   upsertTreasury,
 } from "./sender-store.ts";
 
-type SendDeps = { database: Database; clock: Clock; isHeld: IsHeld };
+type SendDeps = { database: Database; clock: Clock; askOwner: AskOwner };
 
 /** Balance and nonce are looked at so often where there is nothing to send. */
 const IDLE_CHECKED_EVERY_MS = MINUTE_MS;
@@ -53,7 +53,7 @@ function isCheckDue({ checked_at }: SenderRow, now: Date): boolean {
 }
 
 async function runOne(
-  { database, isHeld }: SendDeps,
+  { database, askOwner }: SendDeps,
   sender: Sender,
   row: SenderRow,
   now: Date,
@@ -64,7 +64,7 @@ async function runOne(
   if (watched?.state === "reorganised") {
     throw new Disagreement(`${sender.chain.name} is not read: a final block was replaced`);
   }
-  return runQueue({ database, now, isHeld }, sender, row, () => openChecked(sender));
+  return runQueue({ database, now, askOwner }, sender, row, () => openChecked(sender));
 }
 
 async function openChecked({ openSigner, treasury }: Sender): Promise<Signer> {
