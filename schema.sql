@@ -1504,6 +1504,13 @@ CREATE UNIQUE INDEX proposals_pending_decision ON public.proposals USING btree (
 CREATE INDEX proposals_pending_elsewhere ON public.proposals USING btree (id) WHERE ((voters <> 'members'::text) AND (status = 'pending'::text));
 CREATE INDEX proposals_record ON public.proposals USING btree (record_id, account_id, id);
 
+create table proven_rails (
+  currency text not null,
+  rail text not null,
+  proven_at timestamp with time zone not null,
+  constraint proven_rails_pkey PRIMARY KEY (currency, rail)
+);
+
 create table quotes (
   account_id uuid not null,
   id uuid not null,

@@ -15,7 +15,10 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     more: SETTINGS,
   },
   worker: {
-    examples: ["DATABASE_URL=postgres://sliproad@db.internal/sliproad sliproad worker"],
+    examples: [
+      "DATABASE_URL=postgres://sliproad@db.internal/sliproad sliproad worker",
+      "DATABASE_URL=postgres://sliproad@db.internal/sliproad sliproad worker --canary 25",
+    ],
     more: SETTINGS,
   },
   demo: {

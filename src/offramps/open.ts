@@ -62,6 +62,7 @@ function offrampDeps(core: ModuleCore, needs: OfframpNeeds) {
     return_cost_max_usd: BigInt(config.return_cost_max_usd) * 100n,
     deposit_in_time_percent: config.deposit_in_time_percent,
     quote_life_ms: config.quote_life_minutes * MINUTE_MS,
+    canary_usd: config.canary_usd,
     bank_horizon_ms: config.bank_horizon_hours * HOUR_MS,
   };
 }

@@ -12,21 +12,26 @@ import { type FirstSecrets, keepFirstSecrets, keepSandboxKey } from "../first-st
 import { type JsonOption, printDocument } from "../output.ts";
 import { greetingLines, readyFacts } from "./greeting.ts";
 
+type StartOptions = JsonOption & { canary?: string };
 type Parts = { api: boolean; worker: boolean };
 
 export function addStartCommands(program: Command): void {
-  const add = (name: string, parts: Parts, description: string) =>
-    program
-      .command(name)
-      .description(description)
-      .action((options: JsonOption) => run(parts, options));
+  const add = (name: string, parts: Parts, description: string) => {
+    const command = program.command(name).description(description);
+    if (parts.worker) {
+      const meaning = "send payouts above this amount only on rails where the bank has booked one";
+      command.option("--canary <usd>", meaning);
+    }
+    command.action((options: StartOptions) => run(parts, options));
+  };
   const whole = "run Sliproad: embedded PostgreSQL (unless DATABASE_URL is set), API and worker";
   add("start", { api: true, worker: true }, whole);
   add("api", { api: true, worker: false }, "run only the API; needs DATABASE_URL");
   add("worker", { api: false, worker: true }, "run only the worker; needs DATABASE_URL");
 }
 
-async function run(parts: Parts, options: JsonOption): Promise<void> {
+async function run(parts: Parts, options: StartOptions): Promise<void> {
+  if (options.canary !== undefined) process.env.SLIPROAD_CANARY_USD = options.canary;
   for (const why of unknownSettings(process.env)) console.error(`sliproad: ${why}.`);
   const config = readSettings(process.env);
   const stopping = stopSignal();

@@ -24,6 +24,7 @@ import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-ch
 import type { OfframpRenderer } from "../render.ts";
 import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
+import { recordProvenRails } from "./canary.ts";
 import { offrampIdOf, type Payout } from "./model.ts";
 import {
   type AnswerOutcome,
@@ -128,6 +129,12 @@ export async function applyAnswers(
   updatePayouts(tx, [...progress.payouts.values()]);
   recordChanges(tx, deps.renderer, progress.changes, now);
   lapseLater(tx, progress.changes, now);
+  const sent = progress.changes.filter(({ offramp }) => offramp.status === "fiat_sent");
+  recordProvenRails(
+    tx,
+    sent.map(({ offramp }) => offramp),
+    now,
+  );
   postEntries(tx, progress.entries, now);
   recordGiveUps(tx, progress.given_up, now);
 }

@@ -3,7 +3,7 @@ import { HELD_ASKED_AGAIN_AFTER_MS, type Leaving } from "../../partners/leaving.
 import { beneficiaryOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
-import { HOUR_MS } from "../../platform/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
@@ -12,6 +12,7 @@ import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-ch
 import { READ_BANK_TASK } from "../task-kinds.ts";
 import { bounced, lapseLater } from "./apply-bank-answers.ts";
 import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
+import { findCanaryWaits } from "./canary.ts";
 import type { Payout } from "./model.ts";
 import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
 
@@ -19,9 +20,12 @@ export type SendDeps = OfframpAssessDeps & {
   database: Database;
   bank: BankPort;
   leaving: Leaving;
+  /** In cents: the maximum of a payout until the bank has booked one of its rail. */
+  canary_usd?: bigint | undefined;
 };
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
+const NEW_RAIL_LOOKED_AT_AGAIN_AFTER_MS = MINUTE_MS;
 
 /**
  * Sends recorded payouts to the bank, in three steps: mark what is about to be submitted, call the
@@ -35,7 +39,7 @@ export async function sendPayouts(
 ): Promise<void> {
   const { database, bank, leaving } = deps;
   if (await leaving.findHold()) return waitForRelease(database, set, tasks);
-  const { instructions, held } = await database.transaction(async (tx) =>
+  const { instructions, held, new_rails } = await database.transaction(async (tx) =>
     markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
   );
   if (instructions.length > 0) await bank.submit(instructions);
@@ -56,12 +60,17 @@ export async function sendPayouts(
       );
       enqueueTasks(tx, READ_BANK_TASK, [{ account_id, id: newId(now) }], now);
     }
-    const isHeld = (task: { record_id: string }) => held.has(task.record_id);
-    const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);
-    set.postpone(tx, locked.filter(isHeld), again_at);
+    const postpone = (waiting: Marked["held"], pause_ms: number) =>
+      set.postpone(
+        tx,
+        locked.filter((task) => waiting.has(task.record_id)),
+        new Date(now.getTime() + pause_ms),
+      );
+    postpone(held, HELD_LOOKED_AT_AGAIN_AFTER_MS);
+    postpone(new_rails, NEW_RAIL_LOOKED_AT_AGAIN_AFTER_MS);
     set.finish(
       tx,
-      locked.filter((task) => !isHeld(task)),
+      locked.filter(({ record_id }) => !held.has(record_id) && !new_rails.has(record_id)),
     );
   });
 }
@@ -76,8 +85,15 @@ async function waitForRelease(
   await database.transaction(async (tx) => set.postpone(tx, await set.lock(tx, tasks), again_at));
 }
 
-/** What is sent to the bank now, and the ids of offramps that wait for a gate to open. */
-type Marked = { instructions: Instruction[]; held: Set<string> };
+/**
+ * What is sent to the bank now, and the ids of offramps that wait: for a gate to open, or for a
+ * smaller payout that proves their rail.
+ */
+type Marked = {
+  instructions: Instruction[];
+  held: ReadonlySet<string>;
+  new_rails: ReadonlySet<string>;
+};
 
 async function markSubmitting(
   tx: Transaction,
@@ -100,9 +116,21 @@ async function markSubmitting(
   const changes: ChangedOfframp[] = [];
   const held = new Set<string>();
   const changed: Payout[] = [];
+  const recorded = sending.filter(({ offramp }) => payouts.get(offramp.id)?.status === "recorded");
+  const waits = await findCanaryWaits(
+    tx,
+    deps.canary_usd,
+    recorded.map(({ offramp }) => offramp),
+  );
   for (const entry of sending) {
     const payout = payouts.get(entry.offramp.id);
     if (!payout || !["recorded", "submitting"].includes(payout.status)) continue;
+    const status_message = waits.get(entry.offramp.id);
+    if (status_message !== undefined) {
+      const is_told = entry.offramp.status_message === status_message;
+      if (!is_told) changes.push(advanceOfframp(entry, { status_message }, now));
+      continue;
+    }
     const closed = findClosedGate(deps.policy, entry.offramp, gates);
     if (closed === null) {
       submitting.push({ offramp: entry.offramp, payout });
@@ -124,7 +152,8 @@ async function markSubmitting(
   updatePayouts(tx, changed);
   recordChanges(tx, deps.renderer, changes, now);
   lapseLater(tx, changes, now);
-  return { instructions: await toInstructions(tx, deps, submitting), held };
+  const instructions = await toInstructions(tx, deps, submitting);
+  return { instructions, held, new_rails: new Set(waits.keys()) };
 }
 
 async function toInstructions(

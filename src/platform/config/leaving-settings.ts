@@ -1,4 +1,4 @@
-import { optional } from "./setting-kinds.ts";
+import { minorUnits, optional } from "./setting-kinds.ts";
 
 /** When money may leave. */
 export const LEAVING_SETTINGS = {
@@ -8,5 +8,12 @@ export const LEAVING_SETTINGS = {
       "counts less, it was restored from a backup, and all payouts are held until you release " +
       "them. Keep it on a lasting disk, outside the database and its backups. Live mode requires " +
       "it where a worker runs. See docs/guides/runbook.md.",
+  ),
+  canary_usd: optional(
+    "SLIPROAD_CANARY_USD",
+    "Maximum of a payout, in usd, as long as the bank has not booked one of its currency and " +
+      "rail: larger ones wait until then. `--canary` of `sliproad start` and `sliproad worker` " +
+      "sets it too. Default: no maximum.",
+    minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 25 or 2.50"),
   ),
 } as const;

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { MINUTE_MS } from "../../src/platform/durations.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { advance, findFault, good, openStory, settle } from "./story.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  const environment = { SLIPROAD_DOCUMENTS: "never", SLIPROAD_CANARY_USD: "50" };
+  server = await startTestServer({ environment });
+});
+afterAll(() => server.close());
+
+it("on a new rail a large payout waits until the bank has booked a small one", async () => {
+  const large = await openStory(server, [{ amount: 500 }]);
+  good(await large.execute());
+  await large.waitForStatus("sending_fiat");
+  await settle(server);
+  for (let round = 0; round < 3; round += 1) await advance(server, 2 * MINUTE_MS);
+  const waiting = await large.show();
+  expect(waiting).toMatchObject({
+    status: "sending_fiat",
+    status_message:
+      "Payouts in eur by local are new here: this one is sent once the bank has confirmed one of " +
+      "at most 50 usd.",
+  });
+  const sent = () => server.core.database.query("select from sandbox_bank_payouts");
+  expect(await sent()).toEqual([]);
+
+  const small = await openStory(server, [{ amount: 40 }]);
+  good(await small.execute());
+  await small.waitForStatus("fiat_sent");
+  await advance(server, 2 * MINUTE_MS);
+  expect(await large.waitForStatus("fiat_sent")).toMatchObject({ status_message: null });
+
+  // The rail is proven from now on.
+  const next = await openStory(server, [{ amount: 600 }]);
+  good(await next.execute());
+  await next.waitForStatus("fiat_sent");
+  expect(await findFault(server)).toBeNull();
+});
+
+it("what came back unconfirmed proves nothing", async () => {
+  await server.core.database.query("delete from proven_rails");
+  const metadata = { sandbox_outcome: "failed" };
+  const failing = await openStory(server, [{ amount: 40, metadata }]);
+  good(await failing.execute());
+  await failing.waitForStatus("failed");
+  const large = await openStory(server, [{ amount: 500 }]);
+  good(await large.execute());
+  await large.waitForStatus("sending_fiat");
+  await advance(server, 2 * MINUTE_MS);
+  expect((await large.show()).status_message).toContain("are new here");
+});
