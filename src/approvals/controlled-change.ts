@@ -59,6 +59,7 @@ export async function changeOrPropose<Input>(
   const description = await change.describe(tx, account_id, input);
   const voters = await findVoters(tx, account_id, is_operators);
   if (voters === null) {
+    await assertAlone(tx, account_id, by);
     await change.apply(tx, account_id, input, by, now);
     checkProposals(tx, [{ account_id, id: account_id }], now);
     return null;
@@ -93,6 +94,20 @@ async function findVoters(
   const may_ask = is_foreign || (has_two && !is_own);
   return may_ask && (await canVote(tx, account_id, "with_operator")) ? "with_operator" : null;
 }
+
+/**
+ * The only voter among the operator's members has nobody to ask. Their sign-in alone must not be
+ * enough to let others in: it also takes access to the server.
+ */
+async function assertAlone(tx: Transaction, account_id: string, { actor }: By): Promise<void> {
+  if (!actor.startsWith("member:")) return;
+  const members = await listMembers(tx, account_id);
+  if (members.length >= CONFIRMATIONS_NEEDED) throw new Refusal("invalid_transition", NO_SECOND);
+}
+
+const NO_SECOND =
+  "This needs a second member who can vote, and the account has none. Add one on the command " +
+  "line: sliproad members create --role approver.";
 
 const WHY = "Members, roles, limits and approval amounts change only with two members.";
 

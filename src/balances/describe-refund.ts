@@ -2,6 +2,7 @@ import type { Describe } from "../approvals/with-approval.ts";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
+import { isScreeningOpen } from "../users/clearance.ts";
 import { findUserName } from "../users/find-user-name.ts";
 import type { RefundDestination } from "./destinations.ts";
 import { findDestination, type LoadedRefunds, type RefundRequest } from "./refund-balances.ts";
@@ -24,6 +25,7 @@ export function describeRefund(deps: {
     const { account_id, input } = command;
     const { user_id, wanted } = input;
     const user = loaded.users.get(account_id, user_id);
+    const kyc = loaded.kycs.get(account_id, user_id);
     if (!user || "problems" in wanted) return null;
     const { amount, token, chain, address } = wanted.value;
     const destination = findDestination(deps.index_key, loaded, command);
@@ -34,13 +36,12 @@ export function describeRefund(deps: {
         ["User", await findUserName(session, deps.keyring, { account_id, user_id })],
         ["Amount", `${minorToText(amount, TOKEN_DIGITS)} ${token} on ${chain}`],
         ["To", `${address}, ${DESTINATIONS[destination]}`],
-      ],
-      state: [],
-      // Not bound: anybody may send tokens.
-      context: [
-        ["Came from", senders.join(", ") || "Unknown senders"],
         ["Identity", user.kyc_status.replaceAll("_", " ")],
       ],
+      // Who is on a list is not shown to the account; votes from before are void all the same.
+      state: [kyc && isScreeningOpen(kyc) ? "in checks" : null],
+      // Not bound: anybody may send tokens.
+      context: [["Came from", senders.join(", ") || "Unknown senders"]],
     };
   };
 }

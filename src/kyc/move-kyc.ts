@@ -1,3 +1,4 @@
+import { checkProposals } from "../approvals/check-proposals.ts";
 import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -170,5 +171,7 @@ export function recordKycs(
   const key = { account_id, user_id: id };
   const kinds = [REASSESS_USER_TASK, USER_CHANGED_TASK];
   for (const kind of kinds) enqueueUserTasks(tx, kind, [key], now);
+  // Proposals to give the user's money back show the status.
+  checkProposals(tx, [{ account_id, id }], now);
   return user;
 }

@@ -1,3 +1,4 @@
+import { checkProposals } from "../approvals/check-proposals.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "../payment-details/model.ts";
 import {
   type ChangedDetail,
@@ -53,6 +54,11 @@ export function settleRecords(
     return { account_id, id, screening_status, screening_held_at };
   });
   recordDetailChanges(tx, changes, now);
+  const moved = held.filter(({ account_id, id, screening_status }) => {
+    const before = kycs.get(account_id, id)?.screening?.status ?? "clear";
+    return screening_status !== before;
+  });
+  checkProposals(tx, moved, now);
   enqueueUserTasks(tx, REASSESS_USER_TASK, waiting, now);
   return held;
 }

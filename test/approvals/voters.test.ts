@@ -4,6 +4,7 @@ import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
+import { listMembers } from "../../src/accounts/store.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
@@ -368,6 +369,25 @@ it("the only voter among two members lets nobody in without one of the operator'
   expect(await show()).toBe("pending");
   await operator.confirm(id);
   await waitFor(async () => (await show()) === "done");
+});
+
+it("the only voter among the operator's members lets nobody in by their sign-in alone", async () => {
+  const own = await startTestServer();
+  const { database, clock } = own.core;
+  const first = (await listMembers(database, own.account_id)).map(({ person_id }) => person_id);
+  const eve = await addMember(own, "admin");
+  const by = { actor: "command line", reason: "set up by a test" } as const;
+  for (const person_id of first) {
+    const member = { account_id: own.account_id, person_id };
+    await database.transaction((tx) => setMemberRole(tx, member, "developer", by, clock.now()));
+  }
+  await eve.visitor.get("/dashboard/members");
+  const fields = { email: "second@example.test", role: "approver", reason: "a colleague" };
+  const refused = await eve.visitor.post("/dashboard/members/add", fields);
+  expect(refused.statusCode).toBe(422);
+  expect(refused.body).toContain("sliproad members create --role approver");
+  expect((await eve.visitor.get("/dashboard/members")).body).not.toContain(fields.email);
+  await own.close();
 });
 
 it("an e-mail that looks like another one is no e-mail of a new member", async () => {

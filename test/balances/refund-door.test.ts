@@ -171,24 +171,36 @@ describe("a suspended, failed or denied user", () => {
     }
   });
 
-  it("gets nothing by a proposal that members confirmed before the suspension", async () => {
+  it("gets nothing by a proposal from before the suspension, which makes it void", async () => {
     const { account_id, key } = await server.addAccount("Other tenant");
     const own = await addMember(server, "admin", account_id);
     const second = await addMember(server, "approver", account_id);
     const { refund, owed, user_id } = await addDepositor(undefined, key);
     const { proposal } = good(await refund({ amount: 10, address: `0x${"c3".repeat(20)}` }));
     good(await setKyc(server, user_id, { status: "suspended" }, key));
-    await own.confirm(proposal.id);
-    await second.confirm(proposal.id);
-    expect(await waitForEnd(server, proposal.id, key)).toMatchObject({ status: "failed" });
+    expect(await waitForEnd(server, proposal.id, key)).toMatchObject({ status: "void" });
     // Not even to where the tokens came from.
     await setAccount(server, account_id, { approval_above_usd: 0n });
     const approved = await addDepositor(undefined, key);
     const { proposal: back } = good(await approved.refund({ amount: 10, address: SENDER }));
     await own.confirm(back.id);
     good(await setKyc(server, approved.user_id, { status: "suspended" }, key));
-    await second.confirm(back.id);
-    expect(await waitForEnd(server, back.id, key)).toMatchObject({ status: "failed" });
+    expect(await waitForEnd(server, back.id, key)).toMatchObject({ status: "void" });
+    expect((await second.confirm(back.id)).statusCode).toBe(422);
     for (const left of [owed, approved.owed]) expect(await left()).toBe(500);
+  });
+
+  it("gets nothing in the operator's account by votes on the status before", async () => {
+    const [own, second] = [await addMember(server, "admin"), await addMember(server, "approver")];
+    await setAccount(server, server.account_id, { approval_above_usd: 0n });
+    const { refund, owed, user_id } = await addDepositor();
+    const { proposal } = good(await refund({ amount: 10, address: SENDER }));
+    expect(proposal.details).toContainEqual({ label: "Identity", value: "approved" });
+    await own.confirm(proposal.id);
+    good(await setKyc(server, user_id, { status: "suspended" }));
+    await second.confirm(proposal.id);
+    expect(await waitForEnd(server, proposal.id)).toMatchObject({ status: "void" });
+    expect(await owed()).toBe(500);
+    await setAccount(server, server.account_id, { approval_above_usd: null });
   });
 });

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { SECOND_MS } from "../../src/platform/durations.ts";
 import { listMatchFacts } from "../../src/screening/store.ts";
-import { addMember, addOwedUser, proposalIn } from "../approvals/proposal-fixture.ts";
+import {
+  addMember,
+  addOwedUser,
+  proposalIn,
+  STRANGE,
+  showProposal,
+} from "../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, deposit, good, openStory, settle } from "../offramps/story.ts";
@@ -266,6 +272,20 @@ it("two members, one of them the operator's, may refund a user whose screening i
   await settle(server);
   await decide(confirmed.user_id, "confirm");
   heldBy(await confirmed.refund(10));
+});
+
+it("votes from before a match let no refund go, also in the operator's account", async () => {
+  await publish([]);
+  const owed = await addOwedUser(server, 100);
+  await settle(server);
+  const { id } = proposalIn(await owed.refund(10, STRANGE));
+  const [first, second] = [await addMember(server, "admin"), await addMember(server, "approver")];
+  await first.confirm(id);
+  await publish([PAYER]);
+  await second.confirm(id);
+  await settle(server);
+  expect((await showProposal(server, id)).status).toBe("void");
+  expect(await owed.refunds()).toEqual([]);
 });
 
 it("matches are shown to the operator only, on a page with person and entry side by side", async () => {
