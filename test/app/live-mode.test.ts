@@ -157,12 +157,14 @@ describe("what no adapter serves is not offered", () => {
     const { fees, onramp_fees } = good(await server.call("GET", "/fees"));
     type Row = { currency: string; rails: string };
     const pairs = (rows: Row[]) => rows.map(({ currency, rails }) => `${currency} ${rails}`);
-    expect(pairs(fees)).toEqual(["eur local", "jpy swift"]);
+    expect(pairs(fees)).toEqual(["eur local", "eur swift", "jpy swift", "usd local"]);
     expect(pairs(onramp_fees)).toEqual(["eur local"]);
     const { payment_detail_requirements: rows } = good(
       await server.call("GET", "/payment_detail_requirements"),
     );
-    expect(new Set(pairs(rows))).toEqual(new Set(["eur local", "jpy swift"]));
+    expect(new Set(pairs(rows))).toEqual(
+      new Set(["eur local", "eur swift", "jpy swift", "usd local"]),
+    );
   });
 
   it("for payment details", async () => {
@@ -172,7 +174,7 @@ describe("what no adapter serves is not offered", () => {
     await expect(addPaymentDetail(server, user_id, "mxn")).rejects.toThrow(
       "currency_not_supported",
     );
-    await expect(addPaymentDetail(server, user_id, "eur_swift")).rejects.toThrow(
+    await expect(addPaymentDetail(server, user_id, "usd_swift")).rejects.toThrow(
       "rails_not_available",
     );
   });

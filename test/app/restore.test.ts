@@ -5,7 +5,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { holdAll, readStatus, releaseAll } from "../../src/cli/payouts/actions.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { TEST_TREASURY } from "../harness/evm/signer.ts";
-import { closeWindows, type LiveHome, openLiveHome, today } from "../harness/live.ts";
+import {
+  closeWindows,
+  type LiveHome,
+  openLiveHome,
+  STORY_SETTINGS,
+  today,
+} from "../harness/live.ts";
 import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -38,8 +44,7 @@ async function open(copy_of?: TestDatabase): Promise<TestDatabase> {
 async function start(db: TestDatabase): Promise<TestServer> {
   const environment = {
     ...home.environment,
-    ...{ SLIPROAD_KYC_ENFORCEMENT: "off", SLIPROAD_DOCUMENTS: "never" },
-    SLIPROAD_COOLING_OFF_HOURS: "0",
+    ...STORY_SETTINGS,
   };
   const server = await startTestServer({
     environment,
@@ -112,7 +117,7 @@ it("a database that is restored pays nothing again that had left after the backu
     entry({ amount: "100.00", id: filed.end_to_end_id, day: today() }),
     entry({ amount: "200.00", id: waiting.end_to_end_id, day: today() }),
   ];
-  await home.receiveFile(statement(lines));
+  await home.receiveFile(statement(lines, { type: "54" }));
   for (const payout of [filed, waiting]) await waitForStatus(server, payout, "fiat_sent");
   const refund = { token: "usdc", chain: "polygon", amount: 10, address: home.chain.node.account };
   good(await server.call("POST", `/users/${filed.user_id}/refunds`, { refund }));
@@ -157,12 +162,15 @@ it("a database that is restored pays nothing again that had left after the backu
 
   // A payment that was recognised can come back like any other.
   await home.receiveFile(
-    statement([
-      entry({
-        ...{ amount: "200.00", credit: true, id: waiting.end_to_end_id, day: today() },
-        details: "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>",
-      }),
-    ]),
+    statement(
+      [
+        entry({
+          ...{ amount: "200.00", credit: true, id: waiting.end_to_end_id, day: today() },
+          details: "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>",
+        }),
+      ],
+      { type: "54" },
+    ),
   );
   await waitForStatus(server, waiting, "bounced");
   expect(await findFault(server)).toBeNull();

@@ -8,7 +8,14 @@ import { openSendingChain, type SendingChain } from "./evm/sending-chain.ts";
 const EVERY_HOUR = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, "0")}:59`);
 
 /** The accounts of the live home: what its statements name. */
+export const USD_ACCOUNT = { name: "main-usd", number: "9900012345" };
 export const EUR_ACCOUNT = { name: "main-eur", iban: "LT069999900000012345" };
+
+/** What lets a story run without members who review and vote. */
+export const STORY_SETTINGS = {
+  ...{ SLIPROAD_KYC_ENFORCEMENT: "off", SLIPROAD_DOCUMENTS: "never" },
+  SLIPROAD_COOLING_OFF_HOURS: "0",
+};
 
 /** Ends the windows of all banks: their files are written now. */
 export async function closeWindows(database: Database): Promise<void> {
@@ -92,15 +99,29 @@ function accountsOf(outbox: string) {
       iban: EUR_ACCOUNT.iban,
       bic: "SLIPLT21XXX",
       outbox,
+      booked_by: "camt.054",
       routes: {
         sepa: { time_zone: "Europe/Vilnius", cut_offs: EVERY_HOUR },
-        swift: { time_zone: "Europe/Vilnius", cut_offs: EVERY_HOUR, currencies: ["jpy"] },
+        swift: { time_zone: "Europe/Vilnius", cut_offs: EVERY_HOUR, currencies: ["eur", "jpy"] },
       },
       deposits: {
         currency: "eur",
         rails: ["local"],
         bank_name: "Sample Bank",
         bank_address: "1 Sample Street, Vilnius",
+      },
+    },
+    [USD_ACCOUNT.name]: {
+      holder: "Sample Ramp Inc",
+      account_number: USD_ACCOUNT.number,
+      routing_number: "021000021",
+      outbox,
+      booked_by: "camt.054",
+      routes: {
+        ach: {
+          ...{ time_zone: "America/New_York", cut_offs: EVERY_HOUR, bank_name: "SAMPLE BANK" },
+          ...{ company_name: "SAMPLE RAMP", company_id: "1234567890" },
+        },
       },
     },
   };

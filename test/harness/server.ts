@@ -91,7 +91,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     app,
     db,
     data_dir,
-    call: (method, path, body, options = {}) => call(url, key, method, path, body, options),
+    call: (method, path, body, options = {}) => callServer(url, key, method, path, body, options),
     addAccount: (name) => addAccount(core, name),
     close: async () => {
       await app.close();
@@ -102,7 +102,8 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   };
 }
 
-async function call(
+/** A request to any server, also one in another process. */
+export async function callServer(
   url: string,
   server_key: string,
   method: string,

@@ -38,9 +38,14 @@ export function statement(
     type === "53" ? ["BkToCstmrStmt", "Stmt"] : ["BkToCstmrDbtCdtNtfctn", "Ntfctn"];
   return (
     `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.0${type}.001.08"><${root}><${part}>` +
-    `<Id>${id}</Id><Acct><Id><IBAN>${account}</IBAN></Id></Acct>${lines.join("")}` +
+    `<Id>${id}</Id><Acct><Id>${idOf(account)}</Id></Acct>${lines.join("")}` +
     `</${part}></${root}></Document>`
   );
+}
+
+function idOf(account: string): string {
+  const is_iban = /^[A-Z]{2}/.test(account);
+  return is_iban ? `<IBAN>${account}</IBAN>` : `<Othr><Id>${account}</Id></Othr>`;
 }
 
 export function statusReport(message_id: string, content: string): string {
