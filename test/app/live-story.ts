@@ -13,7 +13,8 @@ import { achReport } from "../partners/bank/sample-ach.ts";
 
 /** Several processes and a chain, on a busy machine. */
 const MOVED_MS = 90_000;
-const OPENING = 10_000_000n;
+/** What the accounts have, in cents, before the story. */
+export const OPENING = 10_000_000n;
 
 /** A service in live mode, which a test may end between any two steps. */
 export type LiveService = Pick<TestServer, "call" | "url" | "key"> & {
@@ -66,6 +67,7 @@ export async function playLiveStory(home: LiveHome, service: LiveService): Promi
   expect(
     (await command(service, "reconcile", "--chain", "--book", "--reason", "funded")).code,
   ).toBe(0);
+  const mined = await chain.mined();
   await service.between();
 
   // A user with accounts on three rails, and offramps over each of them.
@@ -225,6 +227,10 @@ export async function playLiveStory(home: LiveHome, service: LiveService): Promi
   expect(await chain.balanceOf(destination_address)).toBe(50_000_000n);
   await service.between();
 
+  // Four files and two transactions: nothing has left twice.
+  expect(await home.sentFiles()).toHaveLength(4);
+  expect(await chain.mined()).toBe(mined + 2);
+
   // The statements of the day, with balances.
   for (const bank of Object.values(banks)) {
     await home.receiveFile(dayStatement(bank, bank === banks.eur ? "EUR" : "USD"));
@@ -281,7 +287,7 @@ async function uploadDocument({ url, key }: LiveService, user_id: string): Promi
 }
 
 /** All lines of the day between two balances. */
-function dayStatement({ account, lines, balance }: Booked, currency: string): string {
+export function dayStatement({ account, lines, balance }: Booked, currency: string): string {
   const at = (type: string, cents: bigint) =>
     `<Bal><Tp><CdOrPrtry><Cd>${type}</Cd></CdOrPrtry></Tp>` +
     `<Amt Ccy="${currency}">${cents / 100n}.${String(cents % 100n).padStart(2, "0")}</Amt>` +

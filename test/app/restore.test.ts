@@ -11,12 +11,14 @@ import {
   openLiveHome,
   STORY_SETTINGS,
   today,
+  USD_ACCOUNT,
 } from "../harness/live.ts";
 import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { entry, statement } from "../partners/bank/report-texts.ts";
+import { dayStatement, OPENING } from "./live-story.ts";
 
 const MOVED_MS = 60_000;
 
@@ -136,7 +138,9 @@ it("a database that is restored pays nothing again that had left after the backu
   await expect(releaseAll(core, { reason: "too early", anyway: false })).rejects.toThrow(
     "Payouts stay on hold: polygon has been read only until",
   );
-  // The statement, which this database has not read, is read again.
+  // The statement, which this database has not read, is read again; the other account's follows.
+  const empty = { account: USD_ACCOUNT.number, lines: [], balance: OPENING };
+  await home.receiveFile(dayStatement(empty, "USD"));
   await waitFor(async () => {
     await home.chain.node.mine();
     return (await readStatus(core)).unread.length === 0;

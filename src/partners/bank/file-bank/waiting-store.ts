@@ -24,12 +24,14 @@ export function listWaitingFiles(session: Session): Promise<WaitingSum[]> {
   );
 }
 
-/** The last day of each account of which a line was read. */
+/** The last day of each account of which a line, or the end of a statement, was read. */
 export function listLastBooked(
   session: Session,
 ): Promise<{ bank_account: string; booked_on: string }[]> {
   return session.query(
-    `select bank_account, max(booked_on)::text as booked_on from bank_lines
-     where booked_on is not null group by bank_account`,
+    `select bank_account, max(day)::text as booked_on
+     from (select bank_account, booked_on as day from bank_lines
+       union all select bank_account, closed_on from bank_statements) as told
+     where day is not null group by bank_account`,
   );
 }
