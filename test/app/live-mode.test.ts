@@ -8,6 +8,7 @@ import { type LiveHome, openLiveHome } from "../harness/live.ts";
 import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { good } from "../offramps/story.ts";
+import { newHostKey, startSftpServer } from "../partners/bank/sftp-server.ts";
 
 let home: LiveHome;
 let server: TestServer;
@@ -137,6 +138,34 @@ describe("sliproad doctor --live", () => {
     expect(await failed({ SLIPROAD_RATES_FILE: rates })).toEqual([
       ["rates source", expect.stringMatching(/are \d+ minutes old; the maximum is 5760 minutes$/)],
     ]);
+  });
+
+  it("signs in to the SFTP server of a bank, whose key must be known", async () => {
+    const { directory } = home.chain;
+    const host_key = newHostKey();
+    const sftp = await startSftpServer(directory, host_key.pem, "s3cret");
+    const file = JSON.parse(await readFile(home.environment.SLIPROAD_BANKS_FILE!, "utf8"));
+    const [known_hosts_file, password_file] = ["known", "password"].map((one) =>
+      join(directory, one),
+    );
+    const server = { host: "127.0.0.1", port: sftp.port, user: "ramp" };
+    const servers = { bank: { ...server, password_file, known_hosts_file } };
+    const account = { ...file.accounts["main-eur"], server: "bank", outbox: "/" };
+    const path = join(directory, "sftp-banks.json");
+    await writeFile(path, JSON.stringify({ ...file, servers, accounts: { "main-eur": account } }));
+    await writeFile(password_file!, "s3cret");
+    const knows = (line: string) =>
+      writeFile(known_hosts_file!, `[127.0.0.1]:${sftp.port} ${line}\n`);
+    await knows(host_key.line);
+    const found = await examine({ SLIPROAD_BANKS_FILE: path });
+    expect(found).toContainEqual({
+      ...{ check: "sftp 127.0.0.1", ok: true, finding: "/ can be read as ramp" },
+    });
+    await knows(newHostKey().line);
+    expect(await failed({ SLIPROAD_BANKS_FILE: path })).toEqual([
+      ["sftp 127.0.0.1", expect.stringContaining("its key is another one than")],
+    ]);
+    await sftp.close();
   });
 
   it("names a signer with other keys, and a wrong passphrase", async () => {

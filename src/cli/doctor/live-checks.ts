@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { listLiveProblems } from "../../app/live-settings.ts";
+import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import { readBanks } from "../../partners/bank/file-bank/open.ts";
+import { withSftp } from "../../partners/bank/file-bank/transfer/sftp-session.ts";
 import { Disagreement } from "../../partners/chain/evm/check-transfers.ts";
 import type { EvmChain, EvmSettings } from "../../partners/chain/evm/model.ts";
 import { openWatcher } from "../../partners/chain/evm/open.ts";
@@ -33,6 +35,7 @@ export async function examineLive(config: Config): Promise<Finding[]> {
   return [
     ...(missing.length > 0 ? missing : [{ check: "live settings", ok: true, finding: "complete" }]),
     ...(await checkDirectories(config)),
+    ...(await checkSftp(config)),
     ...(await checkNodes(config)),
     ...(await checkSigner(config)),
     ...(await checkRateSource(() => openRateSource(config), "rates source")),
@@ -63,9 +66,38 @@ async function checkDirectories(config: Config): Promise<Finding[]> {
   return [{ check, ok: true, finding: `${[...new Set(folders)].join(", ")} can be written` }];
 }
 
-function bankFolders({ banks_file }: Config): string[] {
-  const settings = orNull(() => (banks_file === undefined ? null : readBanks(banks_file)));
-  return settings ? [settings.inbox, ...settings.accounts.map(({ outbox }) => outbox)] : [];
+function bankFolders(config: Config): string[] {
+  const settings = banksOf(config);
+  if (!settings) return [];
+  const own = settings.accounts.filter(({ server }) => !server);
+  return [settings.inbox, ...own.map(({ outbox }) => outbox)];
+}
+
+function banksOf({ banks_file }: Config): FileBankSettings | null {
+  return orNull(() => (banks_file === undefined ? null : readBanks(banks_file)));
+}
+
+/** Signs in to each server that files go to or come from, and looks into their directories. */
+async function checkSftp(config: Config): Promise<Finding[]> {
+  const settings = banksOf(config);
+  if (!settings) return [];
+  const places = [
+    ...settings.accounts.map(({ server, outbox }) => ({ server, folder: outbox })),
+    ...settings.sources.map(({ server, folder }) => ({ server, folder })),
+  ];
+  const findings: Finding[] = [];
+  for (const { server, folder } of places) {
+    if (!server) continue;
+    const check = `sftp ${server.host}`;
+    try {
+      await withSftp(server, (session) => session.list(folder));
+      findings.push({ check, ok: true, finding: `${folder} can be read as ${server.user}` });
+    } catch (error) {
+      const finding = `${folder}: ${(error as Error).message.replace(/\.$/, "")}`;
+      findings.push({ check, ok: false, finding });
+    }
+  }
+  return findings;
 }
 
 async function checkNodes({ chains_file }: Config): Promise<Finding[]> {
