@@ -54,7 +54,8 @@ const DEFAULT_URL = "http://127.0.0.1:4000";
 const GUIDES_FIRST = [
   ...["first-payout", "deposits-and-balances", "webhooks", "documents", "kyc", "onramps"],
   ...["invoices", "oauth"],
-  ...["operating", "adding-a-currency-or-rail", "going-live"],
+  ...["operating", "adding-a-currency-or-rail", "going-live", "banks", "chains", "custody"],
+  ...["reconciliation", "runbook"],
 ];
 /** Files without a page of their own, and the page that shows them. */
 const ALSO: Record<string, string> = {
