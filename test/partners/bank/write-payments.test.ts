@@ -148,7 +148,9 @@ describe("amounts", () => {
     ["1,5", "eur", undefined],
     ["1e3", "eur", undefined],
     ["", "eur", undefined],
-    [".5", "eur", undefined],
+    [".5", "eur", 50n],
+    ["5.", "eur", 500n],
+    [".", "eur", undefined],
     ["1", "xxx", undefined],
   ])("%j %s is read as %s", (text, currency, amount) => {
     expect(parseAmount(text, currency)).toBe(amount);

@@ -230,6 +230,13 @@ export async function updateToPlacing(
   return rows.length > 0;
 }
 
+export async function existsWrittenFile(session: Session, id: string): Promise<boolean> {
+  const rows = await session.query("select from bank_files where id = $1 and state = 'written'", [
+    id,
+  ]);
+  return rows.length > 0;
+}
+
 /** The file is the bank's: what is known of the payees is removed in the same statement. */
 export async function updateToWritten(session: Session, id: string, now: Date): Promise<void> {
   await session.query(

@@ -6,7 +6,12 @@ import { stopPayments } from "./close-files.ts";
 import type { ClosedFile, FileBankAccount } from "./model.ts";
 import { type OpenedPayment, readPayments } from "./read-payments.ts";
 import { existsLineNaming } from "./recover/recover-store.ts";
-import { listUnwrittenFiles, updateToPlacing, updateToWritten } from "./store.ts";
+import {
+  existsWrittenFile,
+  listUnwrittenFiles,
+  updateToPlacing,
+  updateToWritten,
+} from "./store.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
 import { openOutbox } from "./transfer/outbox.ts";
 import { transferOf } from "./transfer-of.ts";
@@ -63,7 +68,14 @@ async function writeTemporary(
 ): Promise<string | null> {
   const temporary_name = `.${file.message_id}.${randomUUID()}.tmp`;
   const outbox = openOutbox(account);
-  const digest = await outbox.write(temporary_name, renderFile(deps, account, file));
+  let digest: Buffer;
+  try {
+    digest = await outbox.write(temporary_name, renderFile(deps, account, file));
+  } catch (error) {
+    // Another process has written it meanwhile: the details of its payees are gone.
+    if (await existsWrittenFile(deps.database, file.id)) return null;
+    throw error;
+  }
   const placed = { temporary_name, digest };
   // If this fails it may have been recorded all the same: then the name must stay.
   if (await updateToPlacing(deps.database, file, placed, now)) return temporary_name;
