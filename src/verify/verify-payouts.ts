@@ -59,8 +59,24 @@ export function checkOfframpMoney(
     checkEntries(offramp, payouts, entries) ??
     checkFunding(offramp, keys) ??
     checkAttempts(offramp, payouts, keys) ??
+    checkBankAccounts(payouts) ??
     checkPlace(offramp, entries)
   );
+}
+
+/** Only what left an account names it, and only what came back names where to. */
+function checkBankAccounts(payouts: readonly PayoutAttemptRow[]): string | null {
+  for (const payout of payouts) {
+    const { attempt, status, bank_account, returned_to, is_booking_implied } = payout;
+    const has_returned = status === "returned";
+    if (bank_account !== null && !has_returned && status !== "booked") {
+      return `its attempt ${attempt} names an account that paid it, but was not booked`;
+    }
+    if ((returned_to !== null || is_booking_implied) && !has_returned) {
+      return `its attempt ${attempt} says how it came back, but was not returned`;
+    }
+  }
+  return null;
 }
 
 /** Every entry is exactly what the posting table derives from this record. */
