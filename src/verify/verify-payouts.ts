@@ -69,10 +69,10 @@ function checkBankAccounts(payouts: readonly PayoutAttemptRow[]): string | null 
   for (const payout of payouts) {
     const { attempt, status, bank_account, returned_to, is_booking_implied } = payout;
     const has_returned = status === "returned";
-    if (bank_account !== null && !has_returned && status !== "booked") {
+    if (bank_account && !has_returned && status !== "booked") {
       return `its attempt ${attempt} names an account that paid it, but was not booked`;
     }
-    if ((returned_to !== null || is_booking_implied) && !has_returned) {
+    if ((returned_to || is_booking_implied) && !has_returned) {
       return `its attempt ${attempt} says how it came back, but was not returned`;
     }
   }
