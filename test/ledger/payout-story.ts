@@ -23,7 +23,9 @@ let transfers = 0;
 export function payoutStory(fixture: LedgerFixture) {
   const payout = (offramp: Offramp, status: string, returned: bigint | null = null) =>
     fixture.database.query(
-      `update payouts set status = $4, returned_amount = $5, bank_account = $6, returned_to = $6
+      `update payouts set status = $4, returned_amount = $5,
+         bank_account = case when $4 in ('booked', 'returned') then $6 end,
+         returned_to = case when $4 = 'returned' then $6 end
        where account_id = $1 and offramp_id = $2 and attempt = $3`,
       [offramp.account_id, offramp.id, offramp.attempt, status, returned, BANK_ACCOUNT],
     );
