@@ -94,6 +94,7 @@ export function createQueues(
       const by_kind = new Map(due.map((kind) => [kind.kind, kind]));
       for (const state of states) {
         const { failed, handler } = state.queue;
+        if (handler.is_single && state.sets > 0) continue;
         const offered = by_kind.get(handler.kind);
         state.due ||= (failed ? offered?.failed : offered?.fresh) ?? false;
       }

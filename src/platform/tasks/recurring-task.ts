@@ -11,15 +11,13 @@ export function recurringTask(
 ): TaskHandler {
   return {
     kind,
-    // There is one such task. A set that is not full tells the worker so, which would otherwise
-    // claim again after each run, and from every look while it runs.
+    is_single: true,
+    // A set that is not full tells the worker that there is no more.
     set_max: 2,
     sets_at_once: 1,
     handle: async (set) => {
       await work(set);
-      await database.transaction(async (tx) => {
-        set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + every_ms));
-      });
+      await set.repeatAll(database, new Date(set.now.getTime() + every_ms));
     },
   };
 }

@@ -14,6 +14,8 @@ export type TaskHandler = {
   set_max: number;
   /** How many sets of fresh tasks may run at a time in one process. */
   sets_at_once?: number;
+  /** There is one task of this kind: while it runs, nothing of the kind can be claimed. */
+  is_single?: boolean;
   /**
    * Ends every task of the set, or throws; a throw fails those not ended. Must itself limit how
    * long it waits for anything: the lease is renewed as long as it runs.

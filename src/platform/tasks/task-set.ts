@@ -1,5 +1,11 @@
-import type { Transaction } from "../db/database.ts";
-import { deleteTasks, lockTasks, type TaskClaim, updatePostponed } from "./store.ts";
+import type { Session, Transaction } from "../db/database.ts";
+import {
+  deleteTasks,
+  lockTasks,
+  type TaskClaim,
+  updatePostponed,
+  updateRepeated,
+} from "./store.ts";
 import type { Task } from "./tasks.ts";
 
 /**
@@ -27,6 +33,8 @@ export type TaskSet = {
   postpone(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
   /** Recurring work succeeded: it is due again at `due_at`, and its failures are reset. */
   repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
+  /** The same for all tasks of the set, where nothing else is written with it. */
+  repeatAll(session: Session, due_at: Date): Promise<void>;
   /** False once the lease has expired: check before an action that must not happen twice. */
   isHeld(): boolean;
   /** The rest is mostly waiting: another set of the kind may start while this one continues. */
@@ -77,6 +85,10 @@ export function createTaskSet(
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),
+    repeatAll: async (session, due_at) => {
+      await updateRepeated(session, claim.lease_id, claim.tasks, due_at);
+      unended.clear();
+    },
     isHeld: () => performance.now() < claim.held_until_ms,
     leavePlace,
   };
