@@ -26,8 +26,9 @@ const SPENT = `select coalesce(sum(o.token_amount::numeric - coalesce(o.given_ba
 /**
  * What came from each of these addresses and has neither been paid out nor gone back, by
  * `addressKey`. What a quote was paid with is no longer there to be sent back: else whoever pays a
- * payout from a new address could have the rest of the balance sent to it. Negative where more went
- * back than was there; deposits of `without_quote_id` are left out.
+ * payout from a new address could have the rest of the balance sent to it. What came first pays
+ * first, so that of several senders only one can take back a token that is left. Negative where
+ * more went back than was there; deposits of `without_quote_id` are left out.
  */
 export async function listFromAddresses(
   session: Session,
@@ -38,15 +39,21 @@ export async function listFromAddresses(
   // As text: a sum may be larger than a bigint.
   const rows = await session.query<AddressMoney & { left_over: string }>(
     `select t.*, (
-       (select coalesce(sum(case when q.deposit_token <> t.token then d.amount
-           else least(d.amount, greatest(q.received::numeric + q.from_balance
-             - coalesce(q.spent_before, 0) - spent.tokens, 0)) end), 0)
-        from (select quote_id, sum(amount) as amount from deposits
+       (select coalesce(sum(own.tokens), 0)
+        from (select distinct quote_id from deposits
           where account_id = t.account_id and user_id = t.user_id and sender = t.address
-            and chain = t.chain and token = t.token and quote_id is distinct from $7
-          group by quote_id) d
-        join quotes q on q.account_id = t.account_id and q.id = d.quote_id
-        cross join lateral (${SPENT}) as spent)
+            and chain = t.chain and token = t.token and quote_id is distinct from $7) sent
+        join quotes q on q.account_id = t.account_id and q.id = sent.quote_id
+        cross join lateral (${SPENT}) as spent
+        cross join lateral (
+          select sum(case when q.deposit_token <> t.token then d.amount
+            else least(d.amount, greatest(q.received::numeric + q.from_balance
+              - coalesce(q.spent_before, 0) - spent.tokens - d.later, 0)) end) as tokens
+          from (select sender, amount, coalesce(sum(amount) over (order by mined_at, id
+                rows between 1 following and unbounded following), 0) as later
+              from deposits where account_id = q.account_id and quote_id = q.id
+                and token = t.token) d
+          where d.sender = t.address) as own)
        - (select coalesce(sum(r.amount), 0) from refunds r where r.account_id = t.account_id
          and r.user_id = t.user_id and r.address_index = t.address_index and r.token = t.token
          and r.status <> 'failed'))::text as left_over
@@ -61,8 +68,9 @@ export async function listFromAddresses(
 }
 
 /**
- * Whether more went back to a sender of this quote's deposits than their other deposits and
- * `excess` (what the quote does not need) explain: then the quote is paid with what others sent.
+ * Whether more went back to the senders of this quote's deposits, all together, than their other
+ * deposits and `excess` (what the quote does not need) explain: then the quote is paid with what
+ * others sent.
  */
 export async function hasGoneBack(
   session: Session,
@@ -78,7 +86,8 @@ export async function hasGoneBack(
     return { account_id, user_id, token, chain, address, address_index };
   });
   const left = await listFromAddresses(session, addresses, quote_id);
-  return [...left.values()].some((amount) => amount + excess < 0n);
+  const gone = [...left.values()].reduce((sum, amount) => (amount < 0n ? sum - amount : sum), 0n);
+  return gone > excess;
 }
 
 /** The addresses that tokens of a user came from, the last ones first. */

@@ -34,6 +34,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const STRANGE_TOO = `0x${"8".repeat(40)}`;
+
 const newTxId = () => `0x${crypto.randomUUID().replaceAll("-", "").repeat(2)}`;
 
 async function openBounced() {
@@ -131,6 +133,44 @@ describe("for 24 hours, any amount needs two members", () => {
     expect(
       good(await server.call("POST", `${path}/refunds`, { refund: back })).refund,
     ).toBeDefined();
+  });
+
+  /** Two new addresses send all that a quote needs, each; others have sent 1000 before. */
+  async function openForTwo() {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const [total, tx_id] = [await story.total(), newTxId()];
+    await deposit(server, { quote_id: await story.addQuote(), amount: 1000 });
+    const first = { quote_id: story.quote_id, amount: total, tx_id };
+    await deposit(server, { ...first, from: STRANGE });
+    await deposit(server, { ...first, tx_id: newTxId(), from: STRANGE_TOO });
+    const refund = (address: string) =>
+      server.call("POST", `/users/${story.user_id}/refunds`, {
+        refund: { token: "usdc", chain: "polygon", amount: total, address },
+      });
+    return { ...story, tx_id, refund };
+  }
+
+  it("that is left of a quote with two senders and goes back to both", async () => {
+    const story = await openForTwo();
+    good(await story.execute(story.tx_id));
+    await story.waitForStatus("fiat_sent");
+    const answers = [await story.refund(STRANGE), await story.refund(STRANGE_TOO)];
+    expect(answers.filter(({ body }) => body.refund)).toHaveLength(1);
+    expect(answers.filter(({ body }) => body.proposal)).toHaveLength(1);
+    expect(await story.owed()).toBe(1000);
+  });
+
+  it("that pays a new payee in the place of coins that went back to two senders", async () => {
+    const story = await openForTwo();
+    // What the quote does not need may go back to either, but not to both.
+    good(await story.refund(STRANGE));
+    good(await story.refund(STRANGE_TOO));
+    expect(await story.owed()).toBe(1000);
+    const { approval } = good(await story.execute(story.tx_id));
+    expect((await showProposal(server, approval.proposal_id)).why).toContain("created recently");
+    await ada.reject(approval.proposal_id, "Who is this?");
+    await story.waitForStatus("failed");
+    expect(await story.owed()).toBe(1000);
   });
 
   it("that is re-routed to a new payment detail", async () => {
