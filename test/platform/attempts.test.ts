@@ -114,7 +114,8 @@ describe("attempts", () => {
       lock: async () => [],
       finish: () => {},
       postpone: () => {},
-      repeat: (_tx, _tasks, due_at) => void ended.push(due_at as Date),
+      repeat: () => {},
+      repeatAll: async (_session, due_at) => void ended.push(due_at),
       isHeld: () => true,
       leavePlace: () => {},
     });

@@ -131,7 +131,7 @@ export function updatePostponed(
   );
 }
 
-/** The same for a success that has nothing else to write: one statement instead of a transaction. */
+/** Recurring work succeeded and writes nothing else: one statement instead of a transaction. */
 export async function updateRepeated(
   session: Session,
   lease_id: string,
