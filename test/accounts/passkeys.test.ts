@@ -570,7 +570,7 @@ test("challenges are stored as hashes, and deleted once they have expired", asyn
   expect((await rows()).length).toBeGreaterThan(0);
   expect((await rows()).map(({ row }) => row)).not.toContain(hash);
   later(6);
-  const set = { now: new Date(), lock: async () => [], repeat: () => {} };
+  const set = { now: new Date(), repeatAll: async () => {} };
   await trimSignInTask({ database, clock }).handle(set as never);
   expect(await rows()).toEqual([]);
 });
