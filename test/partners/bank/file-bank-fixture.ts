@@ -88,7 +88,8 @@ export function bankAccount(directory: string): FileBankAccount {
     cut_offs: ["11:00", "15:30"],
     lead_days: 0,
   };
-  const common = { is_batch_booked: false, address_form: "structured" as const, schedule };
+  const form = { is_batch_booked: false, address_form: "structured" as const };
+  const common = { ...form, schedule, purposes: {}, intermediary_banks: {} };
   return {
     name: "main-eur",
     outbox: directory,

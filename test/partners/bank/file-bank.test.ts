@@ -62,6 +62,24 @@ describe("payments by file", () => {
     expect((await readOutbox()).flatMap(idsIn)).toHaveLength(4);
   });
 
+  it("a payment has the purpose and the intermediary bank of its route and currency", async () => {
+    const { accounts } = bank.deps;
+    const terms = { purposes: { jpy: "SUPP" }, intermediary_banks: { jpy: { bic: "DEUTDEFF" } } };
+    const [account] = accounts;
+    const routes = account!.routes.map((one) =>
+      one.scheme === "ach" ? one : { ...one, ...terms },
+    );
+    const deps = { ...bank.deps, accounts: [{ ...account!, routes }] };
+    await bank.submit(bank.instruction(), bank.instruction({ rail: "swift", currency: "jpy" }));
+    await closeFiles(deps, AFTER_FIRST);
+    await writeFiles(deps, AFTER_FIRST);
+    const [sepa, swift] = await readOutbox();
+    expect(sepa).not.toMatch(/<Purp>|<IntrmyAgt1>/);
+    expect(swift).toContain("<Purp><Cd>SUPP</Cd></Purp>");
+    expect(swift).toContain("<IntrmyAgt1><FinInstnId><BICFI>DEUTDEFF</BICFI>");
+    expect(validate?.(swift!) ?? []).toEqual([]);
+  });
+
   it("payees are stored encrypted, and not at all once the file is written", async () => {
     await bank.submit(bank.instruction());
     const read = () =>

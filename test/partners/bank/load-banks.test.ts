@@ -21,6 +21,7 @@ describe("the operator's file of banks", () => {
           {
             ...{ scheme: "sepa", rail: "local", currencies: ["eur"], charge_bearer: "SLEV" },
             ...{ is_batch_booked: false, address_form: "structured" },
+            ...{ purposes: {}, intermediary_banks: {} },
             schedule: { calendar: "target", lead_days: 0 },
           },
         ],
@@ -64,6 +65,18 @@ describe("the operator's file of banks", () => {
   });
   const eur = (change: object) => ({ "main-eur": { ...SEPA_ACCOUNT, ...change } });
   const route = (change: object) => eur({ routes: { sepa: { ...sepa, ...change } } });
+  const swift = (change: object) =>
+    eur({ routes: { swift: { ...sepa, currencies: ["inr", "aed"], ...change } } });
+  it("a route names purposes, and the banks that payments pass through, by currency", () => {
+    const terms = {
+      purposes: { inr: "P0802", aed: "SUPP" },
+      intermediary_banks: { inr: "deutdeff" },
+    };
+    expect(load(swift(terms)).accounts[0]!.routes).toMatchObject([
+      { purposes: terms.purposes, intermediary_banks: { inr: { bic: "DEUTDEFF" } } },
+    ]);
+  });
+
   it.each<[string, Record<string, unknown>, string]>([
     ["no account", {}, "accounts must name at least one account"],
     ["a name with spaces", { "a b": SEPA_ACCOUNT }, "accounts has the name a b"],
@@ -78,6 +91,10 @@ describe("the operator's file of banks", () => {
     ["no cut-off", route({ cut_offs: ["9:00"] }), "sepa has no valid schedule (cut-off times"],
     ["no time zone", route({ time_zone: "Mars/Base" }), "sepa has no valid schedule"],
     ["another bearer", route({ charge_bearer: "SHAR" }), "charge_bearer must be SLEV"],
+    ["a purpose of a bank in SEPA", route({ purposes: { eur: "P0802" } }), "purposes.eur must be"],
+    ["a purpose of no currency", route({ purposes: { inr: "SUPP" } }), "has the unknown key inr"],
+    ["a bank between in SEPA", route({ intermediary_banks: {} }), "the unknown key intermediary"],
+    ["a bank between without BIC", swift({ intermediary_banks: { inr: "X" } }), "inr is wrong"],
     ["a long company", ach({ company_name: "A".repeat(17) }), "must have up to 16 capital letters"],
     ["small letters", ach({ company_id: "abc" }), "company_id must have up to 10 capital letters"],
     ["a reversal", ach({ description: "REVERSAL" }), "description cannot be REVERSAL"],

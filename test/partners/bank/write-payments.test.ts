@@ -101,6 +101,12 @@ describe("files of cross-border payments and wires", () => {
     ]);
   });
 
+  it("a purpose of a country or a bank is written as its own code", async () => {
+    const xml = await writeWhole(SWIFT_FILE, [swiftTransfer({ purpose: "P0802" })]);
+    expect(validate?.(xml) ?? []).toEqual([]);
+    expect(readBack(xml, "Purp/Prtry", "Purp/Cd")).toEqual([["P0802"], []]);
+  });
+
   it("streets stand in address lines for banks that want it so", async () => {
     const xml = await writeWhole({ ...SWIFT_FILE, address_form: "hybrid" }, [swiftTransfer()]);
     expect(validate?.(xml) ?? []).toEqual([]);
@@ -222,6 +228,8 @@ describe("what would be rejected is refused before", () => {
     ["no bank", { creditor_bank: null }, "swift_bic"],
     ["an account with a slash", { creditor_account: { number: "12/3" } }, "account_number"],
     ["an account of 35", { creditor_account: { number: "1".repeat(35) } }, "account_number"],
+    ["a purpose of 36", { purpose: "P".repeat(36) }, "purpose"],
+    ["a purpose with a mark", { purpose: "<P>" }, "purpose"],
     ["more than 18 digits", { amount: 10n ** 18n }, "amount"],
   ])("in SWIFT: %s", (_, change, field) => {
     expect(checkTransfer("swift", swiftTransfer(change)).map((problem) => problem.field)).toContain(

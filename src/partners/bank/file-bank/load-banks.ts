@@ -3,6 +3,7 @@ import { CURRENCIES } from "../../../catalogue/currencies.ts";
 import { DEPOSIT_RAILS, type Rail } from "../../../catalogue/rails.ts";
 import type { Calendar } from "../calendar/banking-days.ts";
 import { nextWindow, type Schedule } from "../calendar/next-window.ts";
+import { isPurpose } from "../iso20022/check-transfer.ts";
 import {
   type AccountId,
   type BankId,
@@ -29,6 +30,7 @@ const ACCOUNT_KEYS = [
 const SCHEDULE_KEYS = ["calendar", "time_zone", "cut_offs", "lead_days"];
 const ROUTE_KEYS = [
   ...["currencies", "charge_bearer", "is_batch_booked", "address_form"],
+  "purposes",
   ...SCHEDULE_KEYS,
 ];
 const ADDRESS_KEYS = ["line1", "line2", "postal_code", "town", "state", "country"];
@@ -146,7 +148,8 @@ function readRoute(
   }
   const scheme = name as Scheme;
   const { charge_bearers, currency } = SCHEMES[scheme];
-  const given = FILE.asObject(value, path, ROUTE_KEYS);
+  const keys = scheme === "swift" ? [...ROUTE_KEYS, "intermediary_banks"] : ROUTE_KEYS;
+  const given = FILE.asObject(value, path, keys);
   const currencies = asTexts(given.currencies ?? (currency ? [currency] : undefined), path);
   const wrong = currencies.find(
     (code) => !CURRENCIES.has(code) || (currency !== null && code !== currency),
@@ -161,7 +164,31 @@ function readRoute(
     charge_bearer: oneOf(bearer, charge_bearers, `${path}.charge_bearer`),
     is_batch_booked: asBoolean(given.is_batch_booked ?? false, `${path}.is_batch_booked`),
     address_form: oneOf(given.address_form ?? FORMS[0], FORMS, `${path}.address_form`),
+    purposes: readByCurrency(given.purposes, currencies, `${path}.purposes`, (value, at) => {
+      const purpose = asText(value, at);
+      if (isPurpose(scheme, purpose)) return purpose;
+      throw FILE.wrong(at, "must be a purpose code such as SUPP");
+    }),
+    intermediary_banks: readByCurrency(
+      given.intermediary_banks,
+      currencies,
+      `${path}.intermediary_banks`,
+      (value, at) => ({ bic: identifier("bic", value, at) }),
+    ),
   };
+}
+
+/** What a route has for some of its currencies. */
+function readByCurrency<Value>(
+  value: unknown,
+  currencies: readonly string[],
+  path: string,
+  read: (value: unknown, path: string) => Value,
+): Readonly<Record<string, Value>> {
+  const given = FILE.asObject(value ?? {}, path, currencies);
+  return Object.fromEntries(
+    Object.entries(given).map(([currency, one]) => [currency, read(one, `${path}.${currency}`)]),
+  );
 }
 
 function readSchedule(given: Record<string, unknown>, terms: SchemeTerms, path: string): Schedule {

@@ -1,6 +1,6 @@
 import type { DepositRail, Rail } from "../../../catalogue/rails.ts";
 import type { Schedule } from "../calendar/next-window.ts";
-import type { PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
+import type { BankId, PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
 import type { AchBatch, AchFile } from "../nacha/ach-file.ts";
 import type { AccountEntry } from "../report.ts";
 import { UnreadableFile } from "../unreadable-file.ts";
@@ -11,8 +11,12 @@ export type FileScheme = Scheme | "ach";
 type RouteTerms = { rail: Rail; currencies: readonly string[]; schedule: Schedule };
 
 /** A way of paying by `pain.001`. */
-type IsoRoute = RouteTerms &
-  Pick<PaymentFile, "scheme" | "charge_bearer" | "is_batch_booked" | "address_form">;
+export type IsoRoute = RouteTerms &
+  Pick<PaymentFile, "scheme" | "charge_bearer" | "is_batch_booked" | "address_form"> & {
+    /** By currency: the purpose that countries demand, and the bank that payments pass through. */
+    purposes: Readonly<Record<string, string>>;
+    intermediary_banks: Readonly<Record<string, BankId>>;
+  };
 
 /** A way of paying by NACHA files. */
 export type AchRoute = RouteTerms & { scheme: "ach"; origination: AchOrigination };

@@ -122,7 +122,7 @@ function findProblem(route: FileRoute, instruction: Instruction): string | null 
 
 function findField(route: FileRoute, instruction: Instruction): string | null {
   if (route.scheme === "ach") return findAchProblem(route, instruction);
-  const transfer = transferOf(route.scheme, instruction, randomUUID());
+  const transfer = transferOf(route, instruction, randomUUID());
   return checkTransfer(route.scheme, transfer)[0]?.field ?? null;
 }
 

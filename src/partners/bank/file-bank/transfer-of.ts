@@ -8,6 +8,8 @@ import type {
   Scheme,
 } from "../iso20022/credit-transfer.ts";
 import type { Instruction } from "../port.ts";
+import type { IsoRoute } from "./model.ts";
+import { isReturnId } from "./returns/return-id.ts";
 
 /** The fields of payment details that name a bank in its country's clearing system. */
 const CLEARING_FIELDS = [
@@ -17,9 +19,12 @@ const CLEARING_FIELDS = [
   { field: "bsb_number", clearing_system: "AUBSB", country: "AU" },
 ] as const;
 
-/** An instruction as a payment of a file. Whether the bank can carry it out is checked later. */
+/**
+ * An instruction as a payment of a file. Whether the bank can carry it out is checked later. Payees
+ * give neither a purpose nor an intermediary bank: the route has them, by currency.
+ */
 export function transferOf(
-  scheme: Scheme,
+  { scheme, purposes, intermediary_banks }: TransferTerms,
   instruction: Pick<
     Instruction,
     "end_to_end_id" | "amount" | "currency" | "beneficiary" | "reference"
@@ -36,12 +41,13 @@ export function transferOf(
     creditor: { name: read("account_name"), address: addressOf(read) },
     creditor_account: accountOf(read("iban") || read("rib_number") || read("account_number")),
     creditor_bank: bankOf(scheme, read),
-    intermediary_bank: null,
-    purpose: null,
+    intermediary_bank: intermediary_banks[currency] ?? null,
+    purpose: isReturnId(end_to_end_id) ? null : (purposes[currency] ?? null),
     remittance: reference,
   };
 }
 
+type TransferTerms = Pick<IsoRoute, "scheme" | "purposes" | "intermediary_banks">;
 type Read = (field: string) => string;
 
 function addressOf(read: Read): PostalAddress | null {

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { CreditTransfer, PaymentFile, Scheme } from "../iso20022/credit-transfer.ts";
+import type { CreditTransfer, PaymentFile } from "../iso20022/credit-transfer.ts";
 import { writePayments } from "../iso20022/write-payments.ts";
 import { renderAchFile } from "./ach/render-ach-file.ts";
 import { stopPayments } from "./close-files.ts";
-import type { ClosedFile, FileBankAccount } from "./model.ts";
+import type { ClosedFile, FileBankAccount, IsoRoute } from "./model.ts";
 import { type OpenedPayment, readPayments } from "./read-payments.ts";
 import { existsLineNaming } from "./recover/recover-store.ts";
 import {
@@ -104,12 +104,12 @@ function renderFile(
     address_form: route.address_form,
   };
   const totals = { count: file.payments, control_sum: file.control_sum };
-  return writePayments(head, totals, toTransfers(route.scheme, readPayments(deps, file)));
+  return writePayments(head, totals, toTransfers(route, readPayments(deps, file)));
 }
 
 async function* toTransfers(
-  scheme: Scheme,
+  route: IsoRoute,
   payments: AsyncIterable<OpenedPayment>,
 ): AsyncGenerator<CreditTransfer> {
-  for await (const payment of payments) yield transferOf(scheme, payment, payment.uetr);
+  for await (const payment of payments) yield transferOf(route, payment, payment.uetr);
 }

@@ -17,7 +17,8 @@ import {
 const PAYMENT_ID = /^[A-Za-z0-9](-?[A-Za-z0-9]){0,34}$/;
 const UETR = /^[a-f0-9]{8}-[a-f0-9]{4}-4[a-f0-9]{3}-[89ab][a-f0-9]{3}-[a-f0-9]{12}$/;
 const ACCOUNT_NUMBER = /^[A-Za-z0-9]{1,34}$/;
-const PURPOSE = /^[A-Z]{4}$/;
+const ISO_PURPOSE = /^[A-Z]{4}$/;
+const OWN_PURPOSE = /^[A-Za-z0-9/?:().,'+-]{1,35}$/;
 
 /** The form of a bank's number in each clearing system, by its ISO external code. */
 const MEMBER_IDS: Readonly<Record<string, RegExp>> = {
@@ -35,6 +36,16 @@ const MEMBER_IDS: Readonly<Record<string, RegExp>> = {
 /** Letters, digits and single hyphens, at most 35: what every bank keeps unchanged. */
 export function isPaymentId(id: string): boolean {
   return id.length <= 35 && PAYMENT_ID.test(id);
+}
+
+/** Codes of ISO's list have four letters; those of countries and banks have not. */
+export function isIsoPurpose(purpose: string): boolean {
+  return ISO_PURPOSE.test(purpose);
+}
+
+/** SEPA has the codes of ISO only. */
+export function isPurpose(scheme: Scheme, purpose: string): boolean {
+  return isIsoPurpose(purpose) || (scheme !== "sepa" && OWN_PURPOSE.test(purpose));
 }
 
 /**
@@ -78,7 +89,7 @@ function checkIds(problems: Problems, scheme: Scheme, transfer: CreditTransfer):
   if (SCHEMES[scheme].is_uetr_sent && (uetr === null || !UETR.test(uetr))) {
     problems.invalid("uetr", "Send a UUID of version 4 in lower case.");
   }
-  if (purpose !== null && !PURPOSE.test(purpose)) {
+  if (purpose !== null && !isPurpose(scheme, purpose)) {
     problems.invalid("purpose", "Send an ISO purpose code of four letters, e.g. SALA.");
   }
 }

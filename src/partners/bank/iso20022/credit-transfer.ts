@@ -31,7 +31,7 @@ export type CreditTransfer = {
   /** Null where the account says which bank it is at. */
   creditor_bank: BankId | null;
   intermediary_bank: BankId | null;
-  /** ISO external purpose code, such as SALA or SUPP. */
+  /** ISO's external code, such as SALA or SUPP; any other is the country's or the bank's own. */
   purpose: string | null;
   /** The message to the payee. */
   remittance: string | null;

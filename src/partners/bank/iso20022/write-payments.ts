@@ -1,7 +1,7 @@
 import { parseDate } from "../../../catalogue/dates.ts";
 import { ControlSum, formatAmount } from "./amount-text.ts";
 import { fitName, fitText } from "./bank-text.ts";
-import { checkTransfer, isPaymentId } from "./check-transfer.ts";
+import { checkTransfer, isIsoPurpose, isPaymentId } from "./check-transfer.ts";
 import {
   type AccountId,
   type BankId,
@@ -111,7 +111,7 @@ function payment(file: PaymentFile, transfer: CreditTransfer): string {
           postalAddress(creditor.address, file.address_form),
       ) +
       element("CdtrAcct", accountId(transfer.creditor_account)) +
-      element("Purp", textElement("Cd", transfer.purpose)) +
+      element("Purp", purposeCode(transfer.purpose)) +
       element("RmtInf", textElement("Ustrd", fitted(transfer.remittance, REMITTANCE_LENGTH))),
   )}`;
 }
@@ -130,6 +130,10 @@ function postalAddress(address: PostalAddress | null, form: PaymentFile["address
       textElement("Ctry", address.country) +
       (form === "hybrid" ? lines.join("") : ""),
   );
+}
+
+function purposeCode(purpose: string | null): string {
+  return textElement(isIsoPurpose(purpose ?? "") ? "Cd" : "Prtry", purpose);
 }
 
 function accountId(account: AccountId): string {
