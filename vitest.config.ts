@@ -17,7 +17,7 @@ const LONG_TESTS = [
   "test/reconcile/{any-order,banks}.test.ts",
   "test/**/crashes.test.ts",
   "test/partners/evm/{two-chains,freeze,server}.test.ts",
-  "test/partners/bank/sftp.test.ts",
+  "test/partners/bank/{sftp,volume}.test.ts",
   "test/platform/commands/idempotency.test.ts",
   "test/webhooks/hanging.test.ts",
   "test/invoices/pdf/renderer.test.ts",

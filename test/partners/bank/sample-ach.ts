@@ -22,7 +22,9 @@ export function achReport(
   entries: readonly ReportedEntry[],
 ): string {
   const lines = entries.flatMap((entry, at) => linesOf(entry, at + 1));
-  const hash = String(BigInt(BANK.slice(0, 8)) * BigInt(entries.length)).padStart(10, "0");
+  const hash = String(BigInt(BANK.slice(0, 8)) * BigInt(entries.length))
+    .padStart(10, "0")
+    .slice(-10);
   const sumOf = (is_debit: boolean) =>
     entries
       .filter((entry) => codeOf(entry)[1]! >= "5" === is_debit)

@@ -19,6 +19,7 @@ import { type FileBankDeps, lockOpenFile } from "./submit-payments.ts";
 type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped">;
 
 const FILES_AT_ONCE_MAX = 100;
+const PAYMENTS_AT_ONCE = 1_000;
 
 /** Fixes the content of files whose window has closed: no payment is added to them any more. */
 export async function closeFiles(deps: CloseDeps, now: Date): Promise<void> {
@@ -55,11 +56,17 @@ async function deferStopped(
   now: Date,
 ): Promise<boolean> {
   if (!findStopped) return false;
-  const stopped = await findStopped(tx, await listPaymentKeys(tx, file.id));
-  if (stopped.size === 0) return false;
+  const stopped: string[] = [];
+  for (let after = 0n; ; ) {
+    const payments = await listPaymentKeys(tx, file.id, after, PAYMENTS_AT_ONCE);
+    if (payments.length === 0) break;
+    stopped.push(...(await findStopped(tx, payments)));
+    after = payments.at(-1)!.number;
+  }
+  if (stopped.length === 0) return false;
   const found = routeIn(accounts, file);
   if (!found) throw new Error(`no settings for ${file.scheme} of ${file.bank_account}`);
-  await updateFileOf(tx, file.id, [...stopped], await lockOpenFile(tx, found, now));
+  await updateFileOf(tx, file.id, stopped, await lockOpenFile(tx, found, now));
   return true;
 }
 
@@ -75,15 +82,14 @@ async function fixContent(
     await deleteEmptyFile(tx, file.id);
     return true;
   }
-  const found = routeIn(accounts, file);
-  const route = found?.route;
-  if (route?.scheme === "ach") {
-    const is_numbered = await numberEntries(tx, accounts, { id: file.id, route }, now);
-    // The bank tells no more files of this day apart.
-    if (!is_numbered) return false;
-  }
   const total = new ControlSum();
   for (const { sum, currency, count } of inside) total.addSum(sum, currency, count);
+  const route = routeIn(accounts, file)?.route;
+  if (route?.scheme === "ach") {
+    const numbered = { id: file.id, route, payments: total.count };
+    // The bank tells no more files of this day apart.
+    if (!(await numberEntries(tx, accounts, numbered, now))) return false;
+  }
   const totals = { payments: total.count, control_sum: String(total) };
   const execution_date = executionDate(route, file, now);
   await updateToClosed(tx, { id: file.id, ...totals, execution_date }, now);

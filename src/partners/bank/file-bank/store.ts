@@ -115,11 +115,17 @@ export async function lockClosedFile(tx: Transaction, id: string): Promise<DueFi
   return row ?? null;
 }
 
-/** The payments that a file has now. */
-export function listPaymentKeys(tx: Transaction, file_id: string): Promise<PaymentKey[]> {
+/** The payments that a file has now, after a number. */
+export function listPaymentKeys(
+  tx: Transaction,
+  file_id: string,
+  after: bigint,
+  limit: number,
+): Promise<(PaymentKey & { number: bigint })[]> {
   return tx.query(
-    "select account_id, end_to_end_id from bank_payments where file_id = $1 order by number",
-    [file_id],
+    `select number, account_id, end_to_end_id from bank_payments
+     where file_id = $1 and number > $2 order by number limit $3`,
+    [file_id, after, limit],
   );
 }
 

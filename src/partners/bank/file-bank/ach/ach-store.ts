@@ -39,18 +39,18 @@ export async function updateTraces(
   ]);
 }
 
-export type NumberedPayment = {
-  end_to_end_id: string;
-  entry_class: AchBatch["entry_class"];
-  amount: bigint;
-};
+export type UnnumberedPayment = { number: bigint; end_to_end_id: string; amount: bigint };
 
-/** The payments of a file in the order of its batches. */
-export function listUnnumbered(tx: Transaction, file_id: string): Promise<NumberedPayment[]> {
+/** The payments of one kind in a file after a number, in their order. */
+export function listUnnumbered(
+  tx: Transaction,
+  place: { file_id: string; entry_class: AchBatch["entry_class"]; after: bigint },
+  limit: number,
+): Promise<UnnumberedPayment[]> {
   return tx.query(
-    `select end_to_end_id, entry_class, amount from bank_payments where file_id = $1
-     order by entry_class desc, number`,
-    [file_id],
+    `select number, end_to_end_id, amount from bank_payments
+     where file_id = $1 and entry_class = $2 and number > $3 order by number limit $4`,
+    [place.file_id, place.entry_class, place.after, limit],
   );
 }
 
