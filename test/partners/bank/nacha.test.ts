@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -7,6 +8,7 @@ import {
 } from "../../../src/partners/bank/nacha/ach-file.ts";
 import { readCorrection } from "../../../src/partners/bank/nacha/corrections.ts";
 import { type AchItem, readAch } from "../../../src/partners/bank/nacha/read-ach.ts";
+import { words } from "../../../src/partners/bank/nacha/record-text.ts";
 import {
   type AchBatchWithCredits,
   traceNumberOf,
@@ -81,6 +83,73 @@ function read(text: string, size?: number): Promise<AchItem[]> {
   return collect(readAch(bytesOf(text, size)));
 }
 
+const anyCredit = fc.record({
+  routing_number: fc.constantFrom(...ROUTING_NUMBERS),
+  account_number: fc.stringMatching(/^[A-Za-z0-9-]{1,17}$/),
+  account_type: fc.constantFrom("checking" as const, "savings" as const),
+  amount: fc.bigInt({ min: 1n, max: 99_999_999n }),
+  name: fc.string({ unit: "binary", maxLength: 60 }).map((text) => `N${text}`),
+  text: fc.option(fc.string({ unit: "binary", maxLength: 120 })),
+});
+const anyCredits = fc.array(anyCredit, { minLength: 1, maxLength: 30 });
+
+/** What another program reads of a file; it takes routing numbers and traces for numbers. */
+type OtherEntry = Record<"transactionCode" | "dfiAccount" | "identificationNumber", string> &
+  Record<"receivingDFIIdentification" | "checkDigit" | "amount" | "traceNumber", number> & {
+    receivingCompanyName: string;
+    addenda?: { type: string; info: string; entryNum: number };
+  };
+type OtherTotals = Record<"entryAndAddendaCount" | "entryHash", number> &
+  Record<"totalDebit" | "totalCredit", number>;
+type OtherBatch = Record<"entryClassCode" | "companyId" | "effectiveDate", string> & {
+  serviceClassCode: number;
+  entries: OtherEntry[];
+  footer: OtherTotals;
+};
+type OtherFile = {
+  file: Record<"destination" | "origin" | "creationDate" | "idModifier", string> & {
+    footer: OtherTotals & { batchCount: number; blockCount: number };
+  };
+  batches: OtherBatch[];
+};
+
+/** Of the registry's packages, the only one that reads files: others write them only. */
+const { from: readByOthers } = createRequire(import.meta.url)("@midlandsbank/node-nacha") as {
+  from(text: string): { data: OtherFile };
+};
+
+const hasText = ({ text }: AchCredit) => (text ?? "").trim() !== "";
+
+/** A payment as the other program reads it. */
+function toCredit(entry: OtherEntry) {
+  const { addenda } = entry;
+  return {
+    code: entry.transactionCode,
+    bank: `${entry.receivingDFIIdentification}${entry.checkDigit}`.padStart(9, "0"),
+    account: entry.dfiAccount,
+    amount: entry.amount,
+    id: entry.identificationNumber,
+    name: entry.receivingCompanyName,
+    trace: String(entry.traceNumber).padStart(15, "0"),
+    text: addenda ? { text: addenda.info, of: addenda.entryNum } : null,
+  };
+}
+
+/** The same payment as we wrote it. */
+function toRead(payment: AchCredit): ReturnType<typeof toCredit> {
+  const { account_type, trace_sequence, text } = payment;
+  return {
+    code: account_type === "savings" ? "32" : "22",
+    bank: payment.routing_number,
+    account: payment.account_number,
+    amount: Number(payment.amount),
+    id: payment.id,
+    name: words(payment.name, 22).trim(),
+    trace: traceNumberOf("02100002", trace_sequence),
+    text: hasText(payment) ? { text: words(text!, 80).trim(), of: trace_sequence } : null,
+  };
+}
+
 describe("a NACHA file", () => {
   it("has the fields of PPD credits with addenda at their columns", async () => {
     const lines = await write(batch([credit({ text: "Invoice 17" })]));
@@ -107,15 +176,6 @@ describe("a NACHA file", () => {
   });
 
   it("any credits give a file whose lines, blocks, sums and hashes are right", async () => {
-    const anyCredit = fc.record({
-      routing_number: fc.constantFrom(...ROUTING_NUMBERS),
-      account_number: fc.stringMatching(/^[A-Za-z0-9-]{1,17}$/),
-      account_type: fc.constantFrom("checking" as const, "savings" as const),
-      amount: fc.bigInt({ min: 1n, max: 99_999_999n }),
-      name: fc.string({ unit: "binary", maxLength: 60 }).map((text) => `N${text}`),
-      text: fc.option(fc.string({ unit: "binary", maxLength: 120 })),
-    });
-    const anyCredits = fc.array(anyCredit, { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(anyCredits, fc.boolean(), async (some, is_balanced) => {
         const credits = some.map((one, at) => credit({ ...one, trace_sequence: at + 1 }));
@@ -142,6 +202,53 @@ describe("a NACHA file", () => {
         );
         expect(Number(control.slice(7, 13))).toBe(lines.length / 10);
         expect(await read(lines.join("\n"))).toHaveLength(entries.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("another program reads the same values", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyCredits, anyCredits, fc.boolean(), async (some, more, is_balanced) => {
+        const persons = some.map((one, at) => credit({ ...one, trace_sequence: at + 1 }));
+        const after = persons.length + 1;
+        const companies = more.map((one, at) => credit({ ...one, trace_sequence: after + at + 1 }));
+        const offset = (trace_sequence: number) =>
+          is_balanced ? { ...OFFSET, trace_sequence } : null;
+        const batches = [
+          batch(persons, { offset: offset(after) }),
+          batch(companies, { entry_class: "CCD", number: 2, offset: offset(9_999_999) }),
+        ];
+        const lines = await write(...batches);
+        const { file, batches: found } = readByOthers(`${lines.join("\n")}\n`).data;
+        expect(file).toMatchObject({
+          ...{ destination: " 021000021", origin: "1234567890", idModifier: "A" },
+          ...{ creationDate: "261116", footer: totalsOf([...persons, ...companies], 2) },
+        });
+        expect(file.footer).toMatchObject({ batchCount: 2, blockCount: lines.length / 10 });
+        for (const [at, credits] of [persons, companies].entries()) {
+          expect(found[at]).toMatchObject({
+            ...{ entryClassCode: at === 0 ? "PPD" : "CCD", companyId: "1234567890" },
+            ...{ effectiveDate: "261118", serviceClassCode: is_balanced ? 200 : 220 },
+            footer: totalsOf(credits, 1),
+          });
+          const entries = found[at]!.entries.filter(({ transactionCode }) =>
+            /2$/.test(transactionCode),
+          );
+          expect(entries.map(toCredit)).toEqual(credits.map(toRead));
+        }
+
+        function totalsOf(credits: readonly AchCredit[], debits: number): OtherTotals {
+          const sum = Number(credits.reduce((total, { amount }) => total + amount, 0n));
+          const banks = credits.map(({ routing_number }) => Number(routing_number.slice(0, 8)));
+          const own = is_balanced ? debits : 0;
+          return {
+            entryAndAddendaCount: credits.length + credits.filter(hasText).length + own,
+            entryHash: banks.reduce((total, one) => total + one, 0) + own * 2_100_002,
+            totalDebit: is_balanced ? sum : 0,
+            totalCredit: sum,
+          };
+        }
       }),
       { numRuns: 50 },
     );
