@@ -1,5 +1,7 @@
-import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   countOpenItems,
@@ -8,7 +10,11 @@ import {
   listOpenStatuses,
   listSetAsideReasons,
 } from "../../../src/partners/bank/file-bank/open-item-store.ts";
-import { readInbox, retryFile } from "../../../src/partners/bank/file-bank/read-inbox.ts";
+import {
+  listSetAside,
+  readInbox,
+  retryFile,
+} from "../../../src/partners/bank/file-bank/read-inbox.ts";
 import {
   type Found,
   readItemId,
@@ -229,6 +235,31 @@ describe("files that were set aside", () => {
     expect(names).toHaveLength(2);
     const reasons = await listSetAsideReasons(bank.database);
     expect(reasons.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  });
+
+  it("links and special files are named and moved, and never followed", async () => {
+    const outside = join(bank.folder, "outside.xml");
+    await writeFile(outside, good());
+    await utimes(outside, MORNING, MORNING);
+    await symlink(outside, join(inbox, "link.xml"));
+    await symlink(join(bank.folder, "absent"), join(inbox, "nowhere.xml"));
+    await promisify(execFile)("mkfifo", [join(inbox, "pipe.xml")]);
+    await mkdir(join(inbox, "archive"));
+    const names = ["link.xml", "nowhere.xml", "pipe.xml"];
+    const problem = expect.stringContaining("a symbolic link or a special file");
+    expect(await readNow()).toEqual(names.map((name) => ({ name, problem })));
+    expect(await readNow()).toEqual([]);
+    expect((await bank.bankOf().listCredits(null, 10)).credits).toEqual([]);
+    expect(listSetAside(inbox)).toEqual(names);
+    expect(await listSetAsideReasons(bank.database)).toMatchObject(names.map((name) => ({ name })));
+    for (const name of names) {
+      expect(await retryFile(bank.deps, inbox, name, AFTER_FIRST)).toEqual(problem);
+    }
+    // The file itself, in place of the link, is read.
+    await rm(join(inbox, "set-aside/link.xml"));
+    await rename(outside, join(inbox, "set-aside/link.xml"));
+    expect(await retryFile(bank.deps, inbox, "link.xml", AFTER_FIRST)).toBeNull();
+    expect((await bank.bankOf().listCredits(null, 10)).credits).toHaveLength(1);
   });
 
   it("a name outside of the directory is no file of it", async () => {

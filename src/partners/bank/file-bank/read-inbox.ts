@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, type PathLike, readdirSync } from "node:fs";
-import { mkdir, readdir, rename, stat } from "node:fs/promises";
+import { constants, existsSync, type PathLike, readdirSync } from "node:fs";
+import { lstat, mkdir, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { UnreadableFile } from "../unreadable-file.ts";
 import { applyReport, type ReportDeps } from "./apply-report.ts";
@@ -15,12 +15,17 @@ const SET_ASIDE = "set-aside";
 const QUIET_MS = 10_000;
 const FILES_AT_ONCE_MAX = 100;
 
+const OWN_FOLDERS = [DONE, SET_ASIDE];
+
 /** Characters of a name that stay if more are put before it: a name has at most 255 bytes. */
 const NAME_KEPT_MAX = 60;
 /** More than a report may have: a file that is larger is refused, whatever follows. */
 const HASHED_BYTES_MAX = 600 * 1024 * 1024;
 /** Errors of one file, which delay no other. */
-const FILE_ERRORS = new Set(["EACCES", "EPERM", "EIO", "ENAMETOOLONG", "EISDIR", "EFBIG"]);
+const FILE_ERRORS = new Set(["EACCES", "EPERM", "EIO", "ENAMETOOLONG", "EISDIR", "EFBIG", "ELOOP"]);
+
+const NOT_PLAIN =
+  "It is a symbolic link or a special file, which is never followed. Put the file itself there.";
 
 /** A file that a person has to repair or to send back to the bank. */
 type SetAside = { name: string; problem: string };
@@ -42,7 +47,9 @@ export async function readInbox(
   const quiet = await listQuietFiles(inbox, real_now);
   for (const file of quiet.slice(0, FILES_AT_ONCE_MAX)) {
     try {
-      const problem = await takeFile(deps, inbox, file, now);
+      const problem = file.is_plain
+        ? await takeFile(deps, inbox, file, now)
+        : await setAside(deps, inbox, file, { digest: nameDigest(file), problem: NOT_PLAIN }, now);
       if (problem !== null) set_aside.push({ name: file.name, problem });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
@@ -55,22 +62,28 @@ export async function readInbox(
   return set_aside;
 }
 
-type InboxFile = { name: string; path: PathLike };
+type NamedFile = { name: string; path: PathLike };
+type InboxFile = NamedFile & { is_plain: boolean };
 
-/** Plain files by name, without those that may still be written, and without hidden ones. */
+/**
+ * Files by name, without those that may still be written, and without hidden ones and directories.
+ * Links and special files are among them, so that nobody waits in vain for what they lead to.
+ */
 async function listQuietFiles(inbox: string, real_now: Date): Promise<InboxFile[]> {
   const files: InboxFile[] = [];
   // As bytes: a name need not be UTF-8.
   for (const entry of await readdir(inbox, { withFileTypes: true, encoding: "buffer" })) {
     const name = entry.name.toString();
-    if (!entry.isFile() || name.startsWith(".")) continue;
+    if (entry.isDirectory() || OWN_FOLDERS.includes(name) || name.startsWith(".")) continue;
     const path = Buffer.concat([Buffer.from(join(inbox, "/")), entry.name]);
-    const found = await stat(path).catch(() => null);
+    const found = await lstat(path).catch(() => null);
     if (!found) continue;
+    const is_plain = found.isFile();
     // A time in the future is the bank's own; this machine notes when it was set.
     const is_ahead = found.mtimeMs > real_now.getTime();
     const changed_ms = is_ahead ? found.ctimeMs : found.mtimeMs;
-    if (changed_ms <= real_now.getTime() - QUIET_MS) files.push({ name, path });
+    const is_quiet = changed_ms <= real_now.getTime() - QUIET_MS;
+    if (is_quiet || !is_plain) files.push({ name, path, is_plain });
   }
   return files.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -78,20 +91,34 @@ async function listQuietFiles(inbox: string, real_now: Date): Promise<InboxFile[
 async function takeFile(
   deps: ReportDeps,
   inbox: string,
-  { name, path }: InboxFile,
+  file: NamedFile,
   now: Date,
 ): Promise<string | null> {
+  const { name, path } = file;
   const digest = await digestOf(path);
   const problem = await readOne(deps, { path, name, digest }, now);
-  if (problem === null) {
-    await rename(path, join(inbox, DONE, keptName(name, digest)));
-    return null;
-  }
+  if (problem !== null) return setAside(deps, inbox, file, { digest, problem }, now);
+  await rename(path, join(inbox, DONE, keptName(name, digest)));
+  return null;
+}
+
+async function setAside(
+  deps: ReportDeps,
+  inbox: string,
+  { name, path }: NamedFile,
+  { digest, problem }: { digest: Buffer; problem: string },
+  now: Date,
+): Promise<string> {
   const is_taken = existsSync(join(inbox, SET_ASIDE, name));
   const aside = is_taken ? keptName(name, digest) : name;
   await upsertSetAside(deps.database, { name: aside, digest, problem, since: now });
   await rename(path, join(inbox, SET_ASIDE, aside));
   return problem;
+}
+
+/** Of what has no bytes of its own. */
+function nameDigest({ name }: NamedFile): Buffer {
+  return createHash("sha256").update(name).digest();
 }
 
 /** Banks use names again: no file takes the place of another. */
@@ -111,6 +138,7 @@ export async function retryFile(
 ): Promise<string | null | undefined> {
   if (!listSetAside(inbox).includes(name)) return undefined;
   const path = join(inbox, SET_ASIDE, name);
+  if (!(await lstat(path)).isFile()) return NOT_PLAIN;
   const digest = await digestOf(path);
   const problem = await readOne(deps, { path, name, digest }, now);
   if (problem !== null) {
@@ -131,7 +159,7 @@ export function listSetAside(inbox: string): string[] {
 /** Null if the file is recorded; else why it cannot be read. */
 async function readOne(
   deps: ReportDeps,
-  { path, name, digest }: InboxFile & { digest: Buffer },
+  { path, name, digest }: NamedFile & { digest: Buffer },
   now: Date,
 ): Promise<string | null> {
   try {
@@ -154,7 +182,17 @@ async function digestOf(path: PathLike): Promise<Buffer> {
   return hash.digest();
 }
 
-/** Opens the file when the first bytes are asked for. */
+/**
+ * Opens the file when the first bytes are asked for. A link that took its place meanwhile is not
+ * followed, and a special file is not waited for.
+ */
 async function* bytesOf(path: PathLike): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(path);
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    if ((await file.stat()).isFile()) yield* file.createReadStream({ autoClose: false });
+    else throw new UnreadableFile(NOT_PLAIN);
+  } finally {
+    await file.close();
+  }
 }
