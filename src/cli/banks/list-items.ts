@@ -129,7 +129,8 @@ export function describeItems(items: BankItems): string[] {
     }),
     ...returns.map(
       ({ id, amount, currency, bank_reference, problem }) =>
-        `${id}  send ${amount} ${currency} back (deposit ${bank_reference})\n  ${problem}`,
+        `${id}  send ${amount} ${currency} back (deposit ${bank_reference})\n  ${problem}` +
+        `\n  Once the bank has done it: sliproad banks settle ${id} --reason "…"`,
     ),
     ...corrections.map(({ id, end_to_end_id, code, corrected }) => {
       const fields = Object.entries(corrected ?? {}).map(([name, value]) => `${name} ${value}`);

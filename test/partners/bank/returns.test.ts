@@ -1,12 +1,14 @@
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { describeItems, listBankItems } from "../../../src/cli/banks/list-items.ts";
 import { countOpenItems } from "../../../src/partners/bank/file-bank/open-item-store.ts";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
 import { listHandReturns } from "../../../src/partners/bank/file-bank/returns/return-store.ts";
 import { readItemId, settleItem } from "../../../src/partners/bank/file-bank/settle-item.ts";
 import {
   AFTER_FIRST,
+  achAccount,
   bankAccount,
   type FileBankFixture,
   MORNING,
@@ -18,7 +20,10 @@ const validate = loadSchema("pain.001.001.09");
 let bank: FileBankFixture;
 let [inbox, outbox] = ["", ""];
 beforeAll(async () => {
-  bank = await openFileBankFixture((folder) => [bankAccount(join(folder, "out"))]);
+  bank = await openFileBankFixture((folder) => [
+    bankAccount(join(folder, "out")),
+    achAccount(join(folder, "out")),
+  ]);
   [inbox, outbox] = [join(bank.folder, "in"), join(bank.folder, "out")];
 });
 afterAll(() => bank.close());
@@ -34,6 +39,18 @@ const PAYER =
   "<RltdPties><Dbtr><Pty><Nm>Jörg Sender</Nm></Pty></Dbtr>" +
   "<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct></RltdPties>";
 
+const WIRE_PAYER =
+  "<RltdPties><Dbtr><Pty><Nm>Jane Sender</Nm></Pty></Dbtr><DbtrAcct><Id><Othr><Id>0012345678</Id>" +
+  "</Othr></Id></DbtrAcct></RltdPties><RltdAgts><DbtrAgt><FinInstnId><ClrSysMmbId><ClrSysId>" +
+  "<Cd>USABA</Cd></ClrSysId><MmbId>011401533</MmbId></ClrSysMmbId></FinInstnId></DbtrAgt></RltdAgts>";
+
+function statement(lines: string, account = "<IBAN>LT069999900000012345</IBAN>"): string {
+  return (
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>` +
+    `<Id>S1</Id><Acct><Id>${account}</Id></Acct>${lines}</Stmt></BkToCstmrStmt></Document>`
+  );
+}
+
 function line(sign: "CRDT" | "DBIT", amount: string, details: string): string {
   return (
     `<Ntry><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>${sign}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` +
@@ -41,18 +58,22 @@ function line(sign: "CRDT" | "DBIT", amount: string, details: string): string {
   );
 }
 
-async function receive(...lines: string[]): Promise<void> {
-  const xml =
-    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>` +
-    `<Id>S1</Id><Acct><Id><IBAN>LT069999900000012345</IBAN></Id></Acct>${lines.join("")}` +
-    `</Stmt></BkToCstmrStmt></Document>`;
-  await writeFile(join(inbox, "a.xml"), xml);
-  await utimes(join(inbox, "a.xml"), MORNING, MORNING);
+/** A wire that names its payer's account and bank. */
+const DOLLARS = statement(
+  line("CRDT", "50.00", WIRE_PAYER).replace("EUR", "USD"),
+  "<Othr><Id>9900012345</Id></Othr>",
+);
+
+async function receive(name: string, xml: string): Promise<void> {
+  await writeFile(join(inbox, name), xml);
+  await utimes(join(inbox, name), MORNING, MORNING);
   expect(await readInbox(bank.deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);
 }
 
+const receiveLines = (...lines: string[]) => receive("a.xml", statement(lines.join("")));
+
 async function deposit(details: string) {
-  await receive(line("CRDT", "50.00", details));
+  await receiveLines(line("CRDT", "50.00", details));
   const [credit] = (await bank.bankOf().listCredits(null, 10)).credits;
   return { ...credit!, key: "deposit:1:0" };
 }
@@ -78,11 +99,11 @@ it("a deposit goes back to its payer's account by file, once, and is booked by t
   expect(xml).toContain("<Ustrd>Return of your payment ");
   expect(validate?.(xml!) ?? []).toEqual([]);
   expect(await ask()).toBe("pending");
-  await receive(line("DBIT", "50.00", refs(idIn(xml!))));
+  await receiveLines(line("DBIT", "50.00", refs(idIn(xml!))));
   expect(await ask()).toBe("booked");
   // It is no answer to a payout.
   expect((await bank.bankOf().listAnswers(null, 10)).answers).toEqual([]);
-  await receive(line("CRDT", "50.00", refs(idIn(xml!))));
+  await receiveLines(line("CRDT", "50.00", refs(idIn(xml!))));
   expect(await countOpenItems(bank.database)).toMatchObject({ lines: 1 });
   expect((await bank.bankOf().listCredits(null, 10)).credits).toHaveLength(1);
 });
@@ -101,6 +122,26 @@ it("a return that the bank rejects is refused", async () => {
   await utimes(join(inbox, "b.xml"), MORNING, MORNING);
   expect(await readInbox(bank.deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);
   expect(await bank.bankOf().returnCredit(request)).toBe("refused");
+});
+
+it("one that came by wire or ACH is returned by the bank, at the request of a person", async () => {
+  await receive("a.xml", DOLLARS);
+  const [credit] = (await bank.bankOf().listCredits(null, 10)).credits;
+  const request = { ...credit!, key: "deposit:2:0" };
+  expect(request).toMatchObject({ bank_account: "main-usd", amount: 5_000n, currency: "usd" });
+  expect(await bank.bankOf().returnCredit(request)).toBe("pending");
+  await bank.run(AFTER_FIRST);
+  expect(await readOutbox()).toEqual([]);
+  const items = await listBankItems(bank.deps as never, { inbox } as never);
+  const [told, ...more] = describeItems(items);
+  expect(more).toEqual([]);
+  expect(told).toContain("Ask the bank to return the wire, ACH credit or transfer.");
+  const [, id] = /sliproad banks settle (return-\d+) --reason/.exec(told!)!;
+  const item = readItemId(id!)!;
+  expect(await settleItem(bank.database, item, null, AFTER_FIRST, () => {})).toMatchObject({
+    is_settled: true,
+  });
+  expect(await bank.bankOf().returnCredit(request)).toBe("booked");
 });
 
 it("one whose payer's account is not known is sent back by a person, who says so", async () => {

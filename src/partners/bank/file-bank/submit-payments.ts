@@ -82,25 +82,33 @@ export async function submitPayments(
   });
 }
 
-/**
- * Puts the return of a deposit into a SEPA file of the account that received it. A sentence if that
- * account sends none, or none can carry it.
- */
+/** An account of ours, and its way to send deposits back. */
+export type ReturnRoute = Pick<Routed, "account" | "route">;
+
+/** How the account that received a deposit sends it back: by SEPA, or not at all. */
+export function findReturnRoute(
+  accounts: readonly FileBankAccount[],
+  bank_account: string,
+  currency: string,
+): ReturnRoute | undefined {
+  const account = accounts.find(({ name }) => name === bank_account);
+  const route = account?.routes.find(
+    ({ scheme, currencies }) => scheme === "sepa" && currencies.includes(currency),
+  );
+  return account && route && { account, route };
+}
+
+/** Puts the return of a deposit into a file. False if no file can carry it. */
 export async function submitReturn(
   tx: Transaction,
   deps: FileBankDeps,
   instruction: Instruction,
-  bank_account: string,
+  by: ReturnRoute,
   now: Date,
-): Promise<string | null> {
-  const account = deps.accounts.find(({ name }) => name === bank_account);
-  const route = account?.routes.find(
-    ({ scheme, currencies }) => scheme === "sepa" && currencies.includes(instruction.currency),
-  );
-  if (!account || !route) return "No file of this account can send it back.";
-  if (findProblem(route, instruction) !== null) return "No file can carry its payer's account.";
-  await insertRouted(tx, deps, [{ instruction, account, route }], now);
-  return null;
+): Promise<boolean> {
+  if (findProblem(by.route, instruction) !== null) return false;
+  await insertRouted(tx, deps, [{ instruction, ...by }], now);
+  return true;
 }
 
 function divide(accounts: readonly FileBankAccount[], instructions: readonly Instruction[]) {

@@ -3,7 +3,7 @@ import { checkIdentifier } from "../../../../catalogue/bank-identifiers.ts";
 import type { Transaction } from "../../../../platform/db/database.ts";
 import type { BankPort, CreditReturn, Instruction } from "../../port.ts";
 import { LINE_DETAILS, type ReportDeps } from "../apply-report.ts";
-import { submitReturn } from "../submit-payments.ts";
+import { findReturnRoute, submitReturn } from "../submit-payments.ts";
 import { returnId } from "./return-id.ts";
 import { findCreditLine, insertReturn, lockReturn, type ReturnState } from "./return-store.ts";
 
@@ -15,6 +15,13 @@ const ANSWERS: Readonly<Record<ReturnState, Answer>> = {
   booked: "booked",
   refused: "refused",
 };
+
+/**
+ * Wires and ACH credits go back as returns of the bank, not as new payments: statements do not name
+ * the payer of an ACH credit by an account, nor whether it is a person or a company.
+ */
+const BY_THE_BANK =
+  "Only SEPA files send deposits back. Ask the bank to return the wire, ACH credit or transfer.";
 
 /**
  * Sends a deposit back to the account that it came from, by the next SEPA file of the account that
@@ -29,16 +36,28 @@ export async function returnCredit(
   return deps.database.transaction(async (tx) => {
     const known = await lockReturn(tx, request.key);
     if (known !== null) return ANSWERS[known];
-    const instruction = await instructionOf(tx, deps, request);
-    const problem =
-      typeof instruction === "string"
-        ? instruction
-        : await submitReturn(tx, deps, instruction, request.bank_account!, now);
+    const problem = await sendBack(tx, deps, request, now);
     const state = problem === null ? "sent" : "by_hand";
     const end_to_end_id = problem === null ? returnId(request.key) : null;
     await insertReturn(tx, { ...request, state, end_to_end_id, problem }, now);
     return ANSWERS[state];
   });
+}
+
+/** Null: it is in a file. Else why a person has to do it. */
+async function sendBack(
+  tx: Transaction,
+  deps: ReportDeps,
+  request: CreditReturn,
+  now: Date,
+): Promise<string | null> {
+  const { bank_account, currency } = request;
+  const by = bank_account && findReturnRoute(deps.accounts, bank_account, currency);
+  if (bank_account && !by) return BY_THE_BANK;
+  const instruction = await instructionOf(tx, deps, request);
+  if (typeof instruction === "string") return instruction;
+  const is_sent = by && (await submitReturn(tx, deps, instruction, by, now));
+  return is_sent ? null : "No file can carry its payer's account.";
 }
 
 /** The payment that sends a deposit back; a sentence if a person has to do it. */
