@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { settleItem } from "../../src/partners/bank/file-bank/settle-item.ts";
+import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { findFault } from "../offramps/story.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { advance, findFault, good, settle } from "../offramps/story.ts";
 import {
   ACCOUNT,
   type BankDay,
@@ -92,6 +95,50 @@ it("payouts, returns, deposits, fees and own transfers of statements agree with 
   expect(found_last).toMatchObject({ candidates: [], notes: [] });
   expect(found_last.days.map(({ difference }) => difference)).toEqual([0n, 0n, 0n]);
   expect(await findFault(bank.server)).toBeNull();
+});
+
+it("a deposit that was sent back and came back is a deposit again, once a person says so", async () => {
+  const { server } = bank;
+  const { database, clock } = server.core;
+  const findDeposit = () =>
+    database.query<{ id: string }>("select id from fiat_deposits where status = 'unmatched'");
+  const payer =
+    "<RltdPties><Dbtr><Pty><Nm>Jane Sender</Nm></Pty></Dbtr>" +
+    "<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct></RltdPties>";
+  await bank.receive(statementOf(nextDay({ amount: 5_000n, reference: "D2", more: payer })));
+  const [first] = await findDeposit();
+  good(await server.call("POST", `/deposits/${first!.id}/return`));
+  await settle(server);
+  const [back] = await database.query<{ end_to_end_id: string }>("select * from bank_returns");
+  // The window closes now: in days of waiting the bank would be asked every minute.
+  await database.query("update bank_files set closes_at = $1 where state = 'open'", [clock.now()]);
+  await waitFor(async () => {
+    const rows = await database.query("select from bank_files where state <> 'written'");
+    return rows.length === 0;
+  });
+  const id = back!.end_to_end_id;
+  const why = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>";
+  await bank.receive(
+    statementOf(nextDay({ amount: -5_000n, reference: "S2", id })),
+    statementOf(nextDay({ amount: 4_900n, reference: "R3", id, more: why })),
+  );
+  await advance(server, 2 * MINUTE_MS);
+  expect((await bank.reconcile()).candidates).toMatchObject([
+    {
+      ...{ kind: "not_in_books", amount: 4_900n },
+      lines: [{ problem: expect.stringContaining("--deposit") }],
+    },
+  ]);
+  const [line] = await openLines();
+  const item = { type: "line", number: line!.number } as const;
+  await settleItem(database, item, "deposit", clock.now(), () => {});
+  await waitFor(async () => (await findDeposit()).length > 0);
+  await settle(server);
+  expect(await bank.reconcile()).toMatchObject({ candidates: [], notes: [] });
+  const [second] = await findDeposit();
+  await bank.book({ what: "deposit", id: second!.id });
+  expect(await lastDifference()).toBe(0n);
+  expect(await findFault(server)).toBeNull();
 });
 
 it("a missing statement is named, and is no more when it comes late", async () => {

@@ -13,7 +13,12 @@ import { type JsonOption, print } from "../output.ts";
 import { describeItems, findItemDetails, listBankItems } from "./list-items.ts";
 
 type ReasonOption = JsonOption & { reason: string };
-type SettleOptions = ReasonOption & { payment?: string; file?: string; batch?: string };
+type SettleOptions = ReasonOption & {
+  payment?: string;
+  file?: string;
+  batch?: string;
+  deposit?: true;
+};
 
 export function addBankCommands(program: Command): void {
   const banks = program
@@ -54,6 +59,7 @@ export function addBankCommands(program: Command): void {
     .option("--payment <id>", "the end-to-end id of the payment that it is about")
     .option("--file <message_id>", "the file that was booked with this line")
     .option("--batch <number>", "the batch of that file, if only one was booked")
+    .option("--deposit", "the line is money from outside: list it among unmatched deposits")
     .action(async (id: string, options: SettleOptions) => {
       const answered = await withCore((core) => settle(core, id, options));
       const told = answered === 0 ? "" : ` It answers ${answered} payments.`;
@@ -87,19 +93,21 @@ async function settle(core: Core, id: string, options: SettleOptions): Promise<n
     audit(core, tx, "bank_item.settle", `bank_item:${id}`, options.reason, {
       payment: options.payment ?? null,
       file: options.file ?? null,
+      is_deposit: options.deposit ?? false,
     }),
   );
   if ("problem" in settled) throw new StartupError(settled.problem);
   return settled.answers.length;
 }
 
-function readFound({ payment, file, batch }: SettleOptions): Found {
-  if (payment !== undefined && file !== undefined) {
-    throw new StartupError("Name a payment or a file, not both.");
+function readFound({ payment, file, batch, deposit }: SettleOptions): Found {
+  if ([payment, file, deposit].filter((one) => one !== undefined).length > 1) {
+    throw new StartupError("Name a payment or a file, or use --deposit: one of them.");
   }
   if (batch !== undefined && (file === undefined || !/^\d{1,6}$/.test(batch))) {
     throw new StartupError("A batch is a number, and needs --file.");
   }
+  if (deposit) return "deposit";
   if (payment !== undefined) return { payment };
   return file === undefined ? null : { file, batch: batch === undefined ? null : Number(batch) };
 }

@@ -2,10 +2,17 @@ import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { describeItems, listBankItems } from "../../../src/cli/banks/list-items.ts";
-import { countOpenItems } from "../../../src/partners/bank/file-bank/open-item-store.ts";
+import {
+  countOpenItems,
+  listOpenLines,
+} from "../../../src/partners/bank/file-bank/open-item-store.ts";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
 import { listHandReturns } from "../../../src/partners/bank/file-bank/returns/return-store.ts";
-import { readItemId, settleItem } from "../../../src/partners/bank/file-bank/settle-item.ts";
+import {
+  type Found,
+  readItemId,
+  settleItem,
+} from "../../../src/partners/bank/file-bank/settle-item.ts";
 import {
   AFTER_FIRST,
   achAccount,
@@ -106,6 +113,56 @@ it("a deposit goes back to its payer's account by file, once, and is booked by t
   await receiveLines(line("CRDT", "50.00", refs(idIn(xml!))));
   expect(await countOpenItems(bank.database)).toMatchObject({ lines: 1 });
   expect((await bank.bankOf().listCredits(null, 10)).credits).toHaveLength(1);
+});
+
+it("one that came back after it was booked becomes a deposit again, by a person's word", async () => {
+  const request = await deposit(PAYER);
+  const ask = () => bank.bankOf().returnCredit(request);
+  await ask();
+  await bank.run(AFTER_FIRST);
+  const [xml] = await readOutbox();
+  const { cursor } = await bank.bankOf().listCredits(null, 10);
+  // The bank keeps a fee, and leaves the parties as they were.
+  const why = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>";
+  const ours =
+    "<RltdPties><Dbtr><Pty><Nm>Sample Ramp</Nm></Pty></Dbtr><DbtrAcct><Id>" +
+    "<IBAN>LT069999900000012345</IBAN></Id></DbtrAcct></RltdPties>";
+  await receiveLines(line("CRDT", "49.00", refs(idIn(xml!)) + ours + why));
+  // A later line moves the reader of credits on.
+  await receiveLines(line("CRDT", "1.00", PAYER));
+  const read = await bank.bankOf().listCredits(cursor, 10);
+  expect(read.credits).toMatchObject([{ amount: 100n }]);
+  const [open] = await listOpenLines(bank.database, 10);
+  expect(open!.problem).toContain("Settle it with --deposit");
+  const settleAs = (found: Found) =>
+    settleItem(bank.database, readItemId(`line-${open!.number}`)!, found, AFTER_FIRST, () => {});
+  expect(await settleAs("deposit")).toMatchObject({ problem: expect.stringContaining("booked") });
+  await receiveLines(line("DBIT", "50.00", refs(idIn(xml!))));
+  expect(await ask()).toBe("booked");
+  expect(await settleAs("deposit")).toMatchObject({ is_settled: true });
+  expect(await settleAs("deposit")).toEqual({ problem: "There is no such open item." });
+  expect(await countOpenItems(bank.database)).toMatchObject({ lines: 0 });
+  const { credits } = await bank.bankOf().listCredits(read.cursor, 10);
+  expect(credits).toMatchObject([{ bank_account: "main-eur", amount: 4_900n, currency: "eur" }]);
+  // To send it back again, a person needs another account: ours is no payer's.
+  const again = { ...credits[0]!, key: "deposit:3:0" };
+  expect(await bank.bankOf().returnCredit(again)).toBe("pending");
+  expect(await listHandReturns(bank.database, 10)).toMatchObject([
+    { amount: 4_900n, problem: expect.stringContaining("ask its payer for another account") },
+  ]);
+});
+
+it("what left, or has no date, is no deposit", async () => {
+  const undated = line("CRDT", "2.00", PAYER).replace(/<BookgDt>.*<\/BookgDt>/, "");
+  await receiveLines(line("DBIT", "3.00", ""), undated);
+  const open = await listOpenLines(bank.database, 10);
+  expect(open).toHaveLength(2);
+  for (const { number } of open) {
+    const item = readItemId(`line-${number}`)!;
+    expect(await settleItem(bank.database, item, "deposit", AFTER_FIRST, () => {})).toEqual({
+      problem: expect.stringMatching(/Only money that came in|no date/),
+    });
+  }
 });
 
 it("a return that the bank rejects is refused", async () => {

@@ -88,7 +88,9 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   if (payment?.is_at_bank === false) return unmatched(NOT_AT_BANK);
   const is_return = payment !== undefined && isReturnId(payment.end_to_end_id);
   if (is_return && (entry.kind === "incoming" || entry.kind === "returned")) {
-    return unmatched("A deposit that was sent back has come back.");
+    return unmatched(
+      "A deposit that was sent back has come back. Settle it with --deposit: then it is one again.",
+    );
   }
   switch (entry.kind) {
     case "incoming":

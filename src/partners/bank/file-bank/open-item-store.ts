@@ -117,6 +117,20 @@ export async function updateLineSettled(
   );
 }
 
+/** It is read after all that was read before: readers of credits may be past its number. */
+export async function updateLineToCredit(
+  tx: Transaction,
+  number: bigint,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `update bank_lines set state = 'credit', problem = null, named_ids = null, settled_at = $2,
+       number = default, answer_references = array[entry_key || '-' || part]
+     where number = $1`,
+    [number, now],
+  );
+}
+
 export async function updateStatusSettled(
   tx: Transaction,
   number: bigint,

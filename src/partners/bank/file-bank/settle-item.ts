@@ -14,17 +14,22 @@ import {
   type OpenLine,
   updateCorrectionSettled,
   updateLineSettled,
+  updateLineToCredit,
   updateStatusSettled,
 } from "./open-item-store.ts";
-import { listPaymentsById, listPaymentsOfFiles } from "./report-store.ts";
+import { listPaymentsById, listPaymentsOfFiles, lockLines } from "./report-store.ts";
 import { recordAnswers } from "./returns/record-answers.ts";
-import { updatePaidByHand } from "./returns/return-store.ts";
+import { existsUnbookedReturn, updatePaidByHand } from "./returns/return-store.ts";
 
 /** An item of the operator's list, by its id such as `line-12`. */
 type ItemId = { type: "line" | "status" | "correction" | "return"; number: bigint };
 
-/** What a person found out: the payment or the file that the item is about; null: neither. */
-export type Found = { payment: string } | { file: string; batch: number | null } | null;
+/**
+ * What a person found out: the payment or the file that the item is about, or that it is money from
+ * outside; null: none of these.
+ */
+export type Found = FoundPayments | "deposit" | null;
+type FoundPayments = { payment: string } | { file: string; batch: number | null };
 
 /** What becomes of an item; a sentence if it cannot be settled so. */
 type Settled = { is_settled: true; answers: readonly BankAnswer[] } | { problem: string };
@@ -76,6 +81,7 @@ async function settleLine(
     await updateLineSettled(tx, number, "settled", [], now);
     return { is_settled: true, answers: [] };
   }
+  if (found === "deposit") return settleDeposit(tx, line, now);
   const payments = await listFound(tx, found);
   if (typeof payments === "string") return { problem: payments };
   const answers = answersOf(line, payments);
@@ -83,6 +89,26 @@ async function settleLine(
   const references = answers.map(({ bank_reference }) => bank_reference);
   await updateLineSettled(tx, number, "answer", references, now);
   return { is_settled: true, answers };
+}
+
+/**
+ * Money that nobody knows what it is for becomes a deposit: it waits among those that match nothing,
+ * and leaves by their ways. So does a deposit that was sent back and did not reach its payer.
+ */
+async function settleDeposit(tx: Transaction, line: OpenLine, now: Date): Promise<Settled> {
+  if (line.kind !== "incoming" && line.kind !== "returned") {
+    return { problem: "Only money that came in is a deposit; settle it without --deposit." };
+  }
+  if (line.booked_on === null) return { problem: "This credit has no date: it is no deposit." };
+  // Else the deposit that was to go back is still in the books, and this would be a second one.
+  if (await existsUnbookedReturn(tx, line.number)) {
+    return {
+      problem: "The bank has not booked that the deposit left; settle this line without --deposit.",
+    };
+  }
+  await lockLines(tx);
+  await updateLineToCredit(tx, line.number, now);
+  return { is_settled: true, answers: [] };
 }
 
 /** The payments that a line answers; a sentence if its amount says that it cannot. */
@@ -114,6 +140,7 @@ async function settleStatus(
 ): Promise<Settled> {
   const status = await lockOpenStatus(tx, number);
   if (!status) return { problem: NONE };
+  if (found === "deposit") return { problem: "A status is no money; leave out --deposit." };
   const payments = found === null ? [] : await listFound(tx, found);
   if (typeof payments === "string") return { problem: payments };
   await updateStatusSettled(tx, number, now);
@@ -133,22 +160,19 @@ async function settleCorrection(
   found: Found,
   now: Date,
 ): Promise<Settled> {
-  if (found !== null) return { problem: "A correction names its payment; leave out --payment." };
+  if (found !== null) return { problem: "A correction names its payment; leave out all options." };
   const is_settled = await updateCorrectionSettled(tx, number, now);
   return is_settled ? { is_settled, answers: [] } : { problem: NONE };
 }
 
 /** A person has sent a deposit back by the bank's own means. */
 async function settleReturn(tx: Transaction, number: bigint, found: Found): Promise<Settled> {
-  if (found !== null) return { problem: "A return is about no payment; leave out --payment." };
+  if (found !== null) return { problem: "A return is about no payment; leave out all options." };
   const is_settled = await updatePaidByHand(tx, number);
   return is_settled ? { is_settled, answers: [] } : { problem: NONE };
 }
 
-async function listFound(
-  tx: Transaction,
-  found: NonNullable<Found>,
-): Promise<KnownPayment[] | string> {
+async function listFound(tx: Transaction, found: FoundPayments): Promise<KnownPayment[] | string> {
   if ("payment" in found) {
     const payments = await listPaymentsById(tx, [found.payment], []);
     const [payment] = payments;

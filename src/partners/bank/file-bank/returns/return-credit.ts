@@ -4,7 +4,7 @@ import type { Transaction } from "../../../../platform/db/database.ts";
 import type { BankPort, CreditReturn, Instruction } from "../../port.ts";
 import { LINE_DETAILS, type ReportDeps } from "../apply-report.ts";
 import { findReturnRoute, submitReturn } from "../submit-payments.ts";
-import { returnId } from "./return-id.ts";
+import { isReturnId, returnId } from "./return-id.ts";
 import { findCreditLine, insertReturn, lockReturn, type ReturnState } from "./return-store.ts";
 
 type Answer = Awaited<ReturnType<BankPort["returnCredit"]>>;
@@ -63,17 +63,24 @@ async function sendBack(
 /** The payment that sends a deposit back; a sentence if a person has to do it. */
 async function instructionOf(
   tx: Transaction,
-  { keyring, operator_id }: ReportDeps,
+  { keyring, operator_id, accounts }: ReportDeps,
   { key, bank_account, bank_reference, amount, currency }: CreditReturn,
 ): Promise<Instruction | string> {
   const line = bank_account && (await findCreditLine(tx, bank_account, bank_reference));
   if (!line) return "It is not known which line of a statement it came with.";
   const account_key = await keyring.openAccount(tx, operator_id);
   const record = { account_id: operator_id, id: bank_reference };
-  const { debtor } = LINE_DETAILS.open(account_key, record, line.details);
+  const { debtor, end_to_end_id } = LINE_DETAILS.open(account_key, record, line.details);
   const iban = checkIdentifier("iban", debtor.account ?? "");
   if (!("value" in iban) || debtor.name === null) {
     return "The bank did not say from which account it came.";
+  }
+  // Banks leave the parties of a payment that comes back as they were.
+  const is_own = accounts.some(
+    ({ debtor_account: own }) => "iban" in own && own.iban === iban.value,
+  );
+  if (is_own || isReturnId(end_to_end_id ?? "")) {
+    return "It was sent back before and came back: ask its payer for another account.";
   }
   return {
     account_id: operator_id,

@@ -53,6 +53,16 @@ export async function updatePaidByHand(tx: Transaction, number: bigint): Promise
   return rows.length > 0;
 }
 
+/** Whether an unmatched line names the return of a deposit that the bank has not booked. */
+export async function existsUnbookedReturn(tx: Transaction, number: bigint): Promise<boolean> {
+  const rows = await tx.query(
+    `select from bank_lines l join bank_returns r on r.end_to_end_id = any(l.named_ids)
+     where l.number = $1 and r.state <> 'booked' limit 1`,
+    [number],
+  );
+  return rows.length > 0;
+}
+
 type HandReturn = Pick<NewReturn, "bank_account" | "bank_reference" | "amount"> &
   Pick<NewReturn, "currency"> & { number: bigint; problem: string; created_at: Date };
 
