@@ -92,8 +92,8 @@ async function settleLine(
 }
 
 /**
- * Money that nobody knows what it is for becomes a deposit: it waits among those that match nothing,
- * and leaves by their ways. So does a deposit that was sent back and did not reach its payer.
+ * Money that nobody knows what it is for becomes a deposit: it waits among those that match
+ * nothing, and leaves by their ways. So does a deposit that was sent back and came back.
  */
 async function settleDeposit(tx: Transaction, line: OpenLine, now: Date): Promise<Settled> {
   if (line.kind !== "incoming" && line.kind !== "returned") {

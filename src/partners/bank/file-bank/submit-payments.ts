@@ -83,7 +83,7 @@ export async function submitPayments(
 }
 
 /** An account of ours, and its way to send deposits back. */
-export type ReturnRoute = Pick<Routed, "account" | "route">;
+type ReturnRoute = Pick<Routed, "account" | "route">;
 
 /** How the account that received a deposit sends it back: by SEPA, or not at all. */
 export function findReturnRoute(
