@@ -726,10 +726,11 @@ create table evm_transfers (
   mined_at timestamp with time zone not null,
   finding text,
   sweep bigint,
+  mac bytea,
   constraint evm_transfers_pkey PRIMARY KEY (number),
   constraint evm_transfers_chain_tx_id_log_index_block_hash_key UNIQUE (chain, tx_id, log_index, block_hash),
   constraint evm_transfers_amount_check CHECK ((amount > (0)::numeric)),
-  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text, 'vanished'::text]))),
+  constraint evm_transfers_finding_check CHECK ((finding = ANY (ARRAY['other_token'::text, 'other_chain'::text, 'balance_mismatch'::text, 'reorganised'::text, 'vanished'::text, 'unproven'::text]))),
   constraint evm_transfers_sweep_fkey FOREIGN KEY (sweep) REFERENCES evm_sweeps(number)
 );
 CREATE INDEX evm_transfers_address ON public.evm_transfers USING btree (address);

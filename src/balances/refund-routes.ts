@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { orProposal } from "../approvals/render.ts";
-import { type Catalogue, chainsOf, tokensOf } from "../catalogue/catalogue.ts";
+import { tokensOf } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
@@ -13,7 +13,7 @@ import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type Checked, Problems } from "../platform/problems.ts";
 import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import { type ApprovedRefundDeps, refundsWithApproval } from "./approved-refunds.ts";
-import { checkDestination } from "./check-destination.ts";
+import { checkDestination, type DestinationDeps } from "./check-destination.ts";
 import { openOwner } from "./open-owner.ts";
 import type { RefundTerms } from "./refund-balances.ts";
 import { listRefunds, openAddress, REFUND_STATUSES, type Refund } from "./refund-store.ts";
@@ -58,11 +58,11 @@ const RefundBody = closedObject({
   }),
 });
 
-type RefundRouteDeps = ApprovedRefundDeps & {
-  database: Database;
-  executor: Executor;
-  catalogue: Catalogue;
-};
+type RefundRouteDeps = ApprovedRefundDeps &
+  DestinationDeps & {
+    database: Database;
+    executor: Executor;
+  };
 
 export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void {
   const { database, executor } = deps;
@@ -93,8 +93,8 @@ export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void
     },
     answer: orProposal(RefundAnswer),
     errors: ["not_yet_passed_kyc_kyb", "below_currency_limit", "limit_exceeded", "on_hold"],
-    handle: ({ params, body, problems, command }) => {
-      const wanted = checkRefund(body.refund, deps.catalogue, problems);
+    handle: async ({ params, body, problems, command }) => {
+      const wanted = await checkRefund(body.refund, deps, problems);
       return submitRefund(command({ user_id: params.user_id, wanted }));
     },
   });
@@ -135,15 +135,15 @@ function toRecord(refund: Refund) {
   };
 }
 
-function checkRefund(
+async function checkRefund(
   input: { token?: unknown; amount?: unknown; chain?: unknown; address?: unknown } | undefined,
-  catalogue: Catalogue,
+  deps: DestinationDeps,
   already: readonly Problem[],
-): Checked<RefundTerms> {
+): Promise<Checked<RefundTerms>> {
   const problems = new Problems(already);
-  const destination = checkDestination(input, "refund", chainsOf(catalogue), problems);
+  const destination = await checkDestination(input, "refund", deps, problems);
   const code = lowerAscii(textOf(input?.token));
-  const tokens = tokensOf(catalogue);
+  const tokens = tokensOf(deps.catalogue);
   const token = tokens.find((known) => known === code);
   if (!token) problems.invalid("refund.token", `Send one of ${tokens.join(", ")}.`);
   const parsed = parseAmount(input?.amount, TOKEN_DIGITS);

@@ -1,5 +1,4 @@
 import Type from "typebox";
-import { type Catalogue, chainsOf } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { listOwedSums } from "../ledger/day-sum-store.ts";
 import { listBalances, type OwedBalance } from "../ledger/store.ts";
@@ -13,18 +12,18 @@ import { minorToText } from "../platform/money.ts";
 import { Problems } from "../platform/problems.ts";
 import { closedObject, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
 import type { ApprovedRefundDeps } from "./approved-refunds.ts";
-import { checkDestination } from "./check-destination.ts";
+import { checkDestination, type DestinationDeps } from "./check-destination.ts";
 import { addCryptoDepositRoute } from "./deposit-routes.ts";
 import { openOwner } from "./open-owner.ts";
 import { addRefundRoutes } from "./refund-routes.ts";
 import { listRefundAddresses, openAddress } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 
-type BalanceDeps = ApprovedRefundDeps & {
-  database: Database;
-  executor: Executor;
-  catalogue: Catalogue;
-};
+type BalanceDeps = ApprovedRefundDeps &
+  DestinationDeps & {
+    database: Database;
+    executor: Executor;
+  };
 
 const TAG = "Balances";
 
@@ -124,12 +123,12 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     },
     answer: RefundAddressAnswer,
     errors: [],
-    handle: ({ params, body, problems, command }) => {
+    handle: async ({ params, body, problems, command }) => {
       const found = new Problems(problems);
-      const destination = checkDestination(
+      const destination = await checkDestination(
         body.refund_address,
         "refund_address",
-        chainsOf(deps.catalogue),
+        deps,
         found,
       );
       return submitAddress(

@@ -97,6 +97,7 @@ const REASONS: Readonly<Record<FoundTransfer["finding"], string>> = {
   other_chain: "the address was issued for another chain",
   balance_mismatch: "the balance of the address did not grow by it",
   reorganised: "the same transaction was read from another block before",
+  unproven: "no node has it as it is stored, or its address is of no key of the chains file",
   vanished: "its block was replaced, and the chain does not have it any more",
 };
 

@@ -2,7 +2,7 @@ import { recordAudit } from "../accounts/audit.ts";
 import { findOperator } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
-import { openWatcher } from "../partners/chain/evm/open.ts";
+import { openNodes } from "../partners/chain/evm/open.ts";
 import { readChains } from "../partners/chain/evm/read-chains.ts";
 import { NotResumable, type Resumed, resumeChain } from "../partners/chain/evm/resume-chain.ts";
 import { resumeSender } from "../partners/chain/evm/send/resume-sender.ts";
@@ -30,7 +30,7 @@ export async function resumeOnCommandLine(
       },
       clock.now(),
     );
-  return orSay(() => resumeChain({ database, clock }, openWatcher(chain), from_block, record));
+  return orSay(() => resumeChain({ database, clock }, openNodes(chain), from_block, record));
 }
 
 /** The same for sending on it. */
@@ -47,7 +47,7 @@ export async function resumeSendingOnCommandLine(
   const act = { account_id, ...byOperator(reason), action: "chain.resume_sending" };
   const now = realTime(clock);
   return orSay(() =>
-    resumeSender(database, openWatcher(chain), sender, now, (tx, { next_nonce, lost }) =>
+    resumeSender(database, openNodes(chain), sender, now, (tx, { next_nonce, lost }) =>
       recordAudit(
         tx,
         { ...act, record: `chain:${name}`, detail: { next_nonce, lost: [...lost] } },

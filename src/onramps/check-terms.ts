@@ -23,13 +23,29 @@ type TermsDeps = { catalogue: Catalogue; bank: BankPort; chain: ChainPort };
 
 type Requested = Record<string, unknown>;
 
+type CheckedTerms = { terms: OnrampTerms | null; problems: readonly Problem[] };
+
+/** Refuses terms whose coins would be lost: what the chain itself knows of the address. */
+export async function checkPayee(
+  chain: Pick<ChainPort, "findObjection">,
+  checked: CheckedTerms,
+): Promise<CheckedTerms> {
+  if (!checked.terms) return checked;
+  const { crypto_rails, destination_address } = checked.terms;
+  const reason = await chain.findObjection(crypto_rails, destination_address);
+  if (reason === null) return checked;
+  const problems = new Problems(checked.problems).within("onramp");
+  problems.report("destination_address", "record_invalid", reason);
+  return { terms: null, problems: problems.list };
+}
+
 /** Checks and prices the request for an onramp; the terms are null where it is refused. */
 export function checkTerms(
   { catalogue, bank, chain }: TermsDeps,
   prices: Prices | { stale: true },
   requested: Requested | undefined,
   found: readonly Problem[],
-): { terms: OnrampTerms | null; problems: readonly Problem[] } {
+): CheckedTerms {
   const problems = new Problems(found).within("onramp");
   const given = requested ?? {};
   const crypto_rails = readChain(problems, chain.sending, given);

@@ -9,7 +9,7 @@ import type { ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser } from "../users/store.ts";
-import { checkTerms } from "./check-terms.ts";
+import { checkPayee, checkTerms } from "./check-terms.ts";
 import { createOnramps } from "./create-onramps.ts";
 import { renderOnramp, renderOnramps } from "./render.ts";
 import { CreateOnrampBody, OnrampAnswer, OnrampListAnswer, OnrampListQuery } from "./schemas.ts";
@@ -70,7 +70,10 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
     ],
     handle: async ({ params, body, problems, command }) => {
       const current = await prices.currentPrices(clock.now());
-      const checked = checkTerms(deps, current, body.onramp, problems);
+      const checked = await checkPayee(
+        deps.chain,
+        checkTerms(deps, current, body.onramp, problems),
+      );
       return submitCreate(command({ user_id: params.user_id, ...checked }));
     },
   });

@@ -1,9 +1,12 @@
 import { Disagreement } from "../partners/chain/evm/check-transfers.ts";
 import type { EvmSettings } from "../partners/chain/evm/model.ts";
-import { openWallet } from "../partners/chain/evm/wallet.ts";
+import { openWallets, proveAddress } from "../partners/chain/evm/wallet.ts";
 import type { OwnAddress } from "./reconcile-store.ts";
 
-/** `unproven`: of earlier keys. Whoever can write to the database could add an address there. */
+/**
+ * `unproven`: of keys that the chains file does not name. Whoever can write to the database could
+ * add an address there.
+ */
 type OwnAddresses = { proven: string[]; unproven: string[] };
 
 /**
@@ -12,19 +15,20 @@ type OwnAddresses = { proven: string[]; unproven: string[] };
  */
 export function proveAddresses(
   rows: readonly OwnAddress[],
-  { xpub, treasury }: Pick<EvmSettings, "xpub" | "treasury">,
+  { xpub, earlier_xpubs, treasury }: Pick<EvmSettings, "xpub" | "earlier_xpubs" | "treasury">,
 ): OwnAddresses {
-  const wallet = openWallet(xpub);
+  const wallets = openWallets([xpub, ...earlier_xpubs]);
   const own: OwnAddresses = { proven: treasury === null ? [] : [treasury], unproven: [] };
   for (const { address, wallet: of, address_index } of rows) {
     if (address === treasury) continue;
-    if (of !== wallet.fingerprint) {
+    const proof = proveAddress(wallets, { address, wallet: of, address_index: address_index ?? 0 });
+    if (proof === "unknown") {
       own.unproven.push(address);
       continue;
     }
-    if (wallet.addressAt(Number(address_index)) !== address) {
+    if (proof === "false") {
       throw new Disagreement(
-        `${address} is address ${address_index} in the database, but not of the xpub: the row ` +
+        `${address} is address ${address_index} in the database, but not of its xpub: the row ` +
           "was not written by Sliproad",
       );
     }

@@ -1,6 +1,6 @@
 import { NATIVE_COINS } from "../catalogue/chains.ts";
 import { walletOn } from "../ledger/model.ts";
-import type { EvmChain, EvmSettings, Watcher } from "../partners/chain/evm/model.ts";
+import type { EvmChain, EvmSettings, Nodes } from "../partners/chain/evm/model.ts";
 import { readSameBlock } from "../partners/chain/evm/read-blocks.ts";
 import { type Holding, readHoldings } from "../partners/chain/evm/read-holdings.ts";
 import { readUncredited, type Uncredited } from "../partners/chain/evm/read-uncredited.ts";
@@ -56,10 +56,10 @@ const LATE_AFTER_MS = HOUR_MS;
  */
 export async function reconcileChain(
   { database, clock }: { database: Database; clock: Clock },
-  watcher: Watcher,
+  nodes: Nodes,
   settings: EvmSettings,
 ): Promise<Reconciled> {
-  const { chain, rpcs } = watcher;
+  const { chain, rpcs } = nodes;
   const books = await database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     return readBooks(tx, chain, clock);
@@ -69,9 +69,9 @@ export async function reconcileChain(
     throw new ChainUnavailable(`${chain.name}: block ${block} was replaced`);
   }
   const { proven, unproven } = proveAddresses(books.addresses, settings);
-  const held = await readHoldings(watcher, [...proven, ...unproven], block);
-  const held_unproven = await readHoldings(watcher, unproven, block);
-  const uncredited = await readUncredited(watcher, settings, [...proven, ...unproven], block);
+  const held = await readHoldings(nodes, [...proven, ...unproven], block);
+  const held_unproven = await readHoldings(nodes, unproven, block);
+  const uncredited = await readUncredited(nodes, settings, [...proven, ...unproven], block);
   const compared = held.map((holding) => compare(chain, holding, books));
   const at = realTime(clock);
   await database.transaction(async (tx) => {

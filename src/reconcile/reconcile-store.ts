@@ -122,7 +122,7 @@ export async function listSendCandidates(
            ])) as is_posted
        from evm_sends s
        where s.chain = $1 and s.address_index is null and s.state in ('mined', 'final')
-         and s.action ->> 'kind' = 'token_transfer'
+         and s.action ->> 'kind' = 'token_transfer' and s.action ->> 'amount' ~ '^[0-9]+$'
          and (s.block_number > $2 or s.number > (
            select coalesce(max(number), 0) - $3 from evm_sends where chain = $1))
      )

@@ -1,4 +1,5 @@
 import { openAddress } from "../balances/refund-store.ts";
+import { lowerAscii } from "../catalogue/text.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
 import { digestBeneficiary, digestRecipient } from "../partners/sandbox-digests.ts";
@@ -148,7 +149,8 @@ function checkSent(
   }
   if (address === undefined || (sent.recipient === null && sent.paid_to === null)) return null;
   const is_right =
-    sent.paid_to === address ||
+    // A real chain has an EVM address, in lower case.
+    sent.paid_to === lowerAscii(address) ||
     sent.recipient?.equals(digestRecipient(index_key, sent.key, address));
   return is_right ? null : `${name}: the chain sent it to another address`;
 }

@@ -41,7 +41,7 @@ async function openRealChain(given: NonNullable<typeof evm>): Promise<Adapter> {
   const settings = signerSettings({ directory }, contracts, limits, "journal");
   const keys = openKeys(seedOf(TEST_WORDS)!);
   const openSigner = () => createLocalSigner(keys, settings, () => new Date());
-  const deps = { database, clock };
+  const deps = { database, clock, index_key: Buffer.alloc(32, 1) };
   const opened = await openEvm(deps, loadChains(given.chains_file), openSigner);
   const { chain: port, watchers, senders } = opened;
   const work = async () => {

@@ -7,7 +7,7 @@ import { readBanks } from "../../partners/bank/file-bank/open.ts";
 import { withSftp } from "../../partners/bank/file-bank/transfer/sftp-session.ts";
 import { Disagreement } from "../../partners/chain/evm/check-transfers.ts";
 import type { EvmChain, EvmSettings } from "../../partners/chain/evm/model.ts";
-import { openWatcher } from "../../partners/chain/evm/open.ts";
+import { openNodes } from "../../partners/chain/evm/open.ts";
 import { readChains } from "../../partners/chain/evm/read-chains.ts";
 import { checkConfiguredSigner } from "../../partners/chain/evm/signer/check-signer.ts";
 import { SignerUnavailable } from "../../partners/chain/evm/signer/port.ts";
@@ -110,7 +110,7 @@ async function checkNodes({ chains_file }: Config): Promise<Finding[]> {
 async function checkChain({ treasury }: EvmSettings, chain: EvmChain): Promise<Finding> {
   const check = `chain ${chain.name}`;
   try {
-    const { rpcs } = openWatcher(chain);
+    const { rpcs } = openNodes(chain);
     await verifyNodes(chain, rpcs);
     for (const rpc of rpcs) {
       const block = await rpc.block("latest");

@@ -4,7 +4,7 @@ import { ledgerDigits } from "../../ledger/model.ts";
 import { isAlreadyPosted } from "../../ledger/post-entries.ts";
 import { Disagreement } from "../../partners/chain/evm/check-transfers.ts";
 import type { EvmChain, EvmSettings } from "../../partners/chain/evm/model.ts";
-import { openWatcher } from "../../partners/chain/evm/open.ts";
+import { openNodes } from "../../partners/chain/evm/open.ts";
 import { readChains } from "../../partners/chain/evm/read-chains.ts";
 import { ChainUnavailable } from "../../partners/chain/port.ts";
 import { minorToText } from "../../platform/money.ts";
@@ -52,7 +52,7 @@ async function reconcileAll(core: Core, options: Options): Promise<Result[]> {
 
 async function reconcile(core: Core, chain: EvmChain, settings: EvmSettings) {
   try {
-    return await reconcileChain(core, openWatcher(chain), settings);
+    return await reconcileChain(core, openNodes(chain), settings);
   } catch (error) {
     if (!(error instanceof ChainUnavailable) && !(error instanceof Disagreement)) throw error;
     throw new StartupError(`${chain.name} cannot be compared: ${error.message}.`);

@@ -30,6 +30,12 @@ export function checkAddress(chain: Chain, text: string): Parsed<string> {
   return checkEvm(address);
 }
 
+/** As it is stored and compared: the letters of an EVM address are a checksum, no more. */
+export function canonicalAddress(chain: Chain, address: string): string {
+  const checked = checkAddress(chain, address);
+  return "value" in checked ? checked.value : address;
+}
+
 function checkEvm(address: string): Parsed<string> {
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
     return { reason: "Send 0x and 40 hexadecimal digits." };

@@ -20,6 +20,7 @@ export function combineChains(real: ChainPort, simulated: ChainPort): ChainPort 
     finalUntil: (chain, now) => portOf(chain).finalUntil(chain, now),
     findStatus: (chain, named) => portOf(chain).findStatus(chain, named),
     readTransaction: (chain, tx_id) => portOf(chain).readTransaction(chain, tx_id),
+    findObjection: (chain, address) => portOf(chain).findObjection(chain, address),
     findSend: (chain, key) => portOf(chain).findSend(chain, key),
     send: (request) => portOf(request.chain).send(request),
   };

@@ -1,5 +1,6 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
 import type { Session } from "../../platform/db/database.ts";
+import { canonicalAddress } from "./check-address.ts";
 
 /** A final (irreversible) transfer to one of our addresses. */
 export type Transfer = {
@@ -76,7 +77,8 @@ export type OwnerAnswer = "wanted" | "held" | "not_wanted";
 
 export function isSamePayment(a: Payment, b: Payment): boolean {
   const is_same_token = a.chain === b.chain && a.token === b.token;
-  return is_same_token && a.amount === b.amount && a.address === b.address;
+  const [to, also_to] = [a, b].map(({ chain, address }) => canonicalAddress(chain, address));
+  return is_same_token && a.amount === b.amount && to === also_to;
 }
 
 /** How soon a caller asks again for a send that is pending. */
@@ -121,6 +123,11 @@ export type ChainPort = {
   findStatus(chain: Chain, named: NamedTransfer): Promise<TransferStatus>;
   /** A transaction with all transfers of the supported tokens, between any addresses. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
+  /**
+   * Why tokens must not be sent to an address, as a sentence: they would be lost, or come back to
+   * us. Null where nothing is known against it.
+   */
+  findObjection(chain: Chain, address: string): Promise<string | null>;
   /** What became of a send; null if there is none under the key, or it is pending. */
   findSend(chain: Chain, key: string): Promise<SendOutcome | null>;
   /**

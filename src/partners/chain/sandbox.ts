@@ -57,6 +57,8 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       const { mined_at } = first;
       return { status: "final", mined_at, mined_before: mined_at, transfers };
     },
+    // Its addresses are nobody's, and it has no contracts.
+    findObjection: async () => null,
     findSend: (_chain, key) => findSandboxSend(session, key),
     send: async ({ address, ...request }) => {
       const { chain, key } = request;

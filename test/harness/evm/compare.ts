@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Core } from "../../../src/app/open-app.ts";
-import { openWatcher } from "../../../src/partners/chain/evm/open.ts";
+import { openNodes } from "../../../src/partners/chain/evm/open.ts";
 import { readChains } from "../../../src/partners/chain/evm/read-chains.ts";
 import { bookOwnTransfers } from "../../../src/reconcile/book-own-transfers.ts";
 import { type Reconciled, reconcileChain } from "../../../src/reconcile/reconcile-chain.ts";
@@ -13,7 +13,7 @@ const MOVED_MS = 60_000;
 /** What `sliproad reconcile --chain` finds, in this process. */
 export function compareChain(core: Core): Promise<Reconciled> {
   const settings = readChains(core.config.chains_file!);
-  return reconcileChain(core, openWatcher(settings.chains[0]!), settings);
+  return reconcileChain(core, openNodes(settings.chains[0]!), settings);
 }
 
 /** Waits until the watcher has read all blocks. */

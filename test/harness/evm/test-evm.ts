@@ -1,5 +1,5 @@
 import { listFindings } from "../../../src/partners/chain/evm/finding-store.ts";
-import type { Watcher } from "../../../src/partners/chain/evm/model.ts";
+import type { EvmSettings, Watcher } from "../../../src/partners/chain/evm/model.ts";
 import { openEvm } from "../../../src/partners/chain/evm/open.ts";
 import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resume-chain.ts";
 import { runSender } from "../../../src/partners/chain/evm/send/run-sender.ts";
@@ -53,6 +53,7 @@ export type TestEvm = {
   close(): Promise<void>;
 };
 
+const TEST_INDEX_KEY = Buffer.alloc(32, 1);
 const TREASURY_TOKENS = 1_000_000_000_000n;
 
 /** A clock that a test moves. */
@@ -84,9 +85,14 @@ export async function fundTreasury(node: EvmNode, token: TestToken): Promise<voi
   await token.transfer(TEST_TREASURY, TREASURY_TOKENS);
 }
 
-export async function openTestEvm(
-  options: { rpcs?: number; entry?: Partial<ChainEntry>; sends?: boolean } = {},
-): Promise<TestEvm> {
+type TestEvmOptions = {
+  rpcs?: number;
+  entry?: Partial<ChainEntry>;
+  sends?: boolean;
+  earlier_xpubs?: readonly string[];
+};
+
+export async function openTestEvm(options: TestEvmOptions = {}): Promise<TestEvm> {
   const db = await createTestDatabase();
   const { database } = db;
   const clock = createTestClock();
@@ -107,8 +113,8 @@ export async function openTestEvm(
   if (options.sends) await fundTreasury(node, tokens.usdc);
   const open = (change: Partial<ChainEntry> = {}) =>
     openEvm(
-      { database, clock },
-      settingsOf({ polygon: { ...entry, ...change } }, TEST_XPUB, TEST_TREASURY),
+      { database, clock, index_key: TEST_INDEX_KEY },
+      settingsWith(options, { ...entry, ...change }),
       async () => signer,
     );
   const close = async () => {
@@ -160,6 +166,10 @@ export async function openTestEvm(
     sendOf: (key) => findSendByKey(database, key),
     close,
   };
+}
+
+function settingsWith({ earlier_xpubs = [] }: TestEvmOptions, polygon: ChainEntry): EvmSettings {
+  return { ...settingsOf({ polygon }, TEST_XPUB, TEST_TREASURY), earlier_xpubs };
 }
 
 async function watchAll(

@@ -441,6 +441,72 @@ function resume() {
   return resumeSender(evm.database, { chain, rpcs }, TEST_TREASURY, new Date(), () => {});
 }
 
+describe("a row that somebody changed in the database", () => {
+  const change = (key: string, to: string) =>
+    evm.database.query(`update evm_sends set action = ${to} where key = $1`, [key]);
+
+  it.each([
+    ["an amount that is no number", `action || '{"amount": "a lot"}'`],
+    ["an amount below zero", `action || '{"amount": "-5"}'`],
+    ["a JSON number as the amount", `action || '{"amount": 5.5}'`],
+    ["an address that is none", `action || '{"to": "0x12"}'`],
+    ["another kind", `action || '{"kind": "burn"}'`],
+    ["no fields", "'{}'"],
+    ["a list", "'[1]'"],
+  ])("is set aside while it is queued, and the others go on: %s", async (_name, to) => {
+    const [one, other] = [pay.next(), pay.next()];
+    await pay.ask(one);
+    await change(one.key, to);
+    await pay.ask(other);
+    await evm.runSender();
+    expect(await pay.settle(other)).toHaveProperty("tx_id");
+    expect(await evm.sender()).toMatchObject({
+      state: "waiting",
+      problem: `${one.key} is not an action that can be sent: its row was not written by Sliproad`,
+    });
+    expect(await evm.sendOf(one.key)).toMatchObject({ state: "queued", nonce: null });
+    expect(pay.transactionsOf(one)).toEqual([]);
+    await updateCancelled(evm.database, one.key, "cancelled", new Date());
+    evm.wait(MINUTE_MS);
+    await evm.runSender();
+    expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+  });
+
+  it("after it got its nonce gives the nonce back", async () => {
+    const [one, other] = [pay.next(), pay.next()];
+    await pay.ask(one);
+    evm.signer.fault = "unavailable";
+    await evm.runSender();
+    evm.signer.fault = null;
+    expect(await evm.sendOf(one.key)).toMatchObject({ state: "planned" });
+    await change(one.key, `action || '{"amount": "x"}'`);
+    await pay.ask(other);
+    expect(await pay.settle(other)).toHaveProperty("tx_id");
+    expect(pay.transactionsOf(one)).toEqual([]);
+    await updateCancelled(evm.database, one.key, "cancelled", new Date());
+  });
+
+  it("after it was sent is followed, but never called paid until it can be read again", async () => {
+    const one = await unmined();
+    const [stored] = await evm.database.query<{ action: object }>(
+      "select action from evm_sends where key = $1",
+      [one.key],
+    );
+    await change(one.key, `action || '{"amount": "x"}'`);
+    await evm.database.query("update evm_attempts set max_fee = max_fee + 0.5 where key = $1", [
+      one.key,
+    ]);
+    await evm.node.mine();
+    const other = pay.next();
+    expect(await pay.settle(other)).toHaveProperty("tx_id");
+    expect(await evm.sendOf(one.key)).toMatchObject({ state: "mined" });
+    expect((await evm.sender())!.problem).toContain(one.key);
+    await change(one.key, `'${JSON.stringify(stored!.action)}'`);
+    expect(await pay.settle(one)).toHaveProperty("tx_id");
+    expect(await evm.sender()).toMatchObject({ state: "sending", problem: null });
+  });
+});
+
 it("a transaction that succeeds without its transfer stops the sending; it ends when resumed", async () => {
   const one = await unmined();
   for (const rpc of evm.rpcs) {

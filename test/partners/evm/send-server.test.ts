@@ -1,3 +1,4 @@
+import { getAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
@@ -17,7 +18,7 @@ import { addApprovedUser, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { findFault, good } from "../../offramps/story.ts";
-import { openOnramp, receive } from "../../onramps/story.ts";
+import { openOnramp, REQUEST, receive } from "../../onramps/story.ts";
 
 const FIFTY = 50_000_000n;
 let chain: SendingChain;
@@ -119,7 +120,10 @@ describe("the service with a signer", { timeout: 120_000 }, () => {
   it("delivers an onramp: `sending_fiat` until the block is final, then `crypto_sent`", async () => {
     const address = newAddress();
     chain.rpc.finalized_depth = 3;
-    const onramp = await openOnramp(server, { destination_address: address });
+    // With the letters of a checksum, as wallets show addresses.
+    const destination_address = getAddress(address);
+    expect(destination_address).not.toBe(address);
+    const onramp = await openOnramp(server, { destination_address });
     await receive(server, { amount: onramp.amount, deposit_message: onramp.code });
     await until(async () => (await chain.balanceOf(address)) > 0n);
     expect(await onramp.show()).toMatchObject({ status: "sending_fiat", status_message: null });
@@ -133,6 +137,40 @@ describe("the service with a signer", { timeout: 120_000 }, () => {
     expect(await chain.balanceOf(address)).toBe(1_000_000_000n);
     expect(await findFault(server)).toBeNull();
     expect(failures()).toEqual([]);
+  });
+
+  it("refuses to send where tokens would be lost or stay with us, when it is asked", async () => {
+    const user_id = await addApprovedUser(server);
+    const quote_id = await addQuote(server, user_id);
+    const path = `/users/${user_id}`;
+    const { deposit_address } = good(await server.call("GET", `${path}/quotes/${quote_id}`));
+    const problemOf = async (route: string, body: object) => {
+      const answer = await server.call("POST", `${path}/${route}`, body);
+      expect(answer).toMatchObject({ status: 422, body: { error_code: "record_invalid" } });
+      return answer.body.errors;
+    };
+    const cases = [
+      [chain.usdc.address, "This is the address of a token's contract"],
+      [TEST_TREASURY, "This address belongs to this service"],
+      [deposit_address.address, "This address belongs to this service"],
+    ] as const;
+    for (const [lower, sentence] of cases) {
+      for (const address of [lower, getAddress(lower)]) {
+        const message = expect.stringContaining(sentence);
+        const onramp = { ...REQUEST, destination_address: address };
+        expect(await problemOf("onramps", { onramp })).toEqual([
+          { field: "onramp.destination_address", code: "record_invalid", message },
+        ]);
+        const refund_address = { chain: "polygon", address };
+        expect(await problemOf("refund_addresses", { refund_address })).toEqual([
+          { field: "refund_address.address", code: "record_invalid", message },
+        ]);
+        const refund = { chain: "polygon", token: "usdc", amount: 50, address };
+        expect(await problemOf("refunds", { refund })).toEqual([
+          { field: "refund.address", code: "record_invalid", message },
+        ]);
+      }
+    }
   });
 
   it("a refund to an address that the issuer has blocked fails, and stays owed", async () => {

@@ -1,6 +1,6 @@
 import type { Session } from "../../../platform/db/database.ts";
 import { findNextIndex } from "./address-store.ts";
-import type { Watcher } from "./model.ts";
+import type { Nodes } from "./model.ts";
 import { contractsOf } from "./transfer-logs.ts";
 import { Misconfigured } from "./verify-nodes.ts";
 import type { Wallet } from "./wallet.ts";
@@ -15,7 +15,7 @@ const LOOK_AHEAD = 20;
  */
 export async function checkUnused(
   session: Session,
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   wallet: Wallet,
 ): Promise<void> {
   const rpc = rpcs[0]!;

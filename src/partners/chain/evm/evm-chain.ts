@@ -2,21 +2,24 @@ import type { Chain } from "../../../catalogue/chains.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
-import type { ChainPort } from "../port.ts";
+import type { ChainPort, Transfer } from "../port.ts";
 import { claimIndexes, insertAddresses } from "./address-store.ts";
 import { businessTime } from "./business-time.ts";
-import type { Watcher } from "./model.ts";
+import { findObjection } from "./find-objection.ts";
+import { updateUnproven } from "./finding-store.ts";
+import type { EvmSettings, Watcher } from "./model.ts";
 import { readFinalTransaction } from "./read-transaction.ts";
 import { findSendByKey } from "./send/send-store.ts";
 import { outcomeIfDone, sendTokens } from "./send/send-tokens.ts";
+import { hasTransferMac } from "./transfer-mac.ts";
 import type { Wallet } from "./wallet.ts";
-import { findWatchedChain, listCreditable } from "./watch-store.ts";
+import { findWatchedChain, listCreditable, type StoredTransfer } from "./watch-store.ts";
 
 type EvmDeps = {
   database: Database;
   clock: Clock;
   wallet: Wallet;
-  treasury: string | null;
+  settings: EvmSettings;
   watchers: readonly Watcher[];
 };
 
@@ -24,7 +27,8 @@ const CURSOR = "evm ";
 
 /** Real EVM chains. What the worker stored is read here; only transactions are asked for. */
 export function createEvmChain(deps: EvmDeps): ChainPort {
-  const { database, clock, wallet, treasury, watchers } = deps;
+  const { database, clock, wallet, settings, watchers } = deps;
+  const { treasury } = settings;
   const watcherOf = (chain: Chain) => watchers.find((one) => one.chain.name === chain)!;
   return {
     chains: watchers.map(({ chain }) => chain.name),
@@ -45,8 +49,14 @@ export function createEvmChain(deps: EvmDeps): ChainPort {
     // Every transfer to every address is read anyway.
     announce: async () => {},
     listTransfers: async (chain, cursor, limit) => {
-      const transfers = await listCreditable(database, chain, numberOf(cursor), limit);
-      const last = transfers.at(-1);
+      const stored = await listCreditable(database, chain, numberOf(cursor), limit);
+      const { proofs, chain: of } = watcherOf(chain);
+      const isProven = (one: (typeof stored)[number]) =>
+        hasTransferMac(proofs.index_key, of.chain_id, one);
+      const unproven = stored.filter((one) => !isProven(one)).map(({ number }) => number);
+      if (unproven.length > 0) await updateUnproven(database, unproven);
+      const transfers = stored.filter(isProven).map(toTransfer);
+      const last = stored.at(-1);
       return { transfers, cursor: last ? `${CURSOR}${last.number}` : cursor };
     },
     finalUntil: async (chain, now) => {
@@ -69,6 +79,8 @@ export function createEvmChain(deps: EvmDeps): ChainPort {
       const times = { mined_at: toBusiness(mined_at), mined_before: toBusiness(mined_before) };
       return { status: "final", ...times, transfers };
     },
+    findObjection: (chain, address) =>
+      findObjection(database, settings, watcherOf(chain).chain, address),
     findSend: async (_chain, key) => {
       const send = await findSendByKey(database, key);
       return send ? outcomeIfDone(send) : null;
@@ -78,6 +90,12 @@ export function createEvmChain(deps: EvmDeps): ChainPort {
       return sendTokens({ database, treasury, chainOf }, request, realTime(clock));
     },
   };
+}
+
+function toTransfer(stored: StoredTransfer): Transfer {
+  const { chain, tx_id, log_index, address, sender, token, amount, mined_at } = stored;
+  const facts = { chain, tx_id, log_index, address, sender, token, mined_at };
+  return { ...facts, amount: BigInt(amount) };
 }
 
 /** The chain may have been simulated before, with a cursor of the sandbox: then from the start. */

@@ -7,7 +7,7 @@ import {
   COUNTED,
   type MetricSource,
 } from "../../../platform/metrics/model.ts";
-import { countFindings } from "./finding-store.ts";
+import { countFindings, listUnprovenChains } from "./finding-store.ts";
 import type { EvmChain } from "./model.ts";
 import { listWatchedChains, type WatchedChain } from "./watch-store.ts";
 
@@ -48,12 +48,18 @@ function problemsOf(
 export function noticesOf(chains: readonly EvmChain[]) {
   return async (session: Session): Promise<string[]> => {
     const rows = new Map((await listWatchedChains(session)).map((row) => [row.chain, row]));
-    return chains
+    const slow = chains
       .filter((chain) => isSlow(chain, rows.get(chain.name)))
       .map(({ name }) => {
         const seconds = (rows.get(name)!.answer_ms / 1000).toFixed(1);
         return `A node of ${name} takes ${seconds} seconds to answer.`;
       });
+    const unproven = (await listUnprovenChains(session)).map(
+      (name) =>
+        `${name} has stored transfers that are not proven and not credited; see sliproad chains ` +
+        "findings.",
+    );
+    return [...slow, ...unproven];
   };
 }
 

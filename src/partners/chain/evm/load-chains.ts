@@ -8,7 +8,8 @@ import { openWallet } from "./wallet.ts";
 
 const FILE = operatorFile("The chains file");
 const EVM_CHAINS: readonly Chain[] = ["polygon", "ethereum", "arbitrum", "base"];
-const KEYS = ["xpub", "treasury", "chains"];
+const KEYS = ["xpub", "earlier_xpubs", "treasury", "chains"];
+const EARLIER_MAX = 20;
 const CHAIN_KEYS = [
   ...["chain_id", "network", "rpc_urls", "final_tag", "confirmations", "first_block", "tokens"],
   ...["other_tokens", "lag_max_minutes", "poll_seconds", "timeout_seconds"],
@@ -26,12 +27,8 @@ const CONFIRMATIONS_MAX = 100_000;
 /** Reads the operator's file of real chains (JSON text). */
 export function loadChains(json_text: string): EvmSettings {
   const file = FILE.parse(json_text, KEYS);
-  const xpub = asText(file.xpub, "xpub");
-  try {
-    openWallet(xpub);
-  } catch (error) {
-    throw FILE.wrong("xpub", (error as Error).message);
-  }
+  const xpub = readKey(file.xpub, "xpub");
+  const earlier_xpubs = readEarlier(file.earlier_xpubs ?? [], "earlier_xpubs");
   const entries = Object.entries(FILE.asObject(file.chains, "chains"));
   if (entries.length === 0) throw FILE.wrong("chains", "must name at least one chain");
   const chains = entries.map(([name, value]) => readChain(name, value));
@@ -43,7 +40,24 @@ export function loadChains(json_text: string): EvmSettings {
   if (sending && treasury === null) {
     throw FILE.wrong("treasury", `must be the address that sends on ${sending.name}`);
   }
-  return { xpub, treasury, chains };
+  return { xpub, earlier_xpubs, treasury, chains };
+}
+
+function readKey(value: unknown, path: string): string {
+  const xpub = asText(value, path);
+  try {
+    openWallet(xpub);
+    return xpub;
+  } catch (error) {
+    throw FILE.wrong(path, (error as Error).message);
+  }
+}
+
+function readEarlier(value: unknown, path: string): string[] {
+  if (!Array.isArray(value) || value.length > EARLIER_MAX) {
+    throw FILE.wrong(path, `must list at most ${EARLIER_MAX} extended public keys`);
+  }
+  return value.map((one, at) => readKey(one, `${path}[${at}]`));
 }
 
 function readChain(name: string, value: unknown): EvmChain {

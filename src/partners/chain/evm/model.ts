@@ -1,5 +1,6 @@
 import type { Chain, Token } from "../../../catalogue/chains.ts";
 import type { Rpc } from "./rpc.ts";
+import type { Wallet } from "./wallet.ts";
 
 /** A token contract as the operator's file states it. */
 export type TokenContract = {
@@ -61,15 +62,28 @@ export type EvmChain = {
 export type EvmSettings = {
   /** The account's extended public key, m/44'/60'/0'; addresses are its children 0/index. */
   xpub: string;
+  /** Keys whose addresses were issued before; what they receive is still credited. */
+  earlier_xpubs: readonly string[];
   /** The address that sends; null: none does. */
   treasury: string | null;
   chains: readonly EvmChain[];
 };
 
+/** The nodes of a chain. */
+export type Nodes = { chain: EvmChain; rpcs: readonly Rpc[] };
+
+/** What only the process has: whoever can write SQL can neither make a MAC nor derive a key. */
+export type Proofs = {
+  index_key: Buffer;
+  /** The current wallet and the earlier ones, by fingerprint. */
+  wallets: ReadonlyMap<string, Wallet>;
+};
+
 /** What a process remembers of a chain between two runs. */
-export type Watcher = {
-  chain: EvmChain;
-  rpcs: readonly Rpc[];
+export type Watcher = Nodes & {
+  proofs: Proofs;
+  /** Unproven transfers up to this number were looked for on the chain; from the start at times. */
+  unproven: { after: bigint; again_at_ms: number };
   /** How many blocks the nodes answer at once. */
   range_blocks: number;
   /** After a refusal: how many ranges are read before a larger one is tried. */

@@ -11,7 +11,7 @@ import { Disagreement } from "./check-transfers.ts";
 import { checkUnused } from "./check-unused.ts";
 import { createEvmChain } from "./evm-chain.ts";
 import { evmMetrics, noticesOf, readinessOf } from "./health.ts";
-import type { EvmChain, EvmSettings, Watcher } from "./model.ts";
+import type { EvmChain, EvmSettings, Nodes, Watcher } from "./model.ts";
 import { readSameBlock } from "./read-blocks.ts";
 import { openRpc } from "./rpc.ts";
 import type { Block } from "./rpc-values.ts";
@@ -23,11 +23,11 @@ import { sweepMetrics } from "./sweep/health.ts";
 import type { Sweeper } from "./sweep/model.ts";
 import { runSweeps } from "./sweep/run-sweeps.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
-import { openWallet, type Wallet } from "./wallet.ts";
+import { openWallet, openWallets, type Wallet } from "./wallet.ts";
 import { createWatcher, readFinalOf, watchChain } from "./watch-chain.ts";
 import { findWatchedChain, insertWatchedChain } from "./watch-store.ts";
 
-type OpenDeps = { database: Database; clock: Clock; leaving?: Leaving };
+type OpenDeps = { database: Database; clock: Clock; index_key: Buffer; leaving?: Leaving };
 type OpenSigner = () => Promise<Signer>;
 
 const WATCHED_EVERY_MS = 1_000;
@@ -51,7 +51,9 @@ export async function openEvm(
   openSigner: OpenSigner,
 ): Promise<Evm> {
   const wallet = openWallet(settings.xpub);
-  const watchers = settings.chains.map(openWatcher);
+  const { index_key } = deps;
+  const proofs = { index_key, wallets: openWallets([settings.xpub, ...settings.earlier_xpubs]) };
+  const watchers = settings.chains.map((chain) => createWatcher(openNodes(chain), proofs));
   for (const watcher of watchers) await ensureCursor(deps, watcher, wallet);
   const names = watchers.map(({ chain }) => chain.name);
   const { treasury } = settings;
@@ -61,7 +63,7 @@ export async function openEvm(
   const senders = watchers.flatMap((watcher) => createSender(watcher, from, signer.open));
   const sweepers = senders.flatMap((sender) => createSweeper(sender, wallet));
   return {
-    chain: createEvmChain({ ...deps, wallet, treasury, watchers }),
+    chain: createEvmChain({ ...deps, wallet, settings, watchers }),
     watchers,
     senders,
     sweepers,
@@ -99,12 +101,9 @@ export async function openEvm(
   };
 }
 
-export function openWatcher(chain: EvmChain): Watcher {
+export function openNodes(chain: EvmChain): Nodes {
   const timeout_ms = chain.timeout_seconds * 1000;
-  return createWatcher(
-    chain,
-    chain.rpc_urls.map((url) => openRpc(url, timeout_ms)),
-  );
+  return { chain, rpcs: chain.rpc_urls.map((url) => openRpc(url, timeout_ms)) };
 }
 
 function watchTask({ chain }: Watcher): string {

@@ -16,7 +16,15 @@ import {
   smallerRange,
   toMillionths,
 } from "./transfer-logs.ts";
+import { transferMac } from "./transfer-mac.ts";
+import { proveAddress } from "./wallet.ts";
 import type { StoredTransfer, TransferFinding } from "./watch-store.ts";
+
+type ReadBlocks = {
+  to: Block;
+  transfers: StoredTransfer[];
+  macOf(transfer: StoredTransfer): Buffer;
+};
 
 const RANGE_MAX = 10_000;
 const RANGES_BEFORE_GROWTH = 50;
@@ -29,7 +37,7 @@ export async function readBlocks(
   { database, clock }: { database: Database; clock: Clock },
   watcher: Watcher,
   { after, until }: { after: number; until: number },
-): Promise<{ to: Block; transfers: StoredTransfer[] } | null> {
+): Promise<ReadBlocks | null> {
   const { chain, rpcs, range_blocks } = watcher;
   const from_block = after + 1;
   const to_block = Math.min(after + range_blocks, until);
@@ -38,7 +46,7 @@ export async function readBlocks(
   const listed = await listAddresses(database, chain.filtered_addresses_max + 1);
   const filter = listed.length > chain.filtered_addresses_max ? null : listed;
   const read = await Promise.all(
-    rpcs.map((rpc) => readFromNode(database, rpc, chain, range, filter)),
+    rpcs.map((rpc) => readFromNode(database, watcher, rpc, range, filter)),
   ).catch((error: unknown) => {
     const smaller = smallerRange(error, to_block - after);
     if (smaller === null) throw error;
@@ -59,7 +67,8 @@ export async function readBlocks(
     const said = read.map(({ movements }) => movements.get(logKey(one.log))!);
     return toStored(chain, one, judgeMovement(said), toBusiness);
   });
-  return { to, transfers };
+  const { index_key } = watcher.proofs;
+  return { to, transfers, macOf: (one) => transferMac(index_key, chain.chain_id, one) };
 }
 
 export async function readKnownBlock(rpc: Rpc, number: number): Promise<Block> {
@@ -76,13 +85,13 @@ export async function readSameBlock(rpcs: readonly Rpc[], number: number): Promi
   throw new Disagreement(`${names} have different blocks ${number}`);
 }
 
-type Owned = LoggedTransfer & { owned_on: string; mined_at: Date };
+type Owned = LoggedTransfer & { owned_on: string; is_proven: boolean; mined_at: Date };
 type NodeRange = { to: Block; ours: readonly Owned[]; movements: Movements };
 
 async function readFromNode(
   database: Database,
+  { chain, proofs }: Pick<Watcher, "chain" | "proofs">,
   rpc: Rpc,
-  chain: EvmChain,
   range: BlockRange,
   filter: readonly string[] | null,
 ): Promise<NodeRange> {
@@ -95,8 +104,8 @@ async function readFromNode(
   const paid = logged.filter(({ value }) => value > 0n);
   const addresses = [...new Set(paid.map(({ to }) => to))];
   const owners = await findAddresses(database, addresses);
-  const chain_of = new Map(owners.map((owner) => [owner.address, owner.chain]));
-  const ours = paid.filter((one) => chain_of.has(one.to));
+  const owner_of = new Map(owners.map((owner) => [owner.address, owner]));
+  const ours = paid.filter((one) => owner_of.has(one.to));
   const blocks = new Map<number, Block>();
   const numbers = new Set(ours.map(({ log }) => log.block_number));
   await inChunks([...numbers], async (number) => {
@@ -106,12 +115,20 @@ async function readFromNode(
     throw new Disagreement(`${rpc.host} has a log of a block that it does not have`);
   }
   const movements = await checkTransfers({ session: database, rpc, chain }, range, ours);
+  const proven = new Set(
+    owners.filter((owner) => proveAddress(proofs.wallets, owner) === "proven").map(toAddress),
+  );
   const owned = ours.map((one) => ({
     ...one,
-    owned_on: chain_of.get(one.to)!,
+    owned_on: owner_of.get(one.to)!.chain,
+    is_proven: proven.has(one.to),
     mined_at: blocks.get(one.log.block_number)!.mined_at,
   }));
   return { to, ours: owned.toSorted(byPlace), movements };
+}
+
+function toAddress({ address }: { address: string }): string {
+  return address;
 }
 
 function byPlace({ log: a }: LoggedTransfer, { log: b }: LoggedTransfer): number {
@@ -136,14 +153,15 @@ function compareNodes(
 
 function toStored(
   chain: EvmChain,
-  { log, token, from, to, value, owned_on, mined_at }: Owned,
+  { log, token, from, to, value, owned_on, is_proven, mined_at }: Owned,
   has_moved: boolean,
   toBusiness: (at: Date) => Date,
 ): StoredTransfer {
   const finding = (): TransferFinding | null => {
     if (!has_moved) return "balance_mismatch";
     if (!chain.tokens.some(({ address }) => address === token.address)) return "other_token";
-    return owned_on === chain.name ? null : "other_chain";
+    if (owned_on !== chain.name) return "other_chain";
+    return is_proven ? null : "unproven";
   };
   const { tx_id, log_index, block_number, block_hash } = log;
   return {

@@ -2,7 +2,7 @@ import { COIN_DIGITS, NATIVE_COINS } from "../../../catalogue/chains.ts";
 import { powerOfTen } from "../../../platform/money.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { inChunks } from "./in-chunks.ts";
-import type { EvmChain, Watcher } from "./model.ts";
+import type { EvmChain, Nodes } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import { toMillionths } from "./transfer-logs.ts";
 
@@ -19,7 +19,7 @@ const WEI_PER_UNIT = powerOfTen(18 - COIN_DIGITS);
 
 /** What these addresses had after a block. With two nodes both must say the same. */
 export async function readHoldings(
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   addresses: readonly string[],
   block: number,
 ): Promise<Holding[]> {

@@ -1,7 +1,7 @@
 import type { Session } from "../../../platform/db/database.ts";
 import type { ChainTransaction } from "../port.ts";
 import { RpcFailure } from "./json-rpc.ts";
-import type { Watcher } from "./model.ts";
+import type { Nodes } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 import type { Receipt } from "./rpc-values.ts";
 import { logKey, toMillionths, toTransfers } from "./transfer-logs.ts";
@@ -20,7 +20,7 @@ type Mined = { receipt: Receipt; mined_at: Date };
  */
 export async function readFinalTransaction(
   session: Session,
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   tx_id: string,
 ): Promise<ChainTransaction> {
   const row = await findWatchedChain(session, chain.name);

@@ -1,7 +1,7 @@
 import { inChunks } from "./in-chunks.ts";
 import { RpcReverted } from "./json-rpc.ts";
 import { uncreditedContracts } from "./known-tokens.ts";
-import type { EvmSettings, Watcher } from "./model.ts";
+import type { EvmSettings, Nodes } from "./model.ts";
 import type { Rpc } from "./rpc.ts";
 
 /** Tokens at one of our addresses that are of no credited contract: nobody was told of them. */
@@ -16,7 +16,7 @@ export type Uncredited = {
 
 /** What these addresses had after a block, as one node says: it is shown, and decides nothing. */
 export async function readUncredited(
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   settings: Pick<EvmSettings, "chains">,
   addresses: readonly string[],
   block: number,

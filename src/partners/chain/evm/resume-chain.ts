@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database, Transaction } from "../../../platform/db/database.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
-import type { Watcher } from "./model.ts";
+import type { Nodes } from "./model.ts";
 import { readSameBlock } from "./read-blocks.ts";
 import { readMinedAt } from "./read-transaction.ts";
 import { toMillionths, toTransfers } from "./transfer-logs.ts";
@@ -34,11 +34,11 @@ export type Resumed = {
  */
 export async function resumeChain(
   { database, clock }: { database: Database; clock: Clock },
-  watcher: Watcher,
+  nodes: Nodes,
   from_block: number | null,
   record: (tx: Transaction, resumed: Resumed) => void,
 ): Promise<Resumed> {
-  const { chain, rpcs } = watcher;
+  const { chain, rpcs } = nodes;
   const row = await findWatchedChain(database, chain.name);
   if (row?.state !== "reorganised") {
     throw new NotResumable(
@@ -54,11 +54,11 @@ export async function resumeChain(
   }
   const first_guess = from_block === null ? Number(row.reread_from) : from_block - 1;
   const guess = Math.max(0, Math.min(last_start, first_guess));
-  const after_block = await findUnreplaced(database, watcher, guess);
+  const after_block = await findUnreplaced(database, nodes, guess);
   const stored = await listStoredAfter(database, chain.name, after_block);
   const vanished: NumberedTransfer[] = [];
   for (const [tx_id, transfers] of Map.groupBy(stored, (one) => one.tx_id)) {
-    vanished.push(...(await listVanished(watcher, final, tx_id, transfers)));
+    vanished.push(...(await listVanished(nodes, final, tx_id, transfers)));
   }
   const to = await readSameBlock(rpcs, after_block);
   const resumed = { after_block, vanished };
@@ -75,7 +75,7 @@ export async function resumeChain(
 /** The block at or below `block` up to which no stored transfer is of a block that was replaced. */
 async function findUnreplaced(
   database: Database,
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   block: number,
 ): Promise<number> {
   for (let after = block; ; ) {
@@ -89,7 +89,7 @@ async function findUnreplaced(
 
 /** Those of a transaction's stored transfers that it does not contain now. */
 async function listVanished(
-  { chain, rpcs }: Watcher,
+  { chain, rpcs }: Nodes,
   final: number,
   tx_id: string,
   stored: readonly NumberedTransfer[],

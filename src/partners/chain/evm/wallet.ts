@@ -43,6 +43,27 @@ export function openWallet(xpub: string): Wallet {
   };
 }
 
+/** The wallets of these keys, by fingerprint. */
+export function openWallets(xpubs: readonly string[]): ReadonlyMap<string, Wallet> {
+  return new Map(xpubs.map(openWallet).map((wallet) => [wallet.fingerprint, wallet]));
+}
+
+type IssuedAddress = { address: string; wallet: string | null; address_index: number | bigint };
+
+/**
+ * Whether an address is the child that its row says: `unknown` where its key is none of these, as
+ * whoever can write to the database could claim of any address.
+ */
+export function proveAddress(
+  wallets: ReadonlyMap<string, Wallet>,
+  { address, wallet, address_index }: IssuedAddress,
+): "proven" | "unknown" | "false" {
+  const found = wallets.get(wallet ?? "");
+  if (!found) return "unknown";
+  const index = Number(address_index);
+  return index <= INDEX_MAX && found.addressAt(index) === address ? "proven" : "false";
+}
+
 function readKey(xpub: string): HDKey {
   try {
     return HDKey.fromExtendedKey(xpub);

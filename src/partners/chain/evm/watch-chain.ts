@@ -4,7 +4,8 @@ import { HOUR_MS } from "../../../platform/durations.ts";
 import { realTime } from "../../../platform/tasks/real-time.ts";
 import { Disagreement } from "./check-transfers.ts";
 import { RpcFailure } from "./json-rpc.ts";
-import type { EvmChain, Watcher } from "./model.ts";
+import type { EvmChain, Nodes, Proofs, Watcher } from "./model.ts";
+import { proveAgain } from "./prove-again.ts";
 import { readBlocks, readKnownBlock } from "./read-blocks.ts";
 import type { Rpc } from "./rpc.ts";
 import { Misconfigured, verifyNodes } from "./verify-nodes.ts";
@@ -32,10 +33,10 @@ class Reorganised extends Error {
   override name = "Reorganised";
 }
 
-export function createWatcher(chain: EvmChain, rpcs: readonly Rpc[]): Watcher {
+export function createWatcher(nodes: Nodes, proofs: Proofs): Watcher {
   const range = { range_blocks: RANGE_FIRST, ranges_before_growth: 0 };
   const unread = { ...range, is_verified: false, next_at_ms: 0, failures: 0 };
-  return { chain, rpcs, ...unread };
+  return { ...nodes, proofs, unproven: { after: 0n, again_at_ms: 0 }, ...unread };
 }
 
 /**
@@ -98,6 +99,7 @@ async function runOnce(deps: WatchDeps, watcher: Watcher): Promise<Outcome> {
     await compareScanned(rpcs, row);
     if (BigInt(final_block) === row.scanned_block) {
       await readAgain(deps, watcher, row);
+      await proveAgain(deps, watcher, row.scanned_block);
       return { ...outcome, state: "current" };
     }
     const range = { after: Number(row.scanned_block), until: final_block };

@@ -1,7 +1,6 @@
 import type { Chain } from "../../../catalogue/chains.ts";
 import type { Database, Session, Transaction } from "../../../platform/db/database.ts";
 import { insertRows } from "../../../platform/db/rows.ts";
-import type { Transfer } from "../port.ts";
 
 /** How far a chain was read, and how its watcher is doing; see the table in watch-chain.ts. */
 export type WatchedChain = {
@@ -39,7 +38,8 @@ export type TransferFinding =
   | "other_chain"
   | "balance_mismatch"
   | "reorganised"
-  | "vanished";
+  | "vanished"
+  | "unproven";
 
 export type StoredTransfer = {
   chain: Chain;
@@ -101,6 +101,8 @@ export async function updateWatchState(
 type ReadBlocks = {
   to: { number: number; hash: string; mined_at: Date };
   transfers: readonly StoredTransfer[];
+  /** The MAC of a transfer that was read from the nodes. */
+  macOf(transfer: StoredTransfer): Buffer;
 };
 
 /**
@@ -111,7 +113,7 @@ export function insertScan(
   database: Database,
   chain: Chain,
   from: bigint,
-  { to, transfers }: ReadBlocks,
+  { to, ...read }: ReadBlocks,
 ): Promise<boolean> {
   return database.transaction(async (tx) => {
     await takeTurn(tx, chain);
@@ -121,7 +123,7 @@ export function insertScan(
       [chain, from, to.number, to.hash, to.mined_at],
     );
     if (moved.length === 0) return false;
-    await insertTransfers(tx, chain, transfers);
+    await insertTransfers(tx, chain, read);
     return true;
   });
 }
@@ -130,7 +132,7 @@ export function insertScan(
 export async function insertReread(
   database: Database,
   { chain, reread_from }: WatchedChain,
-  { to, transfers }: ReadBlocks,
+  { to, ...read }: ReadBlocks,
 ): Promise<void> {
   await database.transaction(async (tx) => {
     await takeTurn(tx, chain);
@@ -139,7 +141,19 @@ export async function insertReread(
       reread_from,
       to.number,
     ]);
-    await insertTransfers(tx, chain, transfers);
+    await insertTransfers(tx, chain, read);
+  });
+}
+
+/** Stores the transfers of blocks that were read before; those that are stored stay as they are. */
+export async function insertProven(
+  database: Database,
+  chain: Chain,
+  read: Omit<ReadBlocks, "to">,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await takeTurn(tx, chain);
+    await insertTransfers(tx, chain, read);
   });
 }
 
@@ -207,29 +221,38 @@ export async function updateResumed(
     [chain, scanned_block, to.number, to.hash, to.mined_at, now],
   );
   if (rows.length === 0) return false;
-  await tx.query("update evm_transfers set finding = 'vanished' where number = any($1::bigint[])", [
-    vanished,
-  ]);
+  await tx.query(
+    `update evm_transfers set finding = 'vanished', mac = null
+     where number = any($1::bigint[])`,
+    [vanished],
+  );
   return true;
 }
 
 async function insertTransfers(
   tx: Transaction,
   chain: Chain,
-  transfers: readonly StoredTransfer[],
+  { transfers, macOf }: Omit<ReadBlocks, "to">,
 ): Promise<void> {
   const known = await listKnown(tx, chain, transfers);
+  const rows = transfers.map((transfer) => {
+    // The transaction was stored from another block, which was final too: it may be credited.
+    const is_moved = known.has(transfer.tx_id, transfer.block_hash);
+    const row = is_moved ? { ...transfer, finding: "reorganised" as const } : transfer;
+    return { ...row, mac: macOf(row) };
+  });
   insertRows(
     tx,
     "evm_transfers",
     `chain text, tx_id text, log_index int, block_number bigint, block_hash text, address text,
-     sender text, token text, amount numeric, mined_at timestamptz, finding text`,
-    transfers.map((transfer) => ({
-      ...transfer,
-      // The transaction was stored from another block, which was final too: it may be credited.
-      finding: known.has(transfer.tx_id, transfer.block_hash) ? "reorganised" : transfer.finding,
-    })),
-    "on conflict do nothing",
+     sender text, token text, amount numeric, mined_at timestamptz, finding text, mac bytea`,
+    rows,
+    // What is stored stays, but for what was not proven: with a new number it is listed again.
+    `on conflict (chain, tx_id, log_index, block_hash) do update set number = default,
+       block_number = excluded.block_number, address = excluded.address, sender = excluded.sender,
+       token = excluded.token, amount = excluded.amount, mined_at = excluded.mined_at,
+       finding = excluded.finding, mac = excluded.mac
+     where evm_transfers.finding = 'unproven' and excluded.finding is distinct from 'unproven'`,
   );
 }
 
@@ -244,7 +267,7 @@ async function takeTurn(tx: Transaction, chain: Chain): Promise<void> {
 async function listKnown(tx: Session, chain: Chain, transfers: readonly StoredTransfer[]) {
   const rows = await tx.query<{ tx_id: string; block_hash: string }>(
     `select distinct tx_id, block_hash from evm_transfers
-     where chain = $1 and tx_id = any($2::text[])`,
+     where chain = $1 and tx_id = any($2::text[]) and finding is distinct from 'unproven'`,
     [chain, transfers.map(({ tx_id }) => tx_id)],
   );
   return {
@@ -253,20 +276,20 @@ async function listKnown(tx: Session, chain: Chain, transfers: readonly StoredTr
   };
 }
 
-/** Transfers to credit, in the order in which they were stored. */
-export async function listCreditable(
+/** Transfers to credit if their MAC is right, in the order in which they were stored. */
+export function listCreditable(
   session: Session,
   chain: Chain,
   after: bigint,
   limit: number,
-): Promise<(Transfer & { number: bigint })[]> {
-  const rows = await session.query<Omit<Transfer, "amount"> & { amount: string; number: bigint }>(
-    `select number, chain, tx_id, log_index, address, sender, token, amount, mined_at
+): Promise<(NumberedTransfer & { mac: Buffer | null })[]> {
+  return session.query(
+    `select number, chain, tx_id, log_index, block_number, block_hash, address, sender, token,
+       amount, mined_at, finding, mac
      from evm_transfers where chain = $1 and number > $2 and finding is null
      order by number limit $3`,
     [chain, after, limit],
   );
-  return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
 
 /** All that an address received of a token before a block, credited or not. */

@@ -42,7 +42,7 @@ function paymentOf(
   { chain: { name, tokens } }: Sender,
   { chain, action, address_index }: OpenSend,
 ): Payment | null | "unknown" {
-  if (chain !== name) return "unknown";
+  if (chain !== name || action.kind === "unreadable") return "unknown";
   if (action.kind !== "token_transfer" || address_index !== null) return null;
   const token = tokens.find(({ address }) => address === action.contract);
   if (!token) return "unknown";

@@ -1,10 +1,10 @@
-import type { SignedAction } from "../signer/port.ts";
 import type { LoggedTransfer } from "../transfer-logs.ts";
+import type { StoredAction } from "./model.ts";
 
 type ExpectedTransfer = { contract: string; from: string; to: string; amount: bigint };
 
 /** The transfer that an action's receipt must have; null where it moves no tokens. */
-export function expectedTransfer(action: SignedAction, sender: string): ExpectedTransfer | null {
+export function expectedTransfer(action: StoredAction, sender: string): ExpectedTransfer | null {
   if (action.kind === "token_transfer") return { ...action, from: sender };
   if (action.kind !== "sweep_with_authorization") return null;
   return { ...action, from: action.address, to: sender };

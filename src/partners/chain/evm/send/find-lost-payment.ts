@@ -1,5 +1,5 @@
 import { Disagreement } from "../check-transfers.ts";
-import type { EvmChain, Watcher } from "../model.ts";
+import type { EvmChain, Nodes } from "../model.ts";
 import { readMined, receiptText } from "../read-transaction.ts";
 import type { Rpc } from "../rpc.ts";
 import type { Receipt } from "../rpc-values.ts";
@@ -17,7 +17,7 @@ const RANGE_FIRST = 1_000;
  * Null where there is none. All nodes must say the same.
  */
 export async function findLostPayment(
-  { chain, rpcs }: Pick<Watcher, "chain" | "rpcs">,
+  { chain, rpcs }: Nodes,
   send: OpenSend,
   final_block: number,
 ): Promise<Paid | null> {

@@ -6,7 +6,14 @@ import type { Rpc } from "../rpc.ts";
 import type { Receipt } from "../rpc-values.ts";
 import { toTransfers } from "../transfer-logs.ts";
 import { expectedTransfer, isExpected } from "./expected-transfer.ts";
-import { type Attempt, CANCELLED, type OpenSend, type Sender, SendingStopped } from "./model.ts";
+import {
+  type Attempt,
+  CANCELLED,
+  type OpenSend,
+  type Sender,
+  SendingStopped,
+  whyUnreadable,
+} from "./model.ts";
 import type { View } from "./read-view.ts";
 import { updateFinal, updateMined } from "./send-store.ts";
 
@@ -14,7 +21,7 @@ type Found = { tx_id: string; attempt: Attempt; receipt: Receipt };
 
 /**
  * Looks for the receipts of all sends that are not final, and ends those whose block is. Returns
- * those that are in no block, by nonce.
+ * those that are in no block, by nonce, and why one of the others cannot end.
  */
 export async function followReceipts(
   database: Database,
@@ -22,13 +29,14 @@ export async function followReceipts(
   sends: readonly OpenSend[],
   view: View,
   now: Date,
-): Promise<OpenSend[]> {
+): Promise<{ unmined: OpenSend[]; problems: string[] }> {
   const said = new Map<string, readonly (Found | null)[]>();
   await inChunks(sends, async (send) => {
     const found = await Promise.all(sender.rpcs.map((rpc) => findReceipt(rpc, send)));
     said.set(send.key, found);
   });
   const unmined: OpenSend[] = [];
+  const problems: string[] = [];
   for (const send of sends) {
     const found = said.get(send.key)!;
     const [first] = found.filter((one) => one !== null);
@@ -47,9 +55,10 @@ export async function followReceipts(
       throw new Disagreement(`${names} differ about ${mined.tx_id}`);
     }
     const outcome = outcomeOf(sender, send, first);
-    await updateFinal(database, send.key, mined, outcome, now);
+    if (outcome) await updateFinal(database, send.key, mined, outcome, now);
+    else problems.push(whyUnreadable(send));
   }
-  return unmined.toSorted((a, b) => a.nonce! - b.nonce!);
+  return { unmined: unmined.toSorted((a, b) => a.nonce! - b.nonce!), problems };
 }
 
 /** The receipt of one of its attempts, in a block that is part of the chain. */
@@ -96,7 +105,7 @@ function outcomeOf(
   { chain }: Sender,
   { action, sender, key }: OpenSend,
   { attempt, receipt }: Found,
-): Parameters<typeof updateFinal>[3] {
+): Parameters<typeof updateFinal>[3] | null {
   if (attempt.is_cancel) return { state: "refused", problem: CANCELLED };
   if (!receipt.succeeded) {
     return {
@@ -104,6 +113,8 @@ function outcomeOf(
       problem: `The transaction ${attempt.tx_id} failed on ${chain.name}.`,
     };
   }
+  // What it should have paid is not known.
+  if (action.kind === "unreadable") return null;
   const expected = expectedTransfer(action, sender);
   if (!expected) return { state: "final" };
   const { block_number } = receipt;

@@ -22,6 +22,9 @@ import type { SignedAction, Signer } from "../signer/port.ts";
  */
 type SendState = "queued" | "planned" | "signed" | "broadcast" | "mined" | "final" | "refused";
 
+/** `unreadable`: the row was not written by Sliproad. It is set aside, and the others go on. */
+export type StoredAction = SignedAction | { kind: "unreadable" };
+
 /** A transaction to be sent once. */
 export type EvmSend = {
   key: string;
@@ -30,7 +33,7 @@ export type EvmSend = {
   sender: string;
   /** Of the deposit address that sends; null: the treasury. */
   address_index: number | null;
-  action: SignedAction;
+  action: StoredAction;
   state: SendState;
   state_since: Date;
   created_at: Date;
@@ -116,6 +119,10 @@ export type Sender = {
   next_at_ms: number;
   failures: number;
 };
+
+export function whyUnreadable({ key }: Pick<EvmSend, "key">): string {
+  return `${key} is not an action that can be sent: its row was not written by Sliproad`;
+}
 
 export const CANCELLED = "The operator cancelled it.";
 

@@ -3,7 +3,7 @@ import { MINUTE_MS } from "../../../../platform/durations.ts";
 import { RpcRefused } from "../json-rpc.ts";
 import { updatePlanned } from "./attempt-store.ts";
 import { firstFees } from "./fees.ts";
-import type { EvmSend, OpenSend, Sender } from "./model.ts";
+import { type EvmSend, type OpenSend, type Sender, whyUnreadable } from "./model.ts";
 import type { View } from "./read-view.ts";
 import { updateRefused, updateWaiting } from "./send-store.ts";
 import { estimateGas, simulate } from "./simulate.ts";
@@ -51,6 +51,7 @@ async function planOrWait(
   wait: Wait,
 ): Promise<string | null> {
   const { action } = send;
+  if (action.kind === "unreadable") return wait(whyUnreadable(send), SIMULATED_AGAIN_AFTER_MS);
   if (send.address_index === null && send.sender !== sender.treasury) {
     const whose = `${send.key} is a payment of ${send.sender}, an earlier treasury`;
     return wait(`${whose}: cancel it`, SIMULATED_AGAIN_AFTER_MS);

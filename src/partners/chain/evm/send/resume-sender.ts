@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../../../../platform/db/database.ts";
-import type { Watcher } from "../model.ts";
+import type { Nodes } from "../model.ts";
 import { NotResumable } from "../resume-chain.ts";
 import { verifyNodes } from "../verify-nodes.ts";
 import { readFinalOf } from "../watch-chain.ts";
@@ -23,7 +23,7 @@ const IN_FLIGHT_MAX = 10_000;
  */
 export async function resumeSender(
   database: Database,
-  { chain, rpcs }: Pick<Watcher, "chain" | "rpcs">,
+  { chain, rpcs }: Nodes,
   address: string,
   now: Date,
   record: (tx: Transaction, resumed: ResumedSender) => void,
@@ -52,6 +52,8 @@ export async function resumeSender(
   const lost: string[] = [];
   for (const send of await listInFlight(database, row, IN_FLIGHT_MAX)) {
     if (send.nonce! >= counts[0]!) continue;
+    // Whether it was paid by a transaction that the database has lost cannot be looked for.
+    if (send.action.kind === "unreadable") continue;
     const is_taken = await isTaken(rpcs, send, final_block);
     const found = await findReceipt(rpcs[0]!, send);
     // Also one whose log does not have the transfer: the operator has looked at it.

@@ -63,7 +63,7 @@ export async function runQueue(
   };
   const mined = await listMined(database, row, FOLLOWED_MAX);
   const in_flight = [...mined, ...(await listUnmined(database, row))];
-  const unmined = await followReceipts(database, sender, in_flight, view, now);
+  const { unmined, problems } = await followReceipts(database, sender, in_flight, view, now);
   if (row.state === "stopped") return { state: "stopped", problem: row.problem, seen };
   if (row.next_nonce === null) {
     const nonce = await readFirstNonce(sender, row.address);
@@ -71,7 +71,6 @@ export async function runQueue(
   }
   compareNonce(sender, (await findSender(database, row.chain, row.address))!, view);
   const left = await endPassed(deps, sender, unmined, view);
-  const problems: string[] = [];
   const run = { ...deps, sender, row, view, getSigner, problems };
   if (await sender.leaving.findHold()) {
     // Cancelling keeps money here.
@@ -112,7 +111,8 @@ async function endPassed(
 ): Promise<OpenSend[]> {
   const left: OpenSend[] = [];
   for (const send of unmined) {
-    const is_passed = send.nonce! < view.mined_nonce;
+    // What an unreadable one should have paid cannot be looked for.
+    const is_passed = send.nonce! < view.mined_nonce && send.action.kind !== "unreadable";
     if (!is_passed || !(await isTaken(sender.rpcs, send, view.final_block))) {
       left.push(send);
       continue;
@@ -195,6 +195,7 @@ async function planReplacement(run: Run, send: OpenSend): Promise<OpenSend | nul
   const is_cancel = current.is_cancelled;
   const is_new_cancel = is_cancel && !attempt.is_cancel;
   if (!is_new_cancel && !isStuck(run, current, attempt)) return null;
+  if (!is_cancel && current.action.kind === "unreadable") return null;
   const { max_fee, priority_fee } = attempt;
   // At the limit of the file a cancel has the same fees: perhaps no node has the payment.
   const same_fees = is_new_cancel ? { max_fee, priority_fee } : null;

@@ -1,12 +1,13 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
 import type { Session, Transaction } from "../../../../platform/db/database.ts";
 import type { SignedAction } from "../signer/port.ts";
-import type { Attempt, EvmSend, OpenSend } from "./model.ts";
+import { parseAction } from "../signer/request-text.ts";
+import type { Attempt, EvmSend, OpenSend, StoredAction } from "./model.ts";
 
 type NumberColumn = "nonce" | "planned_block" | "block_number" | "address_index";
 type SendRow = Omit<EvmSend, NumberColumn | "action" | "gas_cost"> &
   Record<NumberColumn, bigint | null> & {
-    action: Record<string, unknown>;
+    action: unknown;
     gas_cost: string | null;
   };
 type AttemptRow = Omit<Attempt, "max_fee" | "priority_fee" | "accepted_block"> & {
@@ -15,7 +16,8 @@ type AttemptRow = Omit<Attempt, "max_fee" | "priority_fee" | "accepted_block"> &
   accepted_block: bigint | null;
 };
 
-type NewSend = Pick<EvmSend, "key" | "chain" | "sender" | "action" | "asked_at"> & {
+type NewSend = Pick<EvmSend, "key" | "chain" | "sender" | "asked_at"> & {
+  action: SignedAction;
   address_index?: number | null;
   /** Null: it is estimated. */
   gas?: bigint | null;
@@ -45,7 +47,9 @@ export async function insertSend(session: Session, send: NewSend, now: Date): Pr
   );
   // The sender is not compared: the treasury may have changed since.
   const [row] = await session.query<SendRow & { is_same: boolean }>(
-    "select *, chain = $2 and action = $3::jsonb as is_same from evm_sends where key = $1",
+    // Addresses were once stored in the case in which callers sent them.
+    `select *, chain = $2 and lower(action::text)::jsonb = $3::jsonb as is_same
+     from evm_sends where key = $1`,
     [send.key, send.chain, action],
   );
   if (!row!.is_same) throw new KeyReused(`the key ${send.key} was used for another transfer`);
@@ -278,27 +282,38 @@ function writeAction(action: SignedAction): string {
   );
 }
 
+function readAction(stored: unknown): StoredAction {
+  try {
+    return parseAction(JSON.stringify(stored).toLowerCase());
+  } catch {
+    return { kind: "unreadable" };
+  }
+}
+
 function toSend(row: SendRow): EvmSend {
-  const { amount } = row.action;
-  const action = amount === undefined ? row.action : { ...row.action, amount: BigInt(`${amount}`) };
   return {
     ...row,
-    action: action as SignedAction,
+    action: readAction(row.action),
     nonce: toNumber(row.nonce),
     planned_block: toNumber(row.planned_block),
     block_number: toNumber(row.block_number),
     address_index: toNumber(row.address_index),
-    gas_cost: row.gas_cost === null ? null : BigInt(row.gas_cost),
+    gas_cost: row.gas_cost === null ? null : toWhole(row.gas_cost),
   };
 }
 
 function toAttempt(row: AttemptRow): Attempt {
   return {
     ...row,
-    max_fee: BigInt(row.max_fee),
-    priority_fee: BigInt(row.priority_fee),
+    max_fee: toWhole(row.max_fee),
+    priority_fee: toWhole(row.priority_fee),
     accepted_block: toNumber(row.accepted_block),
   };
+}
+
+/** What is no whole number was not written by Sliproad; one such row must not stop the others. */
+function toWhole(text: string): bigint {
+  return BigInt(/^\d+/.exec(text)?.[0] ?? 0);
 }
 
 function toNumber(value: bigint | null): number | null {

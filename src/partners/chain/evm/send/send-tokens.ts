@@ -1,5 +1,6 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
 import type { Database } from "../../../../platform/db/database.ts";
+import { canonicalAddress } from "../../check-address.ts";
 import { type ChainPort, SendPending } from "../../port.ts";
 import type { EvmChain } from "../model.ts";
 import type { SignedAction } from "../signer/port.ts";
@@ -50,7 +51,7 @@ function toAction(
   if (chain.sending === null) return { refused: NO_SIGNER };
   const token = chain.tokens.find(({ name }) => name === request.token);
   if (!token) return { refused: `${chain.name} has no ${request.token} here.` };
-  const to = request.address;
+  const to = canonicalAddress(chain.name, request.address);
   if (contractsOf(chain).some(({ address }) => address === to)) {
     return { refused: "The address is that of a token's contract, where tokens would be lost." };
   }

@@ -5,7 +5,7 @@ import { usedNonceKey } from "../../send-keys.ts";
 import { type Signer, SigningRefused } from "../signer/port.ts";
 import { Misconfigured } from "../verify-nodes.ts";
 import { deleteAttempt, updateSigned } from "./attempt-store.ts";
-import type { Attempt, OpenSend, Sender } from "./model.ts";
+import { type Attempt, type OpenSend, type Sender, whyUnreadable } from "./model.ts";
 import { insertSend } from "./send-store.ts";
 
 const ASKED_AGAIN_AFTER_MS = 5 * MINUTE_MS;
@@ -24,6 +24,8 @@ export async function signAttempt(
   now: Date,
 ): Promise<string | null> {
   const { address_index, sender: address } = send;
+  const action = attempt.is_cancel ? ({ kind: "cancel" } as const) : send.action;
+  if (action.kind === "unreadable") return whyUnreadable(send);
   // Before the signer writes it down: the nonce belongs to another key.
   if (address_index === null && address !== signer.treasury) {
     throw new Misconfigured(`${send.key} is a payment of ${address}, an earlier treasury`);
@@ -35,7 +37,7 @@ export async function signAttempt(
       key:
         address_index === null ? { kind: "treasury" } : { kind: "deposit", address_index, address },
       nonce: send.nonce!,
-      action: attempt.is_cancel ? { kind: "cancel" } : send.action,
+      action,
       gas: send.gas!,
       max_fee: attempt.max_fee,
       priority_fee: attempt.priority_fee,

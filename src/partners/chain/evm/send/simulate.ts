@@ -1,7 +1,6 @@
 import { RpcReverted } from "../json-rpc.ts";
 import type { Call, Rpc } from "../rpc.ts";
-import type { SignedAction } from "../signer/port.ts";
-import type { EvmSend, Sender } from "./model.ts";
+import type { EvmSend, Sender, StoredAction } from "./model.ts";
 
 /** The first four bytes of keccak256("transfer(address,uint256)"). */
 const TRANSFER = "0xa9059cbb";
@@ -11,7 +10,7 @@ const GAS_PERCENT = 130n;
 const TOKEN_GAS_MIN = 65_000n;
 
 /** The call of an action; null where only the signer can build it. */
-function callOf(from: string, action: SignedAction): Call | null {
+function callOf(from: string, action: StoredAction): Call | null {
   if (action.kind === "token_transfer") {
     const { contract, to, amount } = action;
     return { from, to: contract, data: `${TRANSFER}${toWord(BigInt(to))}${toWord(amount)}` };
