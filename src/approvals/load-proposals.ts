@@ -6,6 +6,7 @@ import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { readPage } from "../platform/http/list.ts";
 import { type Content, ENDED_STATUSES, mayVote, votesElsewhere } from "./model.ts";
+import { listProposerCounts, type ProposerCount } from "./pending-store.ts";
 import { findContents, listPendingElsewhere, listProposals, type SealedProposal } from "./store.ts";
 
 export type ProposalView = {
@@ -18,30 +19,48 @@ export type ProposalView = {
 
 export type ProposalsView = {
   pending: ProposalView[];
-  /** Whether there are more than are shown. */
-  has_more: boolean;
+  /** The last one shown, if there are older ones. */
+  last_id: string | null;
+  /** Only where not all that wait are shown. */
+  proposers: ProposerCount[];
   ended: ProposalView[];
   /** Display names for the ids of people and keys. */
   names: ReadonlyMap<string, string>;
 };
 
+/** Which of the pending proposals to show. */
+type Shown = {
+  starting_after: string | null;
+  /** Only what this one proposed: whoever proposes much must not hide what others do. */
+  by: string | null;
+};
+
 const PENDING_MAX = 50;
 const ENDED_MAX = 25;
+const PROPOSERS_MAX = 50;
 
 /** The account's proposals; for the operator's members also what they vote on elsewhere. */
 export async function loadProposals(
   deps: { database: Session; keyring: Keyring; index_key: Buffer },
   session: MemberSession,
+  { starting_after, by }: Shown,
 ): Promise<ProposalsView> {
   const { database, keyring } = deps;
   const { account_id } = session;
-  const first = (limit: number) => readPage({ limit }).page;
+  const after = starting_after === null ? {} : { starting_after };
+  const { page } = readPage({ limit: PENDING_MAX, ...after });
+  const is_elsewhere = votesElsewhere(session);
   const [own, reviews, ended] = await Promise.all([
-    listProposals(database, account_id, ["pending"], first(PENDING_MAX)),
-    votesElsewhere(session) ? listPendingElsewhere(database, account_id, PENDING_MAX + 1) : [],
-    listProposals(database, account_id, ENDED_STATUSES, first(ENDED_MAX)),
+    listProposals(database, account_id, ["pending"], page, by),
+    is_elsewhere ? listPendingElsewhere(database, account_id, page, by) : [],
+    listProposals(database, account_id, ENDED_STATUSES, readPage({ limit: ENDED_MAX }).page),
   ]);
   const pending = [...own, ...reviews].sort((a, b) => (a.id < b.id ? 1 : -1));
+  const has_more = pending.length > PENDING_MAX;
+  const is_part = has_more || starting_after !== null || by !== null;
+  const proposers = is_part
+    ? await listProposerCounts(database, account_id, is_elsewhere, PROPOSERS_MAX)
+    : [];
   const shown = [...pending.slice(0, PENDING_MAX), ...ended.slice(0, ENDED_MAX)];
   const mayVoteOn = (proposal: SealedProposal) =>
     mayVote(proposal.voters, { ...proposal, id: proposal.account_id }, session);
@@ -54,9 +73,10 @@ export async function loadProposals(
   }));
   return {
     pending: views.filter(({ proposal }) => proposal.status === "pending"),
-    has_more: pending.length > PENDING_MAX,
+    last_id: has_more ? pending[PENDING_MAX - 1]!.id : null,
+    proposers,
     ended: views.filter(({ proposal }) => proposal.status !== "pending"),
-    names: await loadNames(deps, account_id, shown),
+    names: await loadNames(deps, account_id, shown, proposers),
   };
 }
 
@@ -65,15 +85,18 @@ async function loadNames(
   { database, index_key }: { database: Session; index_key: Buffer },
   account_id: string,
   shown: readonly SealedProposal[],
+  proposers: readonly ProposerCount[],
 ): Promise<Map<string, string>> {
   const account_ids = new Set([account_id, ...shown.map((proposal) => proposal.account_id)]);
+  const actors = [...shown, ...proposers].map(({ proposed_by }) => proposed_by);
+  const idsOf = (kind: string) =>
+    actors.filter((actor) => actor.startsWith(kind)).map((actor) => actor.slice(kind.length));
   const people_ids = shown.flatMap(({ votes, proposed_by_person }) => [
     ...votes.map(({ voter }) => voter.person_id),
     ...(proposed_by_person ? [proposed_by_person] : []),
   ]);
-  const key_ids = shown.flatMap(({ proposed_by }) =>
-    proposed_by.startsWith("api_key:") ? [proposed_by.slice("api_key:".length)] : [],
-  );
+  people_ids.push(...idsOf("member:"));
+  const key_ids = idsOf("api_key:");
   const [people, api_keys] = await Promise.all([
     listMembersById(database, [...account_ids], [...new Set(people_ids)]),
     listApiKeysById(database, key_ids),

@@ -40,6 +40,8 @@ type Shown = {
   mode: Mode;
   session: MemberSession;
   view: ProposalsView;
+  /** The proposer whose proposals alone are shown; null: all. */
+  by: string | null;
   record_pages: RecordPages;
   /** The problem with a vote and how to fix it. */
   problem: string | null;
@@ -56,14 +58,42 @@ ${
     ? "Check the details before you confirm. One rejection ends a proposal."
     : "Admins, finance managers and approvers vote on them."
 }</p>
+${proposersSection(options)}
 ${
   view.pending.length === 0 &&
   html`<section class="card"><p class="muted">No proposals need approval.</p></section>`
 }
 ${view.pending.map((entry) => pendingSection(options, entry))}
-${view.has_more && html`<p class="muted">More proposals appear once these are decided.</p>`}
+${view.last_id && html`<p><a href="${listPath(options.by, view.last_id)}">Older proposals</a></p>`}
 ${endedSection(view)}`;
   return page({ title: "Proposals", mode, session, body });
+}
+
+/** Whoever proposes much must not hide what others propose: each can be shown alone. */
+function proposersSection({ view, by }: Shown): Html {
+  const { proposers, names } = view;
+  if (proposers.length === 0) return html``;
+  return html`<section class="card" aria-labelledby="proposers-title">
+<h2 id="proposers-title">Not all proposals that wait are on this page</h2>
+${table({
+  label: "Who proposed what waits, the fewest first",
+  columns: ["Proposed by", "Account", "Waiting", "Show"],
+  rows: proposers.map(({ proposed_by, account_name, count }) => [
+    referenceName(proposed_by, names),
+    account_name,
+    String(count),
+    proposed_by === by ? "Shown" : html`<a href="${listPath(proposed_by, null)}">Only these</a>`,
+  ]),
+  empty: "",
+})}
+<p><a href="${PROPOSALS_PATH}">All, the newest first</a></p>
+</section>`;
+}
+
+function listPath(by: string | null, starting_after: string | null): string {
+  const given = { by, starting_after };
+  const query = Object.entries(given).filter((entry): entry is [string, string] => !!entry[1]);
+  return `${PROPOSALS_PATH}?${new URLSearchParams(query)}`;
 }
 
 function pendingSection({ session, view, record_pages }: Shown, entry: ProposalView): Html {

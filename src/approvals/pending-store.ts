@@ -45,6 +45,25 @@ export function listPendingOf(
   );
 }
 
+/** How many proposals of one proposer wait. */
+export type ProposerCount = { proposed_by: string; account_name: string; count: number };
+
+/** Who proposed what waits in an account, or elsewhere for the operator; the fewest first. */
+export function listProposerCounts(
+  session: Session,
+  account_id: string,
+  votes_elsewhere: boolean,
+  limit: number,
+): Promise<ProposerCount[]> {
+  return session.query(
+    `select proposed_by, accounts.name as account_name, count(*)::int as count
+     from proposals join accounts on accounts.id = proposals.account_id
+     where status = 'pending' and (account_id = $1 or ($2 and voters <> 'members'))
+     group by proposed_by, accounts.name order by count, proposed_by limit $3`,
+    [account_id, votes_elsewhere, limit],
+  );
+}
+
 /** The number of pending proposals in all accounts. */
 export async function findPendingProposalCount(session: Session): Promise<bigint> {
   const [row] = await session.query<{ count: bigint }>(

@@ -12,6 +12,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
 import { loadProposals } from "./load-proposals.ts";
 import type { VoteChoice } from "./model.ts";
 import { PROPOSALS_PATH, proposalsPage, type RecordPages } from "./page.ts";
@@ -130,10 +131,13 @@ async function show(
   refusal: Refusal | null,
 ): Promise<FastifyReply> {
   const session = request.member!;
-  const view = await loadProposals(deps, session);
+  const { starting_after, by: proposer } = request.query as Record<string, unknown>;
+  const by = typeof proposer === "string" && !/\0/.test(proposer) ? proposer : null;
+  const after = typeof starting_after === "string" && isId(starting_after) ? starting_after : null;
+  const view = await loadProposals(deps, session, { starting_after: after, by });
   const problem = refusal?.message ?? null;
   const { mode, record_pages } = deps;
-  const shown = proposalsPage({ mode, session, view, record_pages, problem });
+  const shown = proposalsPage({ mode, session, view, by, record_pages, problem });
   return sendPage(reply, shown, refusal?.status ?? 200);
 }
 

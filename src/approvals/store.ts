@@ -94,19 +94,20 @@ export async function findPendingProposal(
   return (await toProposals(session, rows))[0];
 }
 
-/** Newest first. */
+/** Newest first; `by`: only those of this proposer. */
 export async function listProposals(
   session: Session,
   account_id: string,
   statuses: readonly ProposalStatus[] | undefined,
   page: Page,
+  by: string | null = null,
 ): Promise<SealedProposal[]> {
-  const values = [account_id, page.below_id, page.from_id, page.limit + 1];
   const rows = await session.query<Row>(
     `${SELECT} where proposals.account_id = $1 and proposals.id < $2 and proposals.id >= $3
-       ${statuses ? "and proposals.status = any($5::text[])" : ""}
+       and ($5::text is null or proposals.proposed_by = $5)
+       ${statuses ? "and proposals.status = any($6::text[])" : ""}
      order by proposals.id desc limit $4`,
-    statuses ? [...values, statuses] : values,
+    [account_id, page.below_id, page.from_id, page.limit + 1, by, ...(statuses ? [statuses] : [])],
   );
   return toProposals(session, rows);
 }
@@ -115,12 +116,15 @@ export async function listProposals(
 export async function listPendingElsewhere(
   session: Session,
   operator_id: string,
-  limit: number,
+  { below_id, limit }: Page,
+  by: string | null,
 ): Promise<SealedProposal[]> {
   const rows = await session.query<Row>(
     `${SELECT} where proposals.account_id <> $1 and proposals.voters <> 'members'
-       and proposals.status = 'pending' order by proposals.id desc limit $2`,
-    [operator_id, limit],
+       and proposals.status = 'pending' and proposals.id < $2
+       and ($4::text is null or proposals.proposed_by = $4)
+     order by proposals.id desc limit $3`,
+    [operator_id, below_id, limit + 1, by],
   );
   return toProposals(session, rows);
 }

@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS } from "../../src/platform/durations.ts";
+import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { findFault, openStory, settle } from "../offramps/story.ts";
+import { findFault, good, openStory, settle } from "../offramps/story.ts";
 import { act, openOnramp, receive } from "../onramps/story.ts";
-import { addMember, addOwedUser, type TestMember, waitForEnd } from "./proposal-fixture.ts";
+import {
+  addMember,
+  addOwedUser,
+  proposalIn,
+  type TestMember,
+  waitForEnd,
+} from "./proposal-fixture.ts";
 
 /** Attacks by one key on the approval amount of 1000 usd. */
 let server: TestServer;
@@ -165,6 +172,31 @@ describe("execute and fund above the amount", () => {
     await ben.confirm(body.approval.proposal_id);
     await story.waitForStatus("fiat_sent");
   });
+});
+
+it("a flood of proposals by another account's key hides none from the voters", async () => {
+  await nextDay();
+  const own = await openStory(server, [{ amount: 3000 }]);
+  const { proposal_id } = good(await own.execute()).approval;
+  const { key } = await server.addAccount("Flooding tenant");
+  const user = await addOwedUser(server, 100, key);
+  good(await setKyc(server, user.user_id, { status: "suspended" }, key));
+  const { crypto_deposits } = good(
+    await server.call("GET", `/users/${user.user_id}/crypto_deposits`, undefined, { key }),
+  );
+  for (let at = 0; at < 51; at += 1) proposalIn(await user.refund(1, crypto_deposits[0].from));
+  const first = (await ada.open()).body;
+  expect(first).not.toContain(`title-${proposal_id}`);
+  const linkOf = (page: string, text: string) =>
+    new RegExp(`href="([^"]+)">${text}`).exec(page)![1]!.replaceAll("&amp;", "&");
+  const older = (await ada.visitor.get(linkOf(first, "Older proposals"))).body;
+  expect(older).toContain(`title-${proposal_id}`);
+  // The fewest first: the flood is named last.
+  const one = (await ada.visitor.get(linkOf(first, "Only these"))).body;
+  expect(one).toContain(`title-${proposal_id}`);
+  expect(one).toContain("Flooding tenant");
+  await ben.reject(proposal_id, "Not expected");
+  await own.waitForStatus("failed");
 });
 
 it("sliproad verify finds no problems after these attacks", async () => {
