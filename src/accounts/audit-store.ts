@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRow } from "../platform/db/rows.ts";
+import { insertRows } from "../platform/db/rows.ts";
 import type { Actor } from "./model.ts";
 
 export type AuditRow = {
@@ -13,8 +13,10 @@ export type AuditRow = {
   detail: string;
 };
 
-export function insertAuditEntry(tx: Transaction, row: AuditRow): void {
-  insertRow(tx, "audit_entries", row);
+export function insertAuditEntries(tx: Transaction, rows: readonly AuditRow[]): void {
+  const columns = `account_id uuid, id uuid, at timestamptz, actor text, action text, record text,
+    reason text, detail text`;
+  insertRows(tx, "audit_entries", columns, rows);
 }
 
 export function listAuditRows(

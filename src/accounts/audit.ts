@@ -5,7 +5,7 @@ import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import {
   type AuditRow,
   findAuditEntryCount,
-  insertAuditEntry,
+  insertAuditEntries,
   listAuditRows,
 } from "./audit-store.ts";
 import type { Actor } from "./model.ts";
@@ -23,15 +23,23 @@ type AuditEntry = {
 
 /** Writes the entry in the transaction of the action itself, and queues it for sealing. */
 export function recordAudit(tx: Transaction, entry: AuditEntry, now: Date): void {
-  const row: AuditRow = {
-    ...entry,
-    id: newId(now),
-    at: now,
-    detail: JSON.stringify(entry.detail ?? {}),
-  };
-  insertAuditEntry(tx, row);
-  const { account_id, id } = row;
-  noteUnsealed(tx, AUDIT_LOG.log, [{ account_id, id, digest: digestRow(row) }], now);
+  recordAudits(tx, [entry], now);
+}
+
+/** The same for the actions of a set, with as few statements as for one. */
+export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], now: Date): void {
+  if (entries.length === 0) return;
+  const rows = entries.map(
+    (entry): AuditRow => ({
+      ...entry,
+      id: newId(now),
+      at: now,
+      detail: JSON.stringify(entry.detail ?? {}),
+    }),
+  );
+  insertAuditEntries(tx, rows);
+  const unsealed = rows.map((row) => ({ ...row, digest: digestRow(row) }));
+  noteUnsealed(tx, AUDIT_LOG.log, unsealed, now);
 }
 
 export const AUDIT_LOG: SealedLog = {

@@ -1,3 +1,5 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import {
   type Chain,
   type NetworkFees,
@@ -87,6 +89,12 @@ export function refundBalances(
       postEntries(tx, refunds.map(refundStarted), now);
       noteWallets(tx, deps.is_screening, refunds, now);
       enqueueTasks(tx, SEND_REFUND_TASK, refunds, now);
+      const acts = accepted.map(({ command, output: { refund } }) => {
+        const { account_id, id } = refund;
+        const act = { account_id, actor: actorOf(command), record: `refund:${id}` };
+        return { ...act, action: "refund.create", reason: "" };
+      });
+      recordAudits(tx, acts, now);
     },
     render: ({ refund }) => render(refund),
   };

@@ -1,6 +1,9 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import type { Chain } from "../catalogue/chains.ts";
 import type { AccountMap } from "../platform/account-map.ts";
-import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
@@ -64,6 +67,7 @@ export function registerRefundAddresses(
     record: (tx, _loaded, accepted, now) => {
       const added = accepted.map(({ output }) => output).filter((output) => output.is_new);
       if (added.length === 0) return;
+      recordActs(tx, accepted, now);
       insertRefundAddresses(
         tx,
         added.map(({ entry, key, address_index }) => ({ ...entry, key, address_index })),
@@ -77,6 +81,21 @@ export function registerRefundAddresses(
     },
     render: ({ entry }) => render(entry),
   };
+}
+
+/** Who named it: money may leave for it without approval once it is old enough. */
+function recordActs(
+  tx: Transaction,
+  accepted: readonly Accepted<NewRefundAddress, Registered>[],
+  now: Date,
+): void {
+  const added = accepted.filter(({ output }) => output.is_new);
+  const acts = added.map(({ command, output: { entry } }) => {
+    const { account_id, user_id, id: refund_address_id, chain } = entry;
+    const act = { account_id, actor: actorOf(command), record: `user:${user_id}`, reason: "" };
+    return { ...act, action: "refund_address.create", detail: { refund_address_id, chain } };
+  });
+  recordAudits(tx, acts, now);
 }
 
 function decideOne(

@@ -1,3 +1,5 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { AccountMap } from "../platform/account-map.ts";
@@ -48,7 +50,7 @@ export function createPaymentDetails(
       if ("refusal" in verdict) return verdict;
       return { ...verdict, output: screened(screening, verdict.output) };
     },
-    record: (tx, _loaded, accepted) =>
+    record: (tx, _loaded, accepted, now) => {
       insertPaymentDetails(
         tx,
         accepted.map(({ output }) => ({
@@ -56,7 +58,15 @@ export function createPaymentDetails(
           payee_index: hashPayee(index_key, catalogue, output.detail),
           screening_version: versionOf(screening, output.detail),
         })),
-      ),
+      );
+      // Who named the payee: its first event, if any, is a later change.
+      const acts = accepted.map(({ command, output: { detail } }) => {
+        const { account_id, id } = detail;
+        const act = { account_id, actor: actorOf(command), record: `payment_detail:${id}` };
+        return { ...act, action: "payment_detail.create", reason: "" };
+      });
+      recordAudits(tx, acts, now);
+    },
     render: ({ detail }) => renderPaymentDetail(detail),
   };
 }

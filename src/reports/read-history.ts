@@ -4,6 +4,7 @@ import { describeLine, type Entry, onrampAccount, owedTo, payoutPending } from "
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById, listEntriesByKey } from "../ledger/store.ts";
 import { findBankException } from "../offramps/exceptions/store.ts";
+import { findOfframpLinks } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import {
   type HistoryProposal,
@@ -55,12 +56,17 @@ export async function readHistory(
   ];
   const keys = KEY_KINDS.map((kind) => `${kind}:${record_id}`);
   const records = RECORD_KINDS.map((kind) => `${kind}:${record_id}`);
-  const [events, audit, proposals, entry_ids] = await Promise.all([
+  // Whoever executed a quote, and whoever approved it, decided on each of its payouts.
+  const [offramp] = await findOfframpLinks(session, [{ account_id, id: record_id }]);
+  const quote_id = offramp?.quote_id;
+  const [events, own_audit, entry_ids, ...listed] = await Promise.all([
     listEventsOf(session, key, ITEMS_MAX),
     listAuditOf(session, account_id, records, ITEMS_MAX),
-    listProposalsOf(session, key, ITEMS_MAX),
     listEntryIds(session, account_id, { ledger_accounts, keys }, ITEMS_MAX),
+    listProposalsOf(session, key, ITEMS_MAX),
+    quote_id ? listProposalsOf(session, { account_id, record_id: quote_id }, ITEMS_MAX) : [],
   ]);
+  const proposals = listed.flat();
   const [entries, exception_entries, votes] = await Promise.all([
     listEntriesById(session, account_id, entry_ids),
     is_operator ? listExceptionEntries(session, record_id) : [],
@@ -69,6 +75,10 @@ export async function readHistory(
       proposals.map(({ id }) => ({ account_id, id })),
     ),
   ]);
+  const moved = entries.flatMap(({ key: posted }) => actedRecord(posted) ?? []);
+  const acted = new Set([...moved, ...(quote_id ? [`quote:${quote_id}`] : [])]);
+  const others = [...acted].filter((record) => !records.includes(record));
+  const audit = [...own_audit, ...(await listAuditOf(session, account_id, others, ITEMS_MAX))];
   const items: HistoryItem[] = [
     ...events.map(({ name, actor, from_status, to_status, created_at }) =>
       item(created_at, "event", name, { who: actor, before: from_status, after: to_status }),
@@ -100,6 +110,13 @@ async function listExceptionEntries(session: Session, id: string): Promise<Entry
     ...tries.map((attempt) => `exception_return_booked:${attempt}`),
     ...tries.map((attempt) => `exception_return_refused:${attempt}`),
   ]);
+}
+
+/** The record that somebody acted on when they caused a posting with this key. */
+function actedRecord(key: string): string | null {
+  const [kind, id] = key.split(":");
+  if (kind === "fund") return `quote:${id}`;
+  return kind === "refund" ? `refund:${id}` : null;
 }
 
 function item(

@@ -104,6 +104,40 @@ test("a payout's history has every change, every posting, and who caused them", 
   });
 });
 
+test("whoever let money go is named on the quote, payout, refund and user", async () => {
+  const who = await keyOf();
+  const actsOf = async (id: string) =>
+    (await historyOf(id))
+      .filter(({ kind }) => kind === "act")
+      .map((item) => `${item.what} ${item.who === who ? "by the key" : item.who}`);
+  const id = await payOne();
+  const { quote_id, user_id, payment_detail_id } = (await server.call("GET", `/offramps`)).body
+    .offramps[0];
+  expect(await actsOf(id)).toEqual(["quote.execute by the key"]);
+  expect(await actsOf(quote_id)).toEqual(["quote.execute by the key"]);
+  expect(await actsOf(user_id)).toEqual(["quote.execute by the key"]);
+  expect(await actsOf(payment_detail_id)).toEqual(["payment_detail.create by the key"]);
+  const user = await addOwedUser(server, 300);
+  const { refund } = (await user.refund(10)).body;
+  expect(await actsOf(refund.id)).toEqual(["refund.create by the key"]);
+  const detail_id = await addPaymentDetail(server, user.user_id, "usd");
+  const to_fund = await addQuote(server, user.user_id);
+  const path = `/users/${user.user_id}/quotes/${to_fund}`;
+  const item = {
+    payment_detail_id: detail_id,
+    destination_amount: 100,
+    destination_currency: "usd",
+  };
+  expect((await server.call("POST", `${path}/offramps`, { offramps: [item] })).status).toBe(200);
+  expect((await server.call("POST", `${path}/fund`)).status).toBe(200);
+  expect(await actsOf(to_fund)).toEqual(["quote.fund by the key"]);
+  expect(await actsOf(user.user_id)).toEqual([
+    "quote.fund by the key",
+    "refund.create by the key",
+    "refund_address.create by the key",
+  ]);
+});
+
 test("a decision's history names the key that asked, and both members who confirmed", async () => {
   const { user_id, members } = await refundByApproval();
   const history = await historyOf(user_id);

@@ -1,9 +1,11 @@
+import { recordAudits } from "../../accounts/audit.ts";
+import { actorOf } from "../../accounts/model.ts";
 import { lockSums } from "../../approvals/approval-sums.ts";
 import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
-import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Accepted, Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
@@ -88,9 +90,28 @@ export function paymentUseCase<Input extends QuotePayment, Extra>(
       recordApprovals(tx, loaded.approvals, paid, now);
       for (const { quote } of paid) updateProgress(tx, quote);
       rule.record(tx, paid, now);
+      recordActs(tx, rule, accepted, now);
     },
     render: ({ quote, content }) => deps.renderer.quote(quote, content.offramps, content.rates),
   };
+}
+
+/** Who let the money go: what follows is background work. */
+function recordActs<Input extends QuotePayment>(
+  tx: Transaction,
+  { is_from_balance }: { is_from_balance: boolean },
+  accepted: readonly Accepted<Input, Paid>[],
+  now: Date,
+): void {
+  const action = is_from_balance ? "quote.fund" : "quote.execute";
+  const acts = accepted
+    .filter(({ output }) => output.is_new)
+    .map(({ command, output: { quote } }) => {
+      const { account_id, id, proposal_id } = quote;
+      const act = { account_id, actor: actorOf(command), action, record: `quote:${id}` };
+      return { ...act, reason: "", detail: { proposal_id } };
+    });
+  recordAudits(tx, acts, now);
 }
 
 async function load<Input extends QuotePayment, Extra>(
