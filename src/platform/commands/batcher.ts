@@ -1,7 +1,13 @@
 import { Refusal } from "../errors.ts";
 
 /** What the batcher needs to know about a command to place it. */
-export type Batchable = { account_id: string; rows: number; bytes: number };
+export type Batchable = {
+  account_id: string;
+  rows: number;
+  bytes: number;
+  /** Who sends it: those of two senders of an account never share a set (see `origins.ts`). */
+  sender?: string;
+};
 
 export type BatcherOptions<Command extends Batchable, Answer> = {
   /**
@@ -59,7 +65,7 @@ export class Batcher<Command extends Batchable, Answer> {
 
 class BatchQueue<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
-  // One queue per account, round-robin: the first account is served, then moves to the end.
+  // One queue per account and sender, round-robin: the first is served, then moves to the end.
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
   #commands_queued = 0;
   #bytes_queued = 0;
@@ -86,10 +92,11 @@ class BatchQueue<Command extends Batchable, Answer> {
       return Promise.reject(new Refusal("unavailable", message, RETRY_AFTER_SECONDS));
     }
     return new Promise((resolve, reject) => {
-      const queue = this.#queues.get(command.account_id);
+      const name = queueName(command);
+      const queue = this.#queues.get(name);
       const waiting = { command, resolve, reject };
       if (queue) queue.push(waiting);
-      else this.#queues.set(command.account_id, [waiting]);
+      else this.#queues.set(name, [waiting]);
       this.#commands_queued += 1;
       this.#bytes_queued += command.bytes;
       this.#pump();
@@ -148,26 +155,36 @@ class BatchQueue<Command extends Batchable, Answer> {
    */
   #takeBatch(): Waiting<Command, Answer>[] {
     const { rows_max, bytes_max, across_accounts } = this.#options;
-    const accounts = [...this.#queues.keys()];
-    if (!across_accounts) accounts.length = 1;
-    const part = accounts.length > 1 ? ACCOUNT_SHARE : 1;
+    const names = this.#firstOfEachAccount();
+    if (!across_accounts) names.length = 1;
+    const part = names.length > 1 ? ACCOUNT_SHARE : 1;
     const free: Space = { rows: rows_max, bytes: bytes_max };
     const batch: Waiting<Command, Answer>[] = [];
-    for (const account_id of accounts) {
+    for (const name of names) {
       const share = { rows: rows_max * part, bytes: bytes_max * part };
-      batch.push(...this.#takeFrom(account_id, free, share, batch.length === 0));
+      batch.push(...this.#takeFrom(name, free, share, batch.length === 0));
       if (free.rows <= 0) break;
     }
     return batch;
   }
 
+  /** The names of the queues that are next, of each account one. */
+  #firstOfEachAccount(): string[] {
+    const by_account = new Map<string, string>();
+    for (const [name, [first]] of this.#queues) {
+      const { account_id } = first!.command;
+      if (!by_account.has(account_id)) by_account.set(account_id, name);
+    }
+    return [...by_account.values()];
+  }
+
   #takeFrom(
-    account_id: string,
+    name: string,
     free: Space,
     share: Space,
     is_first: boolean,
   ): Waiting<Command, Answer>[] {
-    const queue = this.#queues.get(account_id)!;
+    const queue = this.#queues.get(name)!;
     let count = 0;
     for (const { command } of queue) {
       // The first account in the round always gets one command through, whatever its size; the
@@ -185,8 +202,8 @@ class BatchQueue<Command extends Batchable, Answer> {
     this.#commands_queued -= count;
     // The account moves to the end of the round, or leaves it. One that got nothing keeps its
     // place: it advances to the front, where a command of any size is served.
-    if (count > 0) this.#queues.delete(account_id);
-    if (count > 0 && count < queue.length) this.#queues.set(account_id, queue);
+    if (count > 0) this.#queues.delete(name);
+    if (count > 0 && count < queue.length) this.#queues.set(name, queue);
     return queue.splice(0, count);
   }
 
@@ -205,6 +222,10 @@ class BatchQueue<Command extends Batchable, Answer> {
       else reject(new Error("a command was left without an answer"));
     }
   }
+}
+
+function queueName({ account_id, sender = "" }: Batchable): string {
+  return `${account_id} ${sender}`;
 }
 
 function isWithin(command: Batchable, ...spaces: readonly Space[]): boolean {

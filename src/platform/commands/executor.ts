@@ -48,8 +48,8 @@ function createSubmit<Input, Loaded, Output>(
     across_accounts: deps.across_accounts,
   });
   return (request) => {
-    const { account_id, bytes, input } = request;
-    return batcher.submit({ request, account_id, bytes, rows: use_case.rows(input) });
+    const { account_id, bytes, input, credential_id: sender } = request;
+    return batcher.submit({ request, account_id, sender, bytes, rows: use_case.rows(input) });
   };
 }
 

@@ -5,7 +5,7 @@ import type { Command } from "./use-case.ts";
 type Origin = {
   /** Null for background work, and where several requests have different traces. */
   trace_id: string | null;
-  /** Null for background work. Several actors of one set are joined: it was one of them. */
+  /** Null for background work. The commands of an account in a set have one sender. */
   actor: string | null;
 };
 

@@ -153,6 +153,20 @@ describe("forming batches", () => {
   });
 });
 
+it("never mixes two senders of one account: who did what stays known", async () => {
+  const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
+  const mixed = Array.from({ length: 6 }, (_, at) =>
+    command("a", { sender: at % 2 === 0 ? "ada's key" : "ben's key" }),
+  );
+  submitAll([command("z"), ...mixed, ...commands("b", 2)]);
+  await finishAll();
+  const senders = begun.map(({ commands: own }) => [
+    ...new Set(own.map(({ account_id, sender = "" }) => `${account_id} ${sender}`)),
+  ]);
+  expect(senders).toEqual([["z "], ["a ada's key", "b "], ["a ben's key"]]);
+  expect(sizesOf(begun)).toEqual([1, 5, 3]);
+});
+
 describe("fairness between accounts", () => {
   it("gives one account at most a quarter of a batch while others wait", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
