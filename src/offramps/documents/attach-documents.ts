@@ -68,6 +68,7 @@ export function attachDocuments(
       const quote = quotes.get(offramp.account_id, offramp.quote_id);
       const document = {
         ...documentChange(offramp, "upload", requested),
+        ...callersTime(offramp, now),
         document_after_approval:
           isBeforePayout(offramp.status) && quote?.approval_status === "done",
       };
@@ -85,6 +86,14 @@ export function attachDocuments(
     },
     render: () => writeMessage("The supporting document was uploaded successfully."),
   };
+}
+
+/**
+ * The time of the operator's review begins again, and what was before it is the caller's: else
+ * whoever replaces the file before each decision would keep the rate for as long as they like.
+ */
+function callersTime({ status, rate_paused_at }: Offramp, now: Date): Partial<Offramp> {
+  return rate_paused_at !== null && isBeforePayout(status) ? { rate_paused_at: now } : {};
 }
 
 /** The fields that change when a copy of the document is stored. */
