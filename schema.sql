@@ -212,6 +212,7 @@ create table bank_corrections (
 );
 CREATE INDEX bank_corrections_of_report ON public.bank_corrections USING btree (report_digest);
 CREATE INDEX bank_corrections_open ON public.bank_corrections USING btree (number) WHERE (state = 'open'::text);
+CREATE INDEX bank_corrections_settled ON public.bank_corrections USING btree (received_at) WHERE (state = 'settled'::text);
 
 create table bank_downloads (
   source text not null,
@@ -290,7 +291,7 @@ create table bank_lines (
   booked_on date,
   state text not null,
   problem text,
-  details bytea not null,
+  details bytea,
   settled_at timestamp with time zone,
   answer_references text[] not null default '{}'::text[],
   named_ids text[],
@@ -298,6 +299,7 @@ create table bank_lines (
   constraint bank_lines_number_key UNIQUE (number),
   constraint bank_lines_amount_check CHECK ((amount >= 0)),
   constraint bank_lines_check CHECK ((parts > part)),
+  constraint bank_lines_check1 CHECK (((details IS NOT NULL) OR (state <> 'unmatched'::text))),
   constraint bank_lines_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'incoming'::text, 'taken_back'::text, 'charge'::text]))),
   constraint bank_lines_part_check CHECK ((part >= 0)),
   constraint bank_lines_problem_check CHECK (((problem IS NULL) = (state = ANY (ARRAY['answer'::text, 'credit'::text])))),
@@ -305,6 +307,7 @@ create table bank_lines (
   constraint bank_lines_report_digest_fkey FOREIGN KEY (report_digest) REFERENCES bank_reports(digest)
 );
 CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE (state = 'credit'::text);
+CREATE INDEX bank_lines_detailed ON public.bank_lines USING btree (booked_on) WHERE ((details IS NOT NULL) AND (state <> 'unmatched'::text));
 CREATE INDEX bank_lines_named ON public.bank_lines USING gin (named_ids) WHERE (named_ids IS NOT NULL);
 CREATE INDEX bank_lines_of_report ON public.bank_lines USING btree (report_digest);
 CREATE INDEX bank_lines_unmatched ON public.bank_lines USING btree (number) WHERE (state = 'unmatched'::text);

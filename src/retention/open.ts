@@ -1,6 +1,6 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addRetentionRoutes } from "./routes.ts";
-import { DELETE_DOCUMENTS_TASK, retentionTasks } from "./tasks.ts";
+import { DELETE_BANK_DETAILS_TASK, DELETE_DOCUMENTS_TASK, retentionTasks } from "./tasks.ts";
 
 export function openRetentionModule(core: ModuleCore): Module {
   const { retention_years } = core.config;
@@ -8,6 +8,6 @@ export function openRetentionModule(core: ModuleCore): Module {
   return {
     routes: (addRoute) => addRetentionRoutes(addRoute, deps),
     tasks: retentionTasks(deps),
-    recurring: [DELETE_DOCUMENTS_TASK],
+    recurring: [DELETE_DOCUMENTS_TASK, DELETE_BANK_DETAILS_TASK],
   };
 }

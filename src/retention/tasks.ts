@@ -1,6 +1,10 @@
 import { listAccounts } from "../accounts/store.ts";
 import { deleteApplicationData } from "../kyc/application-store.ts";
 import { sweepFiles } from "../kyc/task-kinds.ts";
+import {
+  deleteOldCorrections,
+  updateOldDetails,
+} from "../partners/bank/file-bank/old-details-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { FIRST_ID } from "../platform/ids.ts";
@@ -16,8 +20,11 @@ import type { RetentionDeps } from "./request-erasures.ts";
 import { listUsersWithOldDocuments } from "./store.ts";
 
 export const DELETE_DOCUMENTS_TASK = "delete-old-kyc-data";
+export const DELETE_BANK_DETAILS_TASK = "delete-old-bank-details";
 
-const DELETE_DOCUMENTS_EVERY_MS = HOUR_MS;
+const DELETE_EVERY_MS = HOUR_MS;
+/** Lines of banks per statement. */
+const LINES_MAX = 1_000;
 /** Read at a time, and deleted per account and run. */
 const USERS_MAX = 1_000;
 /** While there is no time from which the user can be erased: a month, as laws on erasure allow. */
@@ -34,8 +41,11 @@ export function retentionTasks(deps: TaskDeps): TaskHandler[] {
         for (const task of set.tasks) await eraseWhenPossible(deps, set, task);
       },
     },
-    recurringTask(deps.database, DELETE_DOCUMENTS_TASK, DELETE_DOCUMENTS_EVERY_MS, ({ now }) =>
+    recurringTask(deps.database, DELETE_DOCUMENTS_TASK, DELETE_EVERY_MS, ({ now }) =>
       deleteOldDocuments(deps, now),
+    ),
+    recurringTask(deps.database, DELETE_BANK_DETAILS_TASK, DELETE_EVERY_MS, ({ now }) =>
+      deleteOldBankDetails(deps, now),
     ),
   ];
 }
@@ -61,6 +71,16 @@ function eraseWhenPossible(deps: TaskDeps, set: TaskSet, task: Task): Promise<vo
 
 function nextLook({ erase_after }: Retention, now: Date): Date {
   return erase_after ?? new Date(now.getTime() + LOOKED_AT_AGAIN_AFTER_MS);
+}
+
+/**
+ * Deletes what banks said about people, when the period has passed since the payment: a user is
+ * erased when it has passed since the last one, so nothing of theirs is left then.
+ */
+async function deleteOldBankDetails(deps: TaskDeps, now: Date): Promise<void> {
+  const kept_since = addYears(now, -deps.retention_years);
+  await deleteOldCorrections(deps.database, kept_since);
+  while ((await updateOldDetails(deps.database, kept_since, LINES_MAX)) === LINES_MAX);
 }
 
 /** Deletes identity documents, of whomever, that no longer have to be kept. */

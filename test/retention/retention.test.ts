@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DAY_MS } from "../../src/platform/durations.ts";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addYears } from "../../src/retention/model.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -75,6 +75,31 @@ describe("asking for the erasure of a user", () => {
     expect(user.deactivated_at).toBe(retention.requested_at);
     expect(await actsOn(user_id)).toEqual(["user.request_erasure"]);
   });
+});
+
+it("names and accounts of statement lines go after the period, except those that wait for a person", async () => {
+  const { database } = server.db;
+  await database.query("insert into bank_reports values ('r', 'a.xml', $1)", [new Date(0)]);
+  const add = (key: string, state: string, booked_on: string) =>
+    database.query(
+      `insert into bank_lines (bank_account, entry_key, part, parts, report_digest, kind, amount,
+         currency, booked_on, state, problem, details)
+       values ('main', $1, 0, 1, 'r', 'incoming', 5, 'eur', $2, $3, $4, 'sealed')`,
+      [key, booked_on, state, state === "credit" ? null : "?"],
+    );
+  const day = (years: number, days: number) =>
+    new Date(addYears(server.core.clock.now(), -years).getTime() + days * DAY_MS)
+      .toISOString()
+      .slice(0, 10);
+  await add("old", "credit", day(5, -2));
+  await add("settled", "settled", day(6, 0));
+  await add("young", "credit", day(5, 2));
+  await add("open", "unmatched", day(6, 0));
+  await advance(server, HOUR_MS);
+  const rows = await database.query<{ entry_key: string }>(
+    "select entry_key from bank_lines where details is not null order by entry_key",
+  );
+  expect(rows.map(({ entry_key }) => entry_key)).toEqual(["open", "young"]);
 });
 
 describe("a deactivated user", () => {

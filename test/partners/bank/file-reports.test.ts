@@ -104,6 +104,27 @@ describe("statuses", () => {
 });
 
 describe("lines of a statement", () => {
+  it("names and accounts are kept of lines only that are no payments, encrypted", async () => {
+    const [payment] = await pay({});
+    const details = "<RltdPties><Dbtr><Pty><Nm>Jane Sender</Nm></Pty></Dbtr></RltdPties>";
+    await readAll(
+      statement([
+        entry({ amount: "123.45", id: payment!.end_to_end_id, reference: "B1", details }),
+        entry({ amount: "1.00", credit: true, reference: "B2", details }),
+        entry({ amount: "2.00", reference: "B3", details }),
+      ]),
+    );
+    const rows = await bank.database.query<{ state: string; details: Buffer | null }>(
+      "select state, details from bank_lines order by number",
+    );
+    expect(rows.map((row) => [row.state, row.details !== null])).toEqual([
+      ["answer", false],
+      ["credit", true],
+      ["unmatched", true],
+    ]);
+    for (const row of rows) expect(String(row.details)).not.toContain("Jane");
+  });
+
   it("a booking and a later return answer the payment, in any file, twice, with or without ids", async () => {
     const [payment] = await pay({});
     const id = payment!.end_to_end_id;

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { describeItems, listBankItems } from "../../../src/cli/banks/list-items.ts";
+import { updateOldDetails } from "../../../src/partners/bank/file-bank/old-details-store.ts";
 import {
   countOpenItems,
   listOpenLines,
@@ -199,6 +200,17 @@ it("one that came by wire or ACH is returned by the bank, at the request of a pe
     is_settled: true,
   });
   expect(await bank.bankOf().returnCredit(request)).toBe("booked");
+});
+
+it("one whose payer was deleted after the legal period is sent back by a person", async () => {
+  const request = await deposit(PAYER);
+  expect(await updateOldDetails(bank.database, new Date("2026-11-16"), 10)).toBe(0);
+  expect(await updateOldDetails(bank.database, new Date("2026-11-17"), 10)).toBe(1);
+  const { credits } = await bank.bankOf().listCredits(null, 10);
+  expect(credits).toMatchObject([{ amount: 5_000n, text: "", payer_name: "" }]);
+  expect(await bank.bankOf().returnCredit(request)).toBe("pending");
+  const [item] = await listHandReturns(bank.database, 10);
+  expect(item!.problem).toContain("deleted after the legal period");
 });
 
 it("one whose payer's account is not known is sent back by a person, who says so", async () => {

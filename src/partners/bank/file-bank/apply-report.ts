@@ -148,7 +148,8 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Ma
     problem: matched.state === "unmatched" ? matched.problem : null,
     answer_references: referencesOf(entry, matched),
     named_ids: matched.state === "unmatched" ? namedIds(entry) : [],
-    details: LINE_DETAILS.seal(key, record, details),
+    // Payments have their payees: what the bank repeats of them is not kept.
+    details: matched.state === "answer" ? null : LINE_DETAILS.seal(key, record, details),
   };
 }
 

@@ -41,10 +41,11 @@ export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank
 function creditOf(operator_id: string, key: Buffer, row: CreditRow): BankCredit {
   const { bank_account, amount, currency, booked_on } = row;
   const record = { account_id: operator_id, id: lineName(row) };
-  const { text, debtor } = LINE_DETAILS.open(key, record, row.details);
+  const details = row.details && LINE_DETAILS.open(key, record, row.details);
   return {
-    ...{ bank_account, bank_reference: lineName(row), amount, currency, text },
-    payer_name: debtor.name ?? "",
+    ...{ bank_account, bank_reference: lineName(row), amount, currency },
+    text: details?.text ?? "",
+    payer_name: details?.debtor.name ?? "",
     booked_at: new Date(`${booked_on}T00:00:00Z`),
   };
 }

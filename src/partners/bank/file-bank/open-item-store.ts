@@ -111,7 +111,8 @@ export async function updateLineSettled(
 ): Promise<void> {
   await tx.query(
     `update bank_lines set state = $2, settled_at = $3, answer_references = $4,
-       problem = case when $2 = 'answer' then null else problem end
+       problem = case when $2 = 'answer' then null else problem end,
+       details = case when $2 = 'answer' then null else details end
      where number = $1`,
     [number, state, now, answer_references],
   );

@@ -101,7 +101,8 @@ export type LineRow = Pick<
   bank_account: string;
   state: Matched["state"];
   problem: string | null;
-  details: Buffer;
+  /** Null: nobody needs them, or the legal period is over. */
+  details: Buffer | null;
   answer_references: readonly string[];
   /** Of a line without a payment of ours. */
   named_ids: readonly string[];

@@ -63,7 +63,7 @@ export async function updateLineAnswered(
   { bank_account, entry_key, part }: LostLine,
 ): Promise<void> {
   await tx.query(
-    `update bank_lines set state = 'answer', problem = null, named_ids = null,
+    `update bank_lines set state = 'answer', problem = null, named_ids = null, details = null,
        answer_references = array[entry_key || '-' || part]
      where bank_account = $1 and entry_key = $2 and part = $3 and state = 'unmatched'`,
     [bank_account, entry_key, part],

@@ -68,6 +68,7 @@ async function instructionOf(
 ): Promise<Instruction | string> {
   const line = bank_account && (await findCreditLine(tx, bank_account, bank_reference));
   if (!line) return "It is not known which line of a statement it came with.";
+  if (!line.details) return "Its payer's account was deleted after the legal period.";
   const account_key = await keyring.openAccount(tx, operator_id);
   const record = { account_id: operator_id, id: bank_reference };
   const { debtor, end_to_end_id } = LINE_DETAILS.open(account_key, record, line.details);

@@ -91,11 +91,11 @@ export async function findCreditLine(
   tx: Transaction,
   bank_account: string,
   bank_reference: string,
-): Promise<{ currency: string; details: Buffer } | null> {
+): Promise<{ currency: string; details: Buffer | null } | null> {
   // Our name of a line ends with its part.
   const match = /^(.+)-(\d{1,9})$/.exec(bank_reference);
   if (!match) return null;
-  const [row] = await tx.query<{ currency: string; details: Buffer }>(
+  const [row] = await tx.query<{ currency: string; details: Buffer | null }>(
     `select currency, details from bank_lines
      where bank_account = $1 and entry_key = $2 and part = $3 and state = 'credit'`,
     [bank_account, match[1], Number(match[2])],
