@@ -32,7 +32,7 @@ export type PlayedBank = {
   listReturned(request: CreditReturn): Promise<bigint[]>;
   /**
    * Pays in a process of its own, which kills itself (kill -9) at a call of the database, and reads
-   * what the bank said before. False: it ended by itself.
+   * what the bank said to what was submitted before. False: it ended by itself.
    */
   payInProcess(instructions: readonly Instruction[], killed_at: number | null): Promise<boolean>;
   /** How many calls are passed over between two kills: 1 tries each. */
@@ -197,11 +197,15 @@ export function bankSuite(open: () => Promise<PlayedBank>): void {
     let rounds = 0;
     for (let is_killed = true; is_killed; rounds += 1) {
       expect(rounds).toBeLessThan(ROUNDS_MAX);
-      const payment = on.instruction();
-      payments.push(payment);
+      // Each process finds the same: an answer to the first, and the second to be paid.
+      const [answered, payment] = [on.instruction(), on.instruction()];
+      payments.push(answered, payment);
+      await on.port.submit([answered]);
       is_killed = await on.payInProcess([payment], 1 + rounds * on.calls_between_kills);
+      // What was killed is done again by another process, as its task would be.
+      await on.port.submit([payment]);
+      await on.settle();
     }
-    // What was killed before it had submitted is submitted again, as its task would be.
     expect(await on.payInProcess(payments, null)).toBe(false);
     await on.settle();
     for (const payment of payments) expect(await on.countPaid(payment)).toBe(1);

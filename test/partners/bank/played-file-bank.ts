@@ -89,7 +89,9 @@ export async function playFileBank(): Promise<PlayedBank> {
       return back.map(({ amount }) => BigInt(amount.replace(".", "")));
     },
     payInProcess: async (instructions, killed_at) => {
+      await fixture.run(writeAt());
       await answer();
+      state.now = new Date(state.now.getTime() + WEEK_MS);
       const files = {
         encryption_key: fixture.encryption_key.toString("hex"),
         operator_id: deps.operator_id,
