@@ -151,6 +151,15 @@ export function updateMemberRole(
   updateRow(tx, "members", { account_id, person_id }, { role, votes_from });
 }
 
+/** The person votes in no account before then. */
+export function updateVotesFrom(tx: Transaction, person_id: string, votes_from: Date): void {
+  // The later of both; a null counts as none.
+  tx.write("update members set votes_from = greatest(votes_from, $2) where person_id = $1", [
+    person_id,
+    votes_from,
+  ]);
+}
+
 /**
  * With what applications hold for the member (`apps/oauth`): the consents, codes and tokens. In key
  * order, as the OAuth library deletes them.

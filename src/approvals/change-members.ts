@@ -67,7 +67,8 @@ export function memberChange(deps: {
       const member = { account_id, person_id: change.person_id };
       if (change.action === "reset_factor") {
         await checkResetFactor(tx, account_id, change);
-        return resetFactor(tx, index_key, { ...member, email: change.email }, by, now);
+        const person = { ...member, email: change.email, vote_wait_ms };
+        return resetFactor(tx, index_key, person, by, now);
       }
       return change.action === "set_role"
         ? setMemberRole(tx, { ...member, vote_wait_ms }, change.role, by, now)

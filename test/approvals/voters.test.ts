@@ -3,6 +3,7 @@ import { removeMember, setMemberRole } from "../../src/accounts/change-members.t
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
+import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { listMembers } from "../../src/accounts/store.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
@@ -199,6 +200,31 @@ it("a member who gets the right to vote on a live account waits like a new one",
   await setRole("admin", NEW_MEMBER_WAIT_MS);
   await server.call("POST", "/sandbox/clock", { advance_ms: NEW_MEMBER_WAIT_MS });
   expect((await dan.confirm(id)).statusCode).toBe(303);
+  await ada.confirm(id);
+  await waitForStatus(id, "done");
+});
+
+it("a member of a live account whose second factor was reset waits like a new one", async () => {
+  const { email, person_id } = await addMember(server, "approver", account.account_id);
+  const person = { email, person_id, account_id: account.account_id };
+  const by = { actor: "command line", reason: "lost the phone" } as const;
+  const { database, index_key, clock } = server.core;
+  const id = await propose();
+  await database.transaction(async (tx) =>
+    resetFactor(tx, index_key, { ...person, vote_wait_ms: NEW_MEMBER_WAIT_MS }, by, clock.now()),
+  );
+  // Whoever knows the password signs in.
+  const visitor = new HttpVisitor(server.app.server, "203.0.113.251");
+  await visitor.signIn(email);
+  const confirm = async () => {
+    const seen = seenOf(await visitor.get(PROPOSALS), id);
+    return visitor.post(`${PROPOSALS}/${id}/confirm`, { seen });
+  };
+  const early = await confirm();
+  expect(early.statusCode).toBe(422);
+  expect(early.body).toContain("you can vote from");
+  await server.call("POST", "/sandbox/clock", { advance_ms: NEW_MEMBER_WAIT_MS });
+  expect((await confirm()).statusCode).toBe(303);
   await ada.confirm(id);
   await waitForStatus(id, "done");
 });

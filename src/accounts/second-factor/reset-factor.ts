@@ -3,21 +3,25 @@ import { recordAudit } from "../audit.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import type { By } from "../model.ts";
 import { deleteSessionsOfPerson } from "../sign-in/session-store.ts";
+import { updateVotesFrom } from "../store.ts";
 import { removeFactors } from "./remove-factors.ts";
 
 /**
  * For somebody who lost the phone and the recovery codes: the password alone signs in again, after
- * which a role that needs a second factor has to set one up.
+ * which a role that needs a second factor has to set one up. They wait before they vote again, like
+ * a new member: whoever knows the password and had the factor removed must not vote at once, before
+ * the person has read the mail.
  */
 export function resetFactor(
   tx: Transaction,
   index_key: Buffer,
-  person: { account_id: string; person_id: string; email: string },
+  person: { account_id: string; person_id: string; email: string; vote_wait_ms?: number },
   by: By,
   now: Date,
 ): void {
-  const { account_id, person_id, email } = person;
+  const { account_id, person_id, email, vote_wait_ms = 0 } = person;
   removeFactors(tx, person_id);
+  if (vote_wait_ms > 0) updateVotesFrom(tx, person_id, new Date(now.getTime() + vote_wait_ms));
   deleteSessionsOfPerson(tx, person_id);
   const record = `person:${person_id}`;
   recordAudit(tx, { account_id, ...by, action: "second_factor.reset", record }, now);

@@ -3,10 +3,15 @@ import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { CONFIRMATIONS_NEEDED, mayVote, type Voters } from "../model.ts";
 
-/** Who is new, or could not vote before, waits; proposing counts as a vote too. */
+/**
+ * Who is new, could not vote before, or whose second factor was reset, waits; proposing counts as a
+ * vote too.
+ */
 export function assertWaited({ votes_from }: Pick<MemberRow, "votes_from">, now: Date): void {
   if (votes_from === null || now >= votes_from) return;
-  const message = "You joined this account, or got the right to vote, recently: you can vote from";
+  const message =
+    "You joined this account or got the right to vote, or your second factor was reset, " +
+    "recently: you can vote from";
   throw new Refusal("invalid_transition", `${message} ${votes_from.toISOString()}.`);
 }
 

@@ -109,7 +109,7 @@ function recordActs<Input extends QuotePayment>(
     .map(({ command, output: { quote } }) => {
       const { account_id, id, proposal_id } = quote;
       const act = { account_id, actor: actorOf(command), action, record: `quote:${id}` };
-      return { ...act, reason: "", detail: { proposal_id } };
+      return { ...act, reason: "", ...(proposal_id ? { detail: { proposal_id } } : {}) };
     });
   recordAudits(tx, acts, now);
 }
