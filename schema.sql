@@ -1512,7 +1512,8 @@ create table proven_rails (
   currency text not null,
   rail text not null,
   proven_at timestamp with time zone not null,
-  constraint proven_rails_pkey PRIMARY KEY (currency, rail)
+  bank_account text not null default ''::text,
+  constraint proven_rails_pkey PRIMARY KEY (bank_account, currency, rail)
 );
 
 create table quotes (

@@ -11,15 +11,23 @@ import {
   recordGiveUps,
   withPayouts,
 } from "./give-up.ts";
+import type { Offramp } from "./model.ts";
+import type { Payout } from "./payouts/model.ts";
+import { updatePayouts } from "./payouts/store.ts";
 import type { ChangedOfframp } from "./record-changes.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
-/** By change: one that is refused posts nothing. */
-export type RefundExtra = { facts: GiveUpFacts; given_up: Map<ChangedOfframp, GivenUp> };
+/** By change: one that is refused posts nothing. `withdrawn`: the attempt that is not sent. */
+export type RefundExtra = {
+  facts: GiveUpFacts;
+  given_up: Map<ChangedOfframp, GivenUp & { withdrawn: Payout | null }>;
+};
 
 /**
- * Gives up a waiting or bounced payout: its money is owed to the user again. Of a quote that is not
- * paid in full only until it expires: later it would choose what is paid at the old rate.
+ * Gives up a waiting or bounced payout: its money is owed to the user again. One that is being sent
+ * can be given up as long as no bank was given it: it waits for a release of payouts, or because
+ * its rail is new. Of a quote that is not paid in full only until it expires: later it would choose
+ * what is paid at the old rate.
  */
 export function refundOfframps(
   prices: CurrentPrices,
@@ -38,9 +46,11 @@ export function refundOfframps(
     }),
     decide: (entry, { account_id, input }, { facts, given_up }, now) => {
       const { offramp } = entry;
-      if (!["bounced", "ongoing_checks"].includes(offramp.status)) {
+      const withdrawn = findUnsent(offramp, facts);
+      if (!["bounced", "ongoing_checks"].includes(offramp.status) && !withdrawn) {
         const message =
-          "Only an offramp with the status bounced or ongoing_checks can be refunded.";
+          "Only an offramp with the status bounced or ongoing_checks can be refunded, or one " +
+          "that waits to be given to a bank.";
         return { problems: [{ field: "offramp_id", code: "invalid_transition", message }] };
       }
       const quote_of = facts.quotes.get(account_id, offramp.quote_id)!;
@@ -54,20 +64,28 @@ export function refundOfframps(
       const decided = giveUp(facts, entry, message, now);
       if ("problems" in decided) return decided;
       const { change, quote } = decided.value;
-      given_up.set(change, decided.value);
+      given_up.set(change, { ...decided.value, withdrawn });
       // A later command of the same set must see what is left of the shortfall.
       if (quote && input.problems.length === 0) facts.quotes.set(account_id, quote.id, quote);
       return { value: change };
     },
     record: (tx, changes, { given_up }, now) => {
-      recordGiveUps(
+      const decided = changes.map((change) => given_up.get(change)!);
+      recordGiveUps(tx, decided, now);
+      const withdrawn = decided.flatMap((one) => one.withdrawn ?? []);
+      updatePayouts(
         tx,
-        changes.map((change) => given_up.get(change)!),
-        now,
+        withdrawn.map((payout) => ({ ...payout, status: "rejected", updated_at: now })),
       );
       fundTheRest(tx, changes, now);
     },
   };
+}
+
+/** The attempt that is recorded and that no bank has got; null if there is none. */
+function findUnsent({ id, status }: Offramp, { payouts }: GiveUpFacts): Payout | null {
+  const last = payouts.get(id)?.at(-1);
+  return status === "sending_fiat" && last?.status === "recorded" ? last : null;
 }
 
 /** The deposit may now suffice for the rest of a short quote. */

@@ -158,8 +158,9 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     operation: "refundOfframp",
     summary: "Refund an offramp",
     description:
-      "Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the " +
-      "user's balance. While its quote is not paid in full, only until the quote expires.",
+      "Ends an offramp that is `bounced` or in `ongoing_checks`, or one in `sending_fiat` that " +
+      "no bank has got yet: payouts are on hold, or its rail is new. Its tokens are added to " +
+      "the user's balance. While its quote is not paid in full, only until the quote expires.",
     tag: TAG,
     answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition", "quote_expired"],

@@ -81,6 +81,7 @@ export function createScriptedBank(): ScriptedBank {
         const read = answers.slice(from, from + limit);
         return { answers: read, cursor: String(from + read.length) };
       },
+      payingAccount: ({ currency }) => sandboxBankAccount(currency),
       coordinatesFor: sandboxCoordinates,
       listCredits: async (cursor, limit) => {
         const from = Number(cursor ?? 0);

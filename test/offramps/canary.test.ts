@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { advance, findFault, good, openStory, settle } from "./story.ts";
 
 let server: TestServer;
@@ -50,4 +51,46 @@ it("what came back unconfirmed proves nothing", async () => {
   await large.waitForStatus("sending_fiat");
   await advance(server, 2 * MINUTE_MS);
   expect((await large.show()).status_message).toContain("are new here");
+});
+
+it("one that waits can be given up: its tokens are owed again, and it is never sent", async () => {
+  await server.core.database.query("delete from proven_rails");
+  const large = await openStory(server, [{ amount: 500 }]);
+  const total = await large.total();
+  good(await large.execute());
+  await waitFor(async () => (await large.show()).status_message?.includes("are new here"));
+  const { offramp } = good(await large.giveUp());
+  expect(offramp.status).toBe("failed");
+  expect(await large.owed()).toBe(total);
+  // The small one proves the rail: what was given up stays so.
+  const small = await openStory(server, [{ amount: 40 }]);
+  good(await small.execute());
+  await small.waitForStatus("fiat_sent");
+  await advance(server, 2 * MINUTE_MS);
+  expect((await large.show()).status).toBe("failed");
+  const sent = await server.core.database.query(
+    "select from sandbox_bank_payouts where starts_with(end_to_end_id, $1)",
+    [large.offramp_id.replaceAll("-", "")],
+  );
+  expect(sent).toEqual([]);
+  // What the bank has is not given up.
+  expect(await small.giveUp()).toMatchObject({
+    status: 422,
+    body: { error_code: "invalid_transition" },
+  });
+  expect(await findFault(server)).toBeNull();
+});
+
+it("on a new rail the bank has no more than the limit at a time, however many are sent", async () => {
+  await server.core.database.query("delete from proven_rails");
+  const before = (await server.core.database.query("select from sandbox_bank_payouts")).length;
+  const metadata = { sandbox_outcome: "stuck" };
+  const items = Array.from({ length: 6 }, () => ({ amount: 20, metadata }));
+  const many = await openStory(server, items);
+  good(await many.execute());
+  await many.waitForStatus("sending_fiat", many.offramp_ids.at(-1));
+  for (let round = 0; round < 2; round += 1) await advance(server, 2 * MINUTE_MS);
+  const sent = await server.core.database.query("select from sandbox_bank_payouts");
+  // 20 eur are less than 25 usd, and more than 16.
+  expect(sent.length - before).toBe(2);
 });

@@ -102,6 +102,7 @@ export function createRandomBank(random: Random, failures: FailureRate) {
       listAnswers: failing(random, failures, (cursor: string | null, limit: number) =>
         bank.port.listAnswers(random.chance(failures.probability) ? null : cursor, limit),
       ),
+      payingAccount: bank.port.payingAccount,
       coordinatesFor: bank.port.coordinatesFor,
       listCredits: failing(random, failures, (cursor: string | null, limit: number) =>
         bank.port.listCredits(random.chance(failures.probability) ? null : cursor, limit),

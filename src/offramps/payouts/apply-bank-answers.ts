@@ -129,10 +129,13 @@ export async function applyAnswers(
   updatePayouts(tx, [...progress.payouts.values()]);
   recordChanges(tx, deps.renderer, progress.changes, now);
   lapseLater(tx, progress.changes, now);
-  const sent = progress.changes.filter(({ offramp }) => offramp.status === "fiat_sent");
+  const booked = [...progress.payouts.values()].filter(({ status }) => status === "booked");
   recordProvenRails(
     tx,
-    sent.map(({ offramp }) => offramp),
+    booked.flatMap(({ offramp_id, bank_account }) => {
+      const entry = progress.offramps.get(offramp_id);
+      return entry ? [{ ...entry.offramp, bank_account }] : [];
+    }),
     now,
   );
   postEntries(tx, progress.entries, now);

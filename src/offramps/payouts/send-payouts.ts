@@ -20,7 +20,7 @@ export type SendDeps = OfframpAssessDeps & {
   database: Database;
   bank: BankPort;
   leaving: Leaving;
-  /** In cents: the maximum of a payout until the bank has booked one of its rail. */
+  /** In cents: the maximum that a bank gets until it has booked a payout of the rail. */
   canary_usd?: bigint | undefined;
 };
 
@@ -119,7 +119,7 @@ async function markSubmitting(
   const recorded = sending.filter(({ offramp }) => payouts.get(offramp.id)?.status === "recorded");
   const waits = await findCanaryWaits(
     tx,
-    deps.canary_usd,
+    deps,
     recorded.map(({ offramp }) => offramp),
   );
   for (const entry of sending) {

@@ -29,6 +29,7 @@ export function combineBanks(real: PartialBank, simulated: BankPort): BankPort {
         cursor: writeCursors({ real: first.cursor, simulated: second.cursor }),
       };
     },
+    payingAccount: (payout) => real.payingAccount(payout) ?? simulated.payingAccount(payout),
     coordinatesFor: (currency, rail) =>
       real.coordinatesFor(currency, rail) ?? simulated.coordinatesFor(currency, rail),
     listCredits: async (cursor, limit) => {

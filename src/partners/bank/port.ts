@@ -82,6 +82,8 @@ export type BankPort = {
     cursor: string | null,
     limit: number,
   ): Promise<{ answers: BankAnswer[]; cursor: string | null }>;
+  /** The name of our account that pays this; null if none does. */
+  payingAccount(payout: { currency: string; rail: Rail }): string | null;
   /** Our bank details for this currency and rail; null if we have no account for it. */
   coordinatesFor(currency: string, rail: DepositRail): BankCoordinates | null;
   /** Credits received since the cursor, in the bank's order. */

@@ -87,6 +87,7 @@ export function createSandboxBank(
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
     },
+    payingAccount: ({ currency }) => sandboxBankAccount(currency),
     coordinatesFor: sandboxCoordinates,
     listCredits: async (cursor, limit) => {
       const rows = await listSandboxCredits(session, cursor, limit);

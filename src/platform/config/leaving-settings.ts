@@ -11,9 +11,9 @@ export const LEAVING_SETTINGS = {
   ),
   canary_usd: optional(
     "SLIPROAD_CANARY_USD",
-    "Maximum of a payout, in usd, as long as the bank has not booked one of its currency and " +
-      "rail: larger ones wait until then. `--canary` of `sliproad start` and `sliproad worker` " +
-      "sets it too. Default: no maximum.",
+    "Maximum, in usd, that a bank gets by payouts of a currency and rail as long as it has not " +
+      "booked one: what is more waits until then. `--canary` of `sliproad start` and " +
+      "`sliproad worker` sets it too. Default: no maximum.",
     minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 25 or 2.50"),
   ),
 } as const;

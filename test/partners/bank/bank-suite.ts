@@ -173,6 +173,11 @@ export function bankSuite(open: () => Promise<PlayedBank>): void {
     expect(on.port.coordinatesFor("xxx", "local")).toBeNull();
   });
 
+  it("names the account of ours that pays, as the booking will", async () => {
+    const account = on.port.payingAccount({ currency: "eur", rail: "local" });
+    expect(account).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+  });
+
   it("money goes back to its sender once per key, however often it is asked for", async () => {
     const { cursor } = await readCredits();
     await on.payIn({ ...PAID_IN, bank_reference: "paid-in-and-back" });

@@ -26,6 +26,7 @@ export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
     },
+    payingAccount: (payout) => routeOf(accounts, payout)?.account.name ?? null,
     coordinatesFor: (currency, rail) => coordinatesOf(accounts, currency, rail),
     listCredits: async (cursor, limit) => {
       const rows = await listCreditLines(deps.database, cursor, limit);
