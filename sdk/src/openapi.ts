@@ -559,7 +559,7 @@ export interface paths {
         put?: never;
         /**
          * Refund an offramp
-         * @description Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the user's balance. While its quote is not paid in full, only until the quote expires.
+         * @description Ends an offramp that is `bounced` or in `ongoing_checks`, or one in `sending_fiat` that no bank has got yet: payouts are on hold, or its rail is new. Its tokens are added to the user's balance. While its quote is not paid in full, only until the quote expires.
          */
         post: operations["refundOfframp"];
         delete?: never;
@@ -2108,7 +2108,7 @@ export interface components {
         Proposal: {
             /** Format: uuid */
             id: string;
-            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. `change-members`: Add or remove a member, change a member's role, or remove their second factor. `change-accounts`: Change who reviews for the account, or its approval amount. `set-limits`: Set or remove a limit. `book-treasury`: Book the operator's own money in a bank account. */
+            /** @description What is to be done. `pay-quote`: Pay the payouts of an executed or funded quote. `refund-balances`: Send tokens that are owed to a user to an address. `refund-offramps`: Give up a payout and credit its money to the user's balance. `reroute-offramps`: Send a bounced payout to another account. `review-documents`: Approve or reject the supporting document of a payout. `match-deposits`: Pay an onramp with a deposit. `accept-difference-deposits`: Pay an onramp with a deposit of another amount. `return-deposits`: Return a deposit to its payer. `dismiss-deposits`: Dismiss a deposit that the bank reported twice. `resolve-bank-exceptions`: Decide what an answer of the bank that fits no payout means. `decide-kyc`: A decision on a user's identity. `change-members`: Add or remove a member, change a member's role, or remove their second factor. `change-accounts`: Change who reviews for the account, or its approval amount. `set-limits`: Set or remove a limit. `settle-bank-items`: Say which payments a line or a rejection of a bank is about, or a return by hand. `book-treasury`: Book the operator's own money in a bank account. */
             kind: string;
             /**
              * Format: uuid

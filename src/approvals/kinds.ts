@@ -66,6 +66,10 @@ export const PROPOSAL_KINDS = {
     meaning: "Set or remove a limit.",
     shows: ["Applies to", "Limit", "Old limit", "New limit", "Reason"],
   },
+  "settle-bank-items": {
+    meaning: "Say which payments a line or a rejection of a bank is about, or a return by hand.",
+    shows: ["Item", "Amount", "Means", "Reason"],
+  },
   "book-treasury": {
     meaning: "Book the operator's own money in a bank account.",
     shows: ["Record", "Amount", "Reason"],

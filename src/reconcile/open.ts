@@ -3,6 +3,7 @@ import { listStatementAccounts } from "../partners/bank/file-bank/statements/sta
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
+import { bankItemChange } from "./banks/bank-item-change.ts";
 import { bankMetrics } from "./banks/metrics.ts";
 import { reconcileBank } from "./banks/reconcile-bank.ts";
 import { bookGas } from "./book-gas.ts";
@@ -30,6 +31,7 @@ export function openReconcileModule(
   return {
     tasks: [
       controlledChangeTask(core, treasuryChange),
+      controlledChangeTask(core, bankItemChange),
       ...(real.chains ? [gas] : []),
       ...(real.banks ? [banks] : []),
     ],

@@ -8,6 +8,7 @@ import { limitChange } from "../../src/limits/change-limits.ts";
 import { EVERY } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
 import type { Transaction } from "../../src/platform/db/database.ts";
+import { bankItemChange } from "../../src/reconcile/banks/bank-item-change.ts";
 import { treasuryChange } from "../../src/reconcile/treasury/book-treasury.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addPaymentDetail } from "../harness/ramp.ts";
@@ -267,6 +268,25 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
             now,
           ),
         ),
+    };
+  },
+  "settle-bank-items": async () => {
+    const { database } = server.core;
+    const [row] = await database.query<{ number: bigint }>(
+      `insert into bank_returns (key, bank_account, bank_reference, amount, currency, state,
+         problem, created_at)
+       values ($1, 'main-eur', 'line', 12345, 'eur', 'by_hand', 'no account', $2)
+       returning number`,
+      [crypto.randomUUID(), server.core.clock.now()],
+    );
+    const id = `return-${row!.number}`;
+    return {
+      id: await propose(bankItemChange, { id, found: null }),
+      record_id: server.account_id,
+      shows: [id, "123.45 eur", "sent back by hand", "Agreed in the meeting"],
+      // As nobody can without SQL.
+      change: () =>
+        database.query("update bank_returns set amount = 1 where number = $1", [row!.number]),
     };
   },
   "book-treasury": async () => {

@@ -131,7 +131,7 @@ it("a deposit that was sent back and came back is a deposit again, once a person
   ]);
   const [line] = await openLines();
   const item = { type: "line", number: line!.number } as const;
-  await settleItem(database, item, "deposit", clock.now(), () => {});
+  await database.transaction((tx) => settleItem(tx, item, "deposit", clock.now()));
   await waitFor(async () => (await findDeposit()).length > 0);
   await settle(server);
   expect(await bank.reconcile()).toMatchObject({ candidates: [], notes: [] });

@@ -4,11 +4,17 @@ import type { Core } from "../../app/open-core.ts";
 import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import { readBanks } from "../../partners/bank/file-bank/open.ts";
 import { retryFile } from "../../partners/bank/file-bank/read-inbox.ts";
-import { type Found, readItemId, settleItem } from "../../partners/bank/file-bank/settle-item.ts";
+import {
+  type Found,
+  movesMoney,
+  prepareSettlement,
+  readItemId,
+} from "../../partners/bank/file-bank/settle-item.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { StartupError } from "../../platform/startup-error.ts";
+import { bankItemChange } from "../../reconcile/banks/bank-item-change.ts";
 import { withCore } from "../context.ts";
-import { byOperator } from "../operator.ts";
+import { byOperator, changeByApproval, changeText, type Proposed } from "../operator.ts";
 import { type JsonOption, print } from "../output.ts";
 import { describeItems, findItemDetails, listBankItems } from "./list-items.ts";
 
@@ -61,9 +67,10 @@ export function addBankCommands(program: Command): void {
     .option("--batch <number>", "the batch of that file, if only one was booked")
     .option("--deposit", "the line is money from outside: list it among unmatched deposits")
     .action(async (id: string, options: SettleOptions) => {
-      const answered = await withCore((core) => settle(core, id, options));
-      const told = answered === 0 ? "" : ` It answers ${answered} payments.`;
-      print(options, { id, payments: answered }, [`${id} is settled.${told}`]);
+      const { payments, proposal } = await withCore((core) => settle(core, id, options));
+      const told = payments === 0 ? "" : ` It answers ${payments} payments.`;
+      const text = changeText(proposal, `${id} is settled.${told}`);
+      print(options, { id, payments, proposal }, [text]);
     });
 
   banks
@@ -84,23 +91,32 @@ function settingsOf({ config }: Core): FileBankSettings {
   return readBanks(config.banks_file);
 }
 
-async function settle(core: Core, id: string, options: SettleOptions): Promise<number> {
+/** What moves money in the books needs two members, as soon as there are two. */
+async function settle(
+  core: Core,
+  id: string,
+  { reason, ...options }: SettleOptions,
+): Promise<{ payments: number; proposal: Proposed }> {
   const item = readItemId(id);
   if (!item) throw new StartupError(`${id} is no id of sliproad banks list, such as line-12.`);
   const found = readFound(options);
   const { database, clock } = core;
-  const settled = await settleItem(database, item, found, clock.now(), (tx) =>
-    audit(core, tx, "bank_item.settle", `bank_item:${id}`, options.reason, {
-      payment: options.payment ?? null,
-      file: options.file ?? null,
-      is_deposit: options.deposit ?? false,
-    }),
+  const account_id = core.first_start.operator.id;
+  const settlement = await prepareSettlement(database, item, found);
+  if (typeof settlement === "string") throw new StartupError(settlement);
+  const payments = settlement.answers.length;
+  const input = { id, found };
+  if (movesMoney(item, found)) {
+    const asked = { account_id, input, is_operators: true, reason };
+    return { payments, proposal: await changeByApproval(core, bankItemChange, asked) };
+  }
+  await database.transaction((tx) =>
+    bankItemChange.apply(tx, account_id, input, byOperator(reason), clock.now()),
   );
-  if ("problem" in settled) throw new StartupError(settled.problem);
-  return settled.answers.length;
+  return { payments, proposal: null };
 }
 
-function readFound({ payment, file, batch, deposit }: SettleOptions): Found {
+function readFound({ payment, file, batch, deposit }: Omit<SettleOptions, "reason">): Found {
   if ([payment, file, deposit].filter((one) => one !== undefined).length > 1) {
     throw new StartupError("Name a payment or a file, or use --deposit: one of them.");
   }

@@ -200,7 +200,9 @@ it(
     const { id } = fee;
     const { document: shown } = await run("show", id, ...why);
     expect(shown.details.text).toContain("Fee of Jane Sender");
-    expect((await run("settle", id, ...why)).document).toEqual({ id, payments: 0 });
+    expect((await run("settle", id, ...why)).document).toEqual({
+      ...{ id, payments: 0, proposal: null },
+    });
     expect(await run("settle", id, ...why)).toMatchObject({
       ...{ code: 1, stderr: expect.stringContaining("no such open item") },
     });

@@ -79,8 +79,8 @@ export async function countOpenItems(session: Session): Promise<OpenCounts> {
   return row!;
 }
 
-export async function lockOpenLine(tx: Transaction, number: bigint): Promise<OpenLine | null> {
-  const [row] = await tx.query<OpenLine>(
+export async function lockOpenLine(session: Session, number: bigint): Promise<OpenLine | null> {
+  const [row] = await session.query<OpenLine>(
     `select l.number, l.bank_account, l.entry_key, l.part, l.kind, l.amount, l.currency,
        l.booked_on::text as booked_on, l.problem, l.details, r.name as report
      from bank_lines l join bank_reports r on r.digest = l.report_digest
@@ -90,8 +90,8 @@ export async function lockOpenLine(tx: Transaction, number: bigint): Promise<Ope
   return row ?? null;
 }
 
-export async function lockOpenStatus(tx: Transaction, number: bigint): Promise<OpenStatus | null> {
-  const [row] = await tx.query<OpenStatus>(
+export async function lockOpenStatus(session: Session, number: bigint): Promise<OpenStatus | null> {
+  const [row] = await session.query<OpenStatus>(
     `select s.number, s.level, s.status, s.message_id, s.batch_id, s.end_to_end_id, s.amount,
        s.trace_number, s.reason_codes, s.problem, r.name as report
      from bank_unmatched_statuses s join bank_reports r on r.digest = s.report_digest

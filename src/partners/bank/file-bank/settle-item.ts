@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../platform/db/database.ts";
+import type { Session, Transaction } from "../../../platform/db/database.ts";
 import type { BankAnswer } from "../port.ts";
 import {
   achReturnName,
@@ -19,7 +19,7 @@ import {
 } from "./open-item-store.ts";
 import { listPaymentsById, listPaymentsOfFiles, lockLines } from "./report-store.ts";
 import { recordAnswers } from "./returns/record-answers.ts";
-import { existsUnbookedReturn, updatePaidByHand } from "./returns/return-store.ts";
+import { existsUnbookedReturn, lockHandReturn, updatePaidByHand } from "./returns/return-store.ts";
 
 /** An item of the operator's list, by its id such as `line-12`. */
 type ItemId = { type: "line" | "status" | "correction" | "return"; number: bigint };
@@ -31,8 +31,15 @@ type ItemId = { type: "line" | "status" | "correction" | "return"; number: bigin
 export type Found = FoundPayments | "deposit" | null;
 type FoundPayments = { payment: string } | { file: string; batch: number | null };
 
-/** What becomes of an item; a sentence if it cannot be settled so. */
-type Settled = { is_settled: true; answers: readonly BankAnswer[] } | { problem: string };
+/** What an item says, and what follows from settling it so. */
+export type Settlement = {
+  /** Null if the bank did not say. */
+  bank_account: string | null;
+  amount: bigint | null;
+  currency: string | null;
+  booked_on: string | null;
+  answers: readonly BankAnswer[];
+};
 
 const NONE = "There is no such open item.";
 
@@ -42,73 +49,96 @@ export function readItemId(text: string): ItemId | null {
 }
 
 /**
- * Takes an item off the operator's list. If the person found the payment that it is about, it is
- * answered as if the bank had named it; amounts must still agree. `record` runs in the same
- * transaction.
+ * Whether settling it so decides about money: it answers payments, or says that a person has sent a
+ * deposit back. About a new deposit it is decided when it is matched or returned.
  */
-export async function settleItem(
-  database: Database,
-  { type, number }: ItemId,
-  found: Found,
-  now: Date,
-  record: (tx: Transaction) => void,
-): Promise<Settled> {
-  return database.transaction(async (tx) => {
-    const settled =
-      type === "line"
-        ? await settleLine(tx, number, found, now)
-        : type === "status"
-          ? await settleStatus(tx, number, found, now)
-          : type === "return"
-            ? await settleReturn(tx, number, found)
-            : await settleCorrection(tx, number, found, now);
-    if ("problem" in settled) return settled;
-    await recordAnswers(tx, settled.answers);
-    record(tx);
-    return settled;
-  });
+export function movesMoney({ type }: ItemId, found: Found): boolean {
+  return type === "return" || (found !== null && found !== "deposit");
 }
 
-async function settleLine(
+/**
+ * Takes an item off the operator's list. If the person found the payment that it is about, it is
+ * answered as if the bank had named it; amounts must still agree. A sentence if it cannot be
+ * settled so.
+ */
+export async function settleItem(
   tx: Transaction,
-  number: bigint,
+  item: ItemId,
   found: Found,
   now: Date,
-): Promise<Settled> {
-  const line = await lockOpenLine(tx, number);
-  if (!line) return { problem: NONE };
-  if (found === null) {
-    await updateLineSettled(tx, number, "settled", [], now);
-    return { is_settled: true, answers: [] };
-  }
-  if (found === "deposit") return settleDeposit(tx, line, now);
-  const payments = await listFound(tx, found);
-  if (typeof payments === "string") return { problem: payments };
-  const answers = answersOf(line, payments);
-  if (typeof answers === "string") return { problem: answers };
+): Promise<Settlement | string> {
+  const settlement = await prepareSettlement(tx, item, found);
+  if (typeof settlement === "string") return settlement;
+  const { type, number } = item;
+  const { answers } = settlement;
   const references = answers.map(({ bank_reference }) => bank_reference);
-  await updateLineSettled(tx, number, "answer", references, now);
-  return { is_settled: true, answers };
+  const state = found === null ? "settled" : "answer";
+  if (type === "line" && found === "deposit") await toCredit(tx, number, now);
+  else if (type === "line") await updateLineSettled(tx, number, state, references, now);
+  else if (type === "status") await updateStatusSettled(tx, number, now);
+  else if (type === "return") await updatePaidByHand(tx, number);
+  else if (!(await updateCorrectionSettled(tx, number, now))) return NONE;
+  await recordAnswers(tx, answers);
+  return settlement;
+}
+
+/** What settling an item would mean, with the item locked. A sentence if it is not possible. */
+export async function prepareSettlement(
+  session: Session,
+  { type, number }: ItemId,
+  found: Found,
+): Promise<Settlement | string> {
+  if (type === "line") return prepareLine(session, number, found);
+  if (type === "status") return prepareStatus(session, number, found);
+  if (found !== null) {
+    return type === "return"
+      ? "A return is about no payment; leave out all options."
+      : "A correction names its payment; leave out all options.";
+  }
+  if (type === "correction") return { ...NOTHING_KNOWN, answers: [] };
+  const row = await lockHandReturn(session, number);
+  return row ? { ...row, booked_on: null, answers: [] } : NONE;
+}
+
+const NOTHING_KNOWN = { bank_account: null, amount: null, currency: null, booked_on: null };
+
+async function prepareLine(
+  session: Session,
+  number: bigint,
+  found: Found,
+): Promise<Settlement | string> {
+  const line = await lockOpenLine(session, number);
+  if (!line) return NONE;
+  const { bank_account, amount, currency, booked_on } = line;
+  const facts = { bank_account, amount, currency, booked_on };
+  if (found === null) return { ...facts, answers: [] };
+  if (found === "deposit") return (await findNoDeposit(session, line)) ?? { ...facts, answers: [] };
+  const payments = await listFound(session, found);
+  if (typeof payments === "string") return payments;
+  const answers = answersOf(line, payments);
+  return typeof answers === "string" ? answers : { ...facts, answers };
+}
+
+/** Why a line cannot become a deposit; null if it can. */
+async function findNoDeposit(session: Session, line: OpenLine): Promise<string | null> {
+  if (line.kind !== "incoming" && line.kind !== "returned") {
+    return "Only money that came in is a deposit; settle it without --deposit.";
+  }
+  if (line.booked_on === null) return "This credit has no date: it is no deposit.";
+  // Else the deposit that was to go back is still in the books, and this would be a second one.
+  const is_in_books = await existsUnbookedReturn(session, line.number);
+  return is_in_books
+    ? "The bank has not booked that the deposit left; settle this line without --deposit."
+    : null;
 }
 
 /**
  * Money that nobody knows what it is for becomes a deposit: it waits among those that match
  * nothing, and leaves by their ways. So does a deposit that was sent back and came back.
  */
-async function settleDeposit(tx: Transaction, line: OpenLine, now: Date): Promise<Settled> {
-  if (line.kind !== "incoming" && line.kind !== "returned") {
-    return { problem: "Only money that came in is a deposit; settle it without --deposit." };
-  }
-  if (line.booked_on === null) return { problem: "This credit has no date: it is no deposit." };
-  // Else the deposit that was to go back is still in the books, and this would be a second one.
-  if (await existsUnbookedReturn(tx, line.number)) {
-    return {
-      problem: "The bank has not booked that the deposit left; settle this line without --deposit.",
-    };
-  }
+async function toCredit(tx: Transaction, number: bigint, now: Date): Promise<void> {
   await lockLines(tx);
-  await updateLineToCredit(tx, line.number, now);
-  return { is_settled: true, answers: [] };
+  await updateLineToCredit(tx, number, now);
 }
 
 /** The payments that a line answers; a sentence if its amount says that it cannot. */
@@ -132,18 +162,16 @@ function answersOf(line: OpenLine, payments: readonly KnownPayment[]): BankAnswe
 }
 
 /** A rejection of which the person found out that the payment was not carried out. */
-async function settleStatus(
-  tx: Transaction,
+async function prepareStatus(
+  session: Session,
   number: bigint,
   found: Found,
-  now: Date,
-): Promise<Settled> {
-  const status = await lockOpenStatus(tx, number);
-  if (!status) return { problem: NONE };
-  if (found === "deposit") return { problem: "A status is no money; leave out --deposit." };
-  const payments = found === null ? [] : await listFound(tx, found);
-  if (typeof payments === "string") return { problem: payments };
-  await updateStatusSettled(tx, number, now);
+): Promise<Settlement | string> {
+  const status = await lockOpenStatus(session, number);
+  if (!status) return NONE;
+  if (found === "deposit") return "A status is no money; leave out --deposit.";
+  const payments = found === null ? [] : await listFound(session, found);
+  if (typeof payments === "string") return payments;
   const reasons = status.reason_codes.map((code) => ({ code, text: null }));
   const is_return = status.status === "returned";
   const answers = payments.map((payment) => ({
@@ -151,37 +179,20 @@ async function settleStatus(
     bank_reference: is_return ? achReturnName(payment) : `rejected-${payment.end_to_end_id}`,
     reasons,
   }));
-  return { is_settled: true, answers };
+  return { ...NOTHING_KNOWN, amount: status.amount, answers };
 }
 
-async function settleCorrection(
-  tx: Transaction,
-  number: bigint,
-  found: Found,
-  now: Date,
-): Promise<Settled> {
-  if (found !== null) return { problem: "A correction names its payment; leave out all options." };
-  const is_settled = await updateCorrectionSettled(tx, number, now);
-  return is_settled ? { is_settled, answers: [] } : { problem: NONE };
-}
-
-/** A person has sent a deposit back by the bank's own means. */
-async function settleReturn(tx: Transaction, number: bigint, found: Found): Promise<Settled> {
-  if (found !== null) return { problem: "A return is about no payment; leave out all options." };
-  const is_settled = await updatePaidByHand(tx, number);
-  return is_settled ? { is_settled, answers: [] } : { problem: NONE };
-}
-
-async function listFound(tx: Transaction, found: FoundPayments): Promise<KnownPayment[] | string> {
+async function listFound(session: Session, found: FoundPayments): Promise<KnownPayment[] | string> {
   if ("payment" in found) {
-    const payments = await listPaymentsById(tx, [found.payment], []);
+    const payments = await listPaymentsById(session, [found.payment], []);
     const [payment] = payments;
     if (payment?.is_at_bank) return [payment];
     return payment ? NOT_AT_BANK : "There is no such payment.";
   }
-  const inside = await listPaymentsOfFiles(tx, [found.file]);
+  const inside = await listPaymentsOfFiles(session, [found.file]);
   const payments = inside.filter(
     ({ batch_number }) => found.batch === null || found.batch === batch_number,
   );
+  if (payments.some(({ is_at_bank }) => !is_at_bank)) return "The bank does not have that file.";
   return payments.length > 0 ? payments : "There is no such file, or batch of a file.";
 }

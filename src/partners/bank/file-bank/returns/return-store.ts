@@ -54,8 +54,8 @@ export async function updatePaidByHand(tx: Transaction, number: bigint): Promise
 }
 
 /** Whether an unmatched line names the return of a deposit that the bank has not booked. */
-export async function existsUnbookedReturn(tx: Transaction, number: bigint): Promise<boolean> {
-  const rows = await tx.query(
+export async function existsUnbookedReturn(session: Session, number: bigint): Promise<boolean> {
+  const rows = await session.query(
     `select from bank_lines l join bank_returns r on r.end_to_end_id = any(l.named_ids)
      where l.number = $1 and r.state <> 'booked' limit 1`,
     [number],
@@ -72,6 +72,19 @@ export function listHandReturns(session: Session, limit: number): Promise<HandRe
      from bank_returns where state = 'by_hand' order by number limit $1`,
     [limit],
   );
+}
+
+/** A deposit that a person has to send back, locked; null if it is not open. */
+export async function lockHandReturn(
+  session: Session,
+  number: bigint,
+): Promise<Pick<HandReturn, "bank_account" | "amount" | "currency"> | null> {
+  const [row] = await session.query<Pick<HandReturn, "bank_account" | "amount" | "currency">>(
+    `select bank_account, amount, currency from bank_returns
+     where number = $1 and state = 'by_hand' for update`,
+    [number],
+  );
+  return row ?? null;
 }
 
 /** The deposits that these payments send back. */
