@@ -10,12 +10,14 @@ import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
+import { verifyBankPayments } from "./verify-bank-payments.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
 import { verifyExceptions } from "./verify-exceptions.ts";
 import { verifyExports } from "./verify-exports.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
 import { verifyKeys } from "./verify-keys.ts";
+import { verifyLeaving } from "./verify-leaving.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
@@ -37,7 +39,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
 const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
-  ...[verifyDeliveries, verifyTreasury],
+  ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving],
 );
 
 export type VerifyInput = {

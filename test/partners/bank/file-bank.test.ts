@@ -90,6 +90,18 @@ describe("payments by file", () => {
     expect(await read()).toEqual([{ details: null }]);
   });
 
+  it("an amount that was changed in the database is not paid", async () => {
+    const [changed, other] = [bank.instruction(), bank.instruction()];
+    await bank.submit(changed, other);
+    const setAmount = (amount: bigint) =>
+      bank.database.query("update bank_payments set amount = $2 where end_to_end_id = $1", [
+        ...[changed.end_to_end_id, amount],
+      ]);
+    await setAmount(changed.amount * 100n);
+    await expect(bank.run(AFTER_FIRST)).rejects.toThrow("was changed in the database");
+    expect(await readOutbox()).toEqual([]);
+  });
+
   it("one that no file can carry is rejected at once, with the reason, and once", async () => {
     const wrong = [
       bank.instruction({ beneficiary: { account_name: "Maria Sample", iban: "DE00" } }),

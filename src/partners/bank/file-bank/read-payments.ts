@@ -22,7 +22,16 @@ export async function* readPayments(
     for (const row of rows) {
       if (!row.details) throw new Error(`the details of ${row.end_to_end_id} are gone`);
       const record = { account_id: row.account_id, id: row.end_to_end_id };
-      yield { ...row, ...DETAILS.open(keys.get(row.account_id)!, record, row.details) };
+      const { beneficiary, reference, ...paid } = DETAILS.open(
+        keys.get(row.account_id)!,
+        record,
+        row.details,
+      );
+      const { amount = String(row.amount), currency = row.currency } = paid;
+      if (amount !== String(row.amount) || currency !== row.currency) {
+        throw new Error(`the amount of ${row.end_to_end_id} was changed in the database`);
+      }
+      yield { ...row, beneficiary, reference };
     }
     after = rows.at(-1)!.number;
   }

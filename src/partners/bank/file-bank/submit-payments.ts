@@ -36,10 +36,16 @@ export type FindStopped = (
   payments: readonly PaymentKey[],
 ) => Promise<ReadonlySet<string>>;
 
-export const DETAILS = sealedJson<Pick<Instruction, "beneficiary" | "reference">>(
-  "bank_payments",
-  "details",
-);
+/**
+ * Whoever can write to the database cannot change what is paid: amount and currency are encrypted
+ * with the payee. Payments of earlier versions do not have them.
+ */
+type PaymentDetails = Pick<Instruction, "beneficiary" | "reference"> & {
+  amount?: string;
+  currency?: string;
+};
+
+export const DETAILS = sealedJson<PaymentDetails>("bank_payments", "details");
 
 /** How many windows can be closed already when a payment looks for one. */
 const WINDOWS_TRIED_MAX = 5;
@@ -168,7 +174,8 @@ async function insertRouted(
     for (const { instruction, route } of inside) {
       const { account_id, end_to_end_id, amount, currency, beneficiary, reference } = instruction;
       const record = { account_id, id: end_to_end_id };
-      const details = DETAILS.seal(keys.get(account_id)!, record, { beneficiary, reference });
+      const paid = { beneficiary, reference, amount: String(amount), currency };
+      const details = DETAILS.seal(keys.get(account_id)!, record, paid);
       const uetr = randomUUID();
       const is_ach = route.scheme === "ach";
       rows.push({
