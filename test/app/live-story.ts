@@ -287,11 +287,15 @@ async function uploadDocument({ url, key }: LiveService, user_id: string): Promi
 }
 
 /** All lines of the day between two balances. */
-export function dayStatement({ account, lines, balance }: Booked, currency: string): string {
+export function dayStatement(
+  { account, lines, balance }: Booked,
+  currency: string,
+  day = today(),
+): string {
   const at = (type: string, cents: bigint) =>
     `<Bal><Tp><CdOrPrtry><Cd>${type}</Cd></CdOrPrtry></Tp>` +
     `<Amt Ccy="${currency}">${cents / 100n}.${String(cents % 100n).padStart(2, "0")}</Amt>` +
-    `<CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>${today()}</Dt></Dt></Bal>`;
+    `<CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>${day}</Dt></Dt></Bal>`;
   const balances = at("OPBD", OPENING) + at("CLBD", balance);
   return statement([balances, ...lines], { account, id: `D-${currency}` });
 }

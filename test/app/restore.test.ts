@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { TEST_TREASURY } from "../harness/evm/signer.ts";
 import {
   closeWindows,
+  EUR_ACCOUNT,
   type LiveHome,
   openLiveHome,
   STORY_SETTINGS,
@@ -90,8 +91,9 @@ function waitForStatus(server: TestServer, { user_id, id }: Payout, status: stri
   }, MOVED_MS);
 }
 
-const countPayments = async ({ database }: TestDatabase) =>
-  (await database.query("select from bank_payments")).length;
+const countOf = async ({ database }: TestDatabase, table: string) =>
+  (await database.query(`select from ${table}`)).length;
+const countPayments = (db: TestDatabase) => countOf(db, "bank_payments");
 
 it("a database that is restored pays nothing again that had left after the backup", async () => {
   const first = await open();
@@ -138,9 +140,25 @@ it("a database that is restored pays nothing again that had left after the backu
   await expect(releaseAll(core, { reason: "too early", anyway: false })).rejects.toThrow(
     "Payouts stay on hold: polygon has been read only until",
   );
-  // The statement, which this database has not read, is read again; the other account's follows.
+  // The report, which this database has not read, is read again. It may not be all of the day's:
+  // only a statement of the day on which the last file is carried out says that nothing follows.
+  const dayNeeded = async (name: string) => {
+    const { unread } = await readStatus(core);
+    const sentence = unread.find((one) => one.startsWith(`No statement of ${name}`));
+    return /one of (\S+) or later is needed/.exec(sentence ?? "")?.[1];
+  };
+  await waitFor(async () => (await countOf(backup, "bank_lines")) === 2);
+  const days = [await dayNeeded(EUR_ACCOUNT.name), await dayNeeded(USD_ACCOUNT.name)];
+  expect(days.map((day) => day! >= today())).toEqual([true, true]);
+  // Files of ACH are carried out a banking day later.
+  expect(days[1]! > today()).toBe(true);
   const empty = { account: USD_ACCOUNT.number, lines: [], balance: OPENING };
   await home.receiveFile(dayStatement(empty, "USD"));
+  await waitFor(async () => (await countOf(backup, "bank_statements")) === 1);
+  expect(await dayNeeded(USD_ACCOUNT.name)).toBe(days[1]);
+  await home.receiveFile(dayStatement(empty, "USD", days[1]));
+  const booked = { account: EUR_ACCOUNT.iban, lines, balance: OPENING - 300_00n };
+  await home.receiveFile(dayStatement(booked, "EUR", days[0]));
   await waitFor(async () => {
     await home.chain.node.mine();
     return (await readStatus(core)).unread.length === 0;

@@ -30,8 +30,10 @@ export function createLeavingGate({ database, clock, file }: GateDeps): LeavingG
   const checkRestored = async (): Promise<string | null> => {
     if (!file) return null;
     const [file_count, count] = [file.read(), await findLeavingCount(database)];
-    if (file_count === null && count === 0n) {
-      file.write(0n);
+    if ((file_count ?? 0n) === 0n && count === 0n) {
+      if (file_count === null) file.write(0n);
+      // The file exists from now on: a database that has this count misses it.
+      await updateLeavingCount(database, 1n);
       return null;
     }
     if (file_count !== null && file_count <= count) return null;

@@ -105,8 +105,30 @@ describe("payouts on hold", { timeout: 120_000 }, () => {
       finding: expect.stringContaining("on hold since"),
     });
     await waitFor(async () => (await metric()) === "1");
-    await release();
+    await releaseAll(server.core, { reason: "a test", anyway: false });
   });
+});
+
+it("verify names holds and proven rails that somebody changed in the database", async () => {
+  expect(await findFault(server)).toBeNull();
+  await holdAll(server.core, "before it is changed");
+  expect(await findFault(server)).toBeNull();
+  const open = "payout_holds where released_at is null";
+  await query(`create table removed as select * from ${open}`);
+  await query(`delete from ${open}`);
+  expect(await findFault(server)).toBe("the holds of payouts are not those of the audit log");
+  await query("insert into payout_holds select * from removed");
+  await query("update payout_holds set released_at = held_at, release_reason = 'x'");
+  expect(await findFault(server)).toBe("payouts were released without an entry of the audit log");
+  await query("delete from payout_holds h using removed where h.id = removed.id");
+  await query("insert into payout_holds select * from removed");
+  await releaseAll(server.core, { reason: "a test", anyway: false });
+  expect(await findFault(server)).toBeNull();
+  await query("insert into proven_rails values ('aed', 'local', '2026-01-01', 'main-aed')");
+  expect(await findFault(server)).toBe(
+    "payouts in aed by local from main-aed count as proven, but none was booked",
+  );
+  await query("delete from proven_rails where currency = 'aed'");
 });
 
 describe("a restored database", { timeout: 60_000 }, () => {
@@ -154,7 +176,18 @@ describe("a restored database", { timeout: 60_000 }, () => {
     await releaseNow();
   });
 
-  it("is suspected where the file is gone, and not before anything has left", async () => {
+  it("is suspected where the file is gone, also if nothing had left at the backup", async () => {
+    const lost = join(folder, "lost.json");
+    await setCount(0);
+    expect(await gateOf(lost).checkRestored()).toBeNull();
+    // The backup is made here; then payments leave, and both database and file are lost.
+    await rm(lost);
+    expect(await gateOf(lost).mayLeave()).toBe(false);
+    expect(await kinds()).toEqual([{ kind: "restore" }]);
+    await releaseNow();
+  });
+
+  it("is suspected where the file is gone, and not before it was created", async () => {
     const other = join(folder, "other.json");
     await setCount(0);
     expect(await gateOf(other).checkRestored()).toBeNull();
@@ -180,7 +213,8 @@ describe("a restored database", { timeout: 60_000 }, () => {
     await gateOf(many).checkRestored();
     const gates = [gateOf(many), gateOf(many), gateOf(many)];
     await Promise.all(Array.from({ length: 30 }, (_, at) => gates[at % 3]!.mayLeave()));
-    expect(JSON.parse(await readFile(many, "utf8")).count).toBe("30");
+    // The first one says that there is a file.
+    expect(JSON.parse(await readFile(many, "utf8")).count).toBe("31");
   });
 
   it("does not start with the file of another one", async () => {

@@ -24,14 +24,18 @@ export function listWaitingFiles(session: Session): Promise<WaitingSum[]> {
   );
 }
 
-/** The last day of each account of which a line, or the end of a statement, was read. */
-export function listLastBooked(
+/** Lines of an account's statements that its other reports have not told yet. */
+export async function countUntoldLines(
   session: Session,
-): Promise<{ bank_account: string; booked_on: string }[]> {
-  return session.query(
-    `select bank_account, max(day)::text as booked_on
-     from (select bank_account, booked_on as day from bank_lines
-       union all select bank_account, closed_on from bank_statements) as told
-     where day is not null group by bank_account`,
+  bank_account: string,
+  from_day: string,
+): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    `select count(distinct e.entry_key)::integer as count
+     from bank_statements s join bank_statement_entries e on e.statement_number = s.number
+     where s.bank_account = $1 and s.closed_on >= $2 and not exists (
+       select from bank_lines l where l.bank_account = $1 and l.entry_key = e.entry_key)`,
+    [bank_account, from_day],
   );
+  return row!.count;
 }
