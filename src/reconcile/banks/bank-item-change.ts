@@ -28,10 +28,10 @@ export const bankItemChange: ControlledChange<BankItemSettling> = {
     describe(id, orRefuse(await prepareSettlement(session, itemOf(id), found))),
   apply: async (tx, account_id, { id, found }, by, now) => {
     orRefuse(await settleItem(tx, itemOf(id), found, now));
-    const named = found === null || found === "deposit" ? {} : found;
-    const payment = "payment" in named ? named.payment : null;
-    const file = "file" in named ? named.file : null;
     const is_deposit = found === "deposit";
+    const named = is_deposit ? null : found;
+    const payment = named && "payment" in named ? named.payment : null;
+    const file = named && "file" in named ? named.file : null;
     const record = `bank_item:${id}`;
     const act = { account_id, ...by, action: "bank_item.settle", record };
     recordAudit(tx, { ...act, detail: { payment, file, is_deposit } }, now);
