@@ -1,5 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import type { OfframpRule } from "./change-offramps.ts";
@@ -46,7 +47,7 @@ export function refundOfframps(
     }),
     decide: (entry, { account_id, input }, { facts, given_up }, now) => {
       const { offramp } = entry;
-      const withdrawn = findUnsent(offramp, facts);
+      const withdrawn = findUnsent(offramp, facts, now);
       if (!["bounced", "ongoing_checks"].includes(offramp.status) && !withdrawn) {
         const message =
           "Only an offramp with the status bounced or ongoing_checks can be refunded, or one " +
@@ -82,10 +83,18 @@ export function refundOfframps(
   };
 }
 
-/** The attempt that is recorded and that no bank has got; null if there is none. */
-function findUnsent({ id, status }: Offramp, { payouts }: GiveUpFacts): Payout | null {
+const WAITS_AFTER_MS = MINUTE_MS;
+
+/**
+ * The attempt that is recorded and that no bank has got, if it waits: it says why, or is a minute
+ * old. Else it is on its way.
+ */
+function findUnsent(offramp: Offramp, { payouts }: GiveUpFacts, now: Date): Payout | null {
+  const { id, status, status_message } = offramp;
   const last = payouts.get(id)?.at(-1);
-  return status === "sending_fiat" && last?.status === "recorded" ? last : null;
+  if (status !== "sending_fiat" || last?.status !== "recorded") return null;
+  const waits_ms = now.getTime() - last.created_at.getTime();
+  return status_message !== null || waits_ms >= WAITS_AFTER_MS ? last : null;
 }
 
 /** The deposit may now suffice for the rest of a short quote. */
