@@ -2,6 +2,7 @@ import { listFindings } from "../../../src/partners/chain/evm/finding-store.ts";
 import type { EvmSettings, Watcher } from "../../../src/partners/chain/evm/model.ts";
 import { openEvm } from "../../../src/partners/chain/evm/open.ts";
 import { type Resumed, resumeChain } from "../../../src/partners/chain/evm/resume-chain.ts";
+import type { Sender } from "../../../src/partners/chain/evm/send/model.ts";
 import { runSender } from "../../../src/partners/chain/evm/send/run-sender.ts";
 import { findSendByKey } from "../../../src/partners/chain/evm/send/send-store.ts";
 import { findSender } from "../../../src/partners/chain/evm/send/sender-store.ts";
@@ -43,8 +44,8 @@ export type TestEvm = {
   signer: CountingSigner;
   /** Keys of sends that may not leave now. */
   held: Set<string>;
-  /** Runs the queues of the chain once, as the worker does. */
-  runSender(database?: Database): Promise<void>;
+  /** Runs the queues of the chain once, as the worker does; what the process remembers then. */
+  runSender(database?: Database): Promise<Sender>;
   watcher(): Watcher;
   /** Looks once for what to sweep, and what comes next, as the worker does. */
   runSweeps(database?: Database): Promise<void>;
@@ -156,6 +157,7 @@ export async function openTestEvm(options: TestEvmOptions = {}): Promise<TestEvm
       const sender = { ...evm.senders[0]!, next_at_ms: 0 };
       const askOwner: AskOwner = async (_, key) => (held.has(key) ? "held" : "wanted");
       await runSender({ database: other, clock, askOwner }, sender, SILENT);
+      return sender;
     },
     runSweeps: async (other = database) => {
       const sweeper = { ...evm.sweepers[0]!, next_at_ms: 0 };

@@ -14,6 +14,7 @@ import { Crash } from "../../harness/steps.ts";
 const TEN = 10_000_000n;
 const GWEI = 10n ** 9n;
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 let evm: TestEvm;
 let pay: TestPayments;
 
@@ -399,7 +400,10 @@ it("a crash before or after any commit sends one transaction, signed once", asyn
   const commits = await atEveryCommit(evm.database, async (run, round) => {
     const one = pay.next();
     await pay.ask(one);
-    const work = () => run((database) => evm.runSender(database));
+    const work = () =>
+      run(async (database) => {
+        await evm.runSender(database);
+      });
     await work().catch(async (error: unknown) => {
       if (!(error instanceof Crash)) throw error;
       evm.wait(6_000);
@@ -424,6 +428,22 @@ it("two workers at once send each payment once", async () => {
     expect(await pay.balanceOf(one.address)).toBe(TEN);
     expect(pay.transactionsOf(one)).toHaveLength(1);
   }
+});
+
+it("a clock that was a day ahead and is set back delays no payment by a day", async () => {
+  const [held, sent] = [pay.next(), pay.next()];
+  evm.held.add(held.key);
+  evm.wait(DAY_MS);
+  for (const one of [held, sent]) await pay.ask(one);
+  await evm.runSender();
+  expect(await pay.ask(sent)).toBe("broadcast");
+  expect(await evm.sendOf(held.key)).toMatchObject({ state: "queued", retry_at: expect.any(Date) });
+  evm.wait(-DAY_MS);
+  evm.held.delete(held.key);
+  await pay.drop(sent);
+  await evm.runSender();
+  expect(await pay.ask(held)).toBe("broadcast");
+  for (const one of [held, sent]) expect(await pay.settle(one)).toHaveProperty("tx_id");
 });
 
 it("a payment that nobody asks for any more is not signed", async () => {

@@ -246,6 +246,16 @@ describe("the limits", () => {
     expect(await lines()).toBe(3);
   });
 
+  it("count what was signed before a clock that was ahead was set back", async () => {
+    const signer = await openSigner({ per_transaction_max: "1000", per_day_max: "1500" });
+    await signer.sign(pay(1000, 0));
+    const before = now;
+    now = new Date(now.getTime() + 2 * DAY_MS);
+    await signer.sign(pay(400, 1));
+    now = before;
+    await expect(signer.sign(pay(200, 2))).rejects.toThrow("within 24 hours");
+  });
+
   it("are those of the settings at the start: what was signed before counts", async () => {
     let signer = await openSigner();
     await signer.sign(pay(100, 0));

@@ -317,6 +317,22 @@ it("a sweep of a deposit that has vanished is given up, and the rest is swept", 
   expect(done.code).not.toBe(0);
 });
 
+it("an address whose queue is stopped does not slow down the others", async () => {
+  const address = await toppedUp();
+  await evm.database.query(
+    "update evm_senders set state = 'stopped', problem = 'somebody else' where address = $1",
+    [address],
+  );
+  const { failures } = await evm.runSender();
+  expect(failures).toBe(0);
+  await evm.database.query(
+    "update evm_senders set state = 'sending', problem = null where address = $1",
+    [address],
+  );
+  await settle();
+  expect(await balanceOf(address)).toBe(0n);
+});
+
 describe("a crash", () => {
   class Crash extends Error {}
 
@@ -528,4 +544,28 @@ it("the real signer signs every step, and its journal has one line for each", as
     evm.signer.sign = counting;
     await signer.close();
   }
+});
+
+it("a token with 18 decimals is swept and paid in its own unit", async () => {
+  const token = await evm.node.deploy({ symbol: "USDT", decimals: 18 });
+  const usdt = { address: token.address, decimals: 18 };
+  await evm.restart({
+    tokens: { usdc: { ...usdt, address: evm.tokens.usdc.address, decimals: 6 }, usdt },
+  });
+  const address = await evm.issue();
+  const dust = 999_999_999_999n;
+  await token.transfer(address, 7_500_000n * 10n ** 12n + dust);
+  await evm.watch();
+  await settle();
+  // Less than a millionth was not credited and stays.
+  expect(await balanceOf(address, token)).toBe(dust);
+  expect(await balanceOf(TEST_TREASURY, token)).toBe(7_500_000n * 10n ** 12n);
+  const to = `0x${"b7".repeat(20)}`;
+  const payment = { key: "refund:a:18", chain: "polygon", token: "usdt", address: to } as const;
+  const send = () => evm.port.send({ ...payment, amount: 7_500_000n });
+  await expect(send()).rejects.toThrow("is queued");
+  await settle(3);
+  expect(await send()).toHaveProperty("tx_id");
+  expect(await balanceOf(to, token)).toBe(7_500_000n * 10n ** 12n);
+  await evm.restart();
 });

@@ -42,7 +42,9 @@ const BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGE_MAX = 300;
 /** Nodes refuse a size with one of these, and say more in the body. */
 const REFUSED_SIZE = [400, 413];
-const RATE_LIMIT = /rate.?limit|too many requests|throughput|compute units|daily request/i;
+const RATE_LIMIT =
+  /rate.?limit|request rate|too many requests|throughput|compute units|daily request/i;
+const TOO_MANY_REQUESTS = 429;
 const REVERTED = /revert|invalid opcode/i;
 /** The error codes of a contract's own error. */
 const REVERTED_CODES: readonly unknown[] = [3, -32_015];
@@ -165,7 +167,7 @@ function toAnswers(body: unknown): Answer[] {
 function toError(error: unknown): RpcFailure {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   const text = `${code}: ${message}`;
-  if (RATE_LIMIT.test(text)) return new RpcFailure(text);
+  if (code === TOO_MANY_REQUESTS || RATE_LIMIT.test(text)) return new RpcFailure(text);
   const is_reverted = REVERTED_CODES.includes(code) || REVERTED.test(text);
   return is_reverted ? new RpcReverted(text) : new RpcRefused(text);
 }

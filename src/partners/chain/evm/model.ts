@@ -90,7 +90,7 @@ export type Watcher = Nodes & {
   ranges_before_growth: number;
   /** Chain id and decimals were compared with the configuration. */
   is_verified: boolean;
-  /** Real time. */
+  /** Of the process's own clock, which never jumps. */
   next_at_ms: number;
   failures: number;
 };

@@ -10,6 +10,8 @@ const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 const ADDRESS_TOPIC = /^0x0{24}[0-9a-f]{40}$/;
 /** Nodes limit a list of topics to 1000 and less. */
 const TOPICS_PER_REQUEST = 500;
+/** Their limits are multiples of this. */
+const CUT_AT = 1_000;
 
 /** A transfer of one of the configured contracts, as its log states it. */
 export type LoggedTransfer = {
@@ -35,8 +37,11 @@ export async function readTransfers(
   addresses: readonly string[] | null,
 ): Promise<LoggedTransfer[]> {
   const contracts = contractsOf(chain).map(({ address }) => address);
-  const ask = (topics: readonly (null | string | readonly string[])[]) =>
-    rpc.logs({ ...range, contracts, topics });
+  const ask = async (topics: readonly (null | string | readonly string[])[]) => {
+    const logs = await rpc.logs({ ...range, contracts, topics });
+    if (!mayBeCut(logs.length) || range.from_block === range.to_block) return onlyOnce(logs);
+    throw new RpcRefused(`${rpc.host} has exactly ${logs.length} logs, which may not be all`);
+  };
   if (addresses === null) return toTransfers(chain, range, await ask([TRANSFER_TOPIC]));
   const found: Log[] = [];
   for (let at = 0; at < addresses.length; at += TOPICS_PER_REQUEST) {
@@ -44,6 +49,16 @@ export async function readTransfers(
     found.push(...(await ask([TRANSFER_TOPIC, null, topics])));
   }
   return toTransfers(chain, range, found);
+}
+
+/** Some nodes leave out what exceeds their limit, without an error. */
+function mayBeCut(count: number): boolean {
+  return count >= CUT_AT && count % CUT_AT === 0;
+}
+
+/** A node may send a log twice; it was still written once. */
+function onlyOnce(logs: readonly Log[]): Log[] {
+  return [...new Map(logs.map((log) => [logKey(log), log])).values()];
 }
 
 /** Transfers of one contract that left an address. */
@@ -55,7 +70,7 @@ export async function readOutgoing(
   address: string,
 ): Promise<LoggedTransfer[]> {
   const topics = [TRANSFER_TOPIC, toTopic(address)];
-  const logs = await rpc.logs({ ...range, contracts: [contract], topics });
+  const logs = onlyOnce(await rpc.logs({ ...range, contracts: [contract], topics }));
   return toTransfers(chain, range, logs).filter(({ from }) => from === address);
 }
 

@@ -55,15 +55,16 @@ export function createWatcher(nodes: Nodes, proofs: Proofs): Watcher {
  * In the last four nothing is stored and the cursor stays; each run tries again.
  */
 export async function watchChain(deps: WatchDeps, watcher: Watcher): Promise<WatchState | null> {
+  const began_ms = performance.now();
+  if (began_ms < watcher.next_at_ms) return null;
   const now = realTime(deps.clock);
-  if (now.getTime() < watcher.next_at_ms) return null;
   const outcome = await runOnce(deps, watcher).catch(toOutcome);
   const is_well = outcome.problem === null;
   watcher.failures = is_well ? 0 : watcher.failures + 1;
   const pause_ms = is_well
     ? watcher.chain.poll_seconds * 1000 * (outcome.state === "current" ? 1 : 0)
     : Math.min(1000 * 2 ** (watcher.failures - 1), BACKOFF_MAX_MS);
-  watcher.next_at_ms = now.getTime() + pause_ms;
+  watcher.next_at_ms = began_ms + pause_ms;
   // Of all questions since the last run, those of the sender among them.
   const answer_ms = Math.round(Math.max(...watcher.rpcs.map((rpc) => rpc.takeSlowest())));
   await updateWatchState(deps.database, watcher.chain.name, { ...outcome, answer_ms }, now);

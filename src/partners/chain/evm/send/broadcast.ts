@@ -7,6 +7,12 @@ import type { Attempt, OpenSend, Sender } from "./model.ts";
 const SENT_AGAIN_AFTER_MS = 30_000;
 const TRIED_AGAIN_AFTER_MS = 5_000;
 
+/** Whether a pause is over; also where the clock was ahead when it began. */
+export function isPast(since: Date, pause_ms: number, now: Date): boolean {
+  const passed_ms = now.getTime() - since.getTime();
+  return passed_ms >= pause_ms || passed_ms < 0;
+}
+
 /** The transaction that should be mined: the last one that is signed. */
 export function currentAttempt({ attempts }: OpenSend): Attempt | undefined {
   return attempts.findLast(({ raw }) => raw !== null);
@@ -27,7 +33,7 @@ export async function broadcast(
   const attempt = currentAttempt(send);
   if (!attempt) return null;
   const pause_ms = isAccepted(attempt) ? SENT_AGAIN_AFTER_MS : TRIED_AGAIN_AFTER_MS;
-  const is_due = !attempt.tried_at || now.getTime() - attempt.tried_at.getTime() >= pause_ms;
+  const is_due = !attempt.tried_at || isPast(attempt.tried_at, pause_ms, now);
   if (!is_due) return null;
   const answers = await Promise.all(
     sender.rpcs.map((rpc) => rpc.sendRaw(attempt.raw!).then(() => "accepted" as const, readAnswer)),

@@ -115,7 +115,7 @@ export type Sender = {
   leaving: Leaving;
   openSigner: () => Promise<Signer>;
   is_verified: boolean;
-  /** Real time. */
+  /** Of the process's own clock, which never jumps. */
   next_at_ms: number;
   failures: number;
 };

@@ -10,6 +10,7 @@ import { RpcFailure } from "../json-rpc.ts";
 import { type Signer, SignerUnavailable } from "../signer/port.ts";
 import { Misconfigured, verifyNodes } from "../verify-nodes.ts";
 import { findWatchedChain } from "../watch-store.ts";
+import { isPast } from "./broadcast.ts";
 import { type Sender, type SenderRow, type SenderState, SendingStopped } from "./model.ts";
 import { runQueue } from "./run-queue.ts";
 import {
@@ -24,32 +25,37 @@ type SendDeps = { database: Database; clock: Clock; askOwner: AskOwner };
 /** Balance and nonce are looked at so often where there is nothing to send. */
 const IDLE_CHECKED_EVERY_MS = MINUTE_MS;
 const BACKOFF_MAX_MS = MINUTE_MS;
+/** States of a queue whose nodes or signer may be overloaded. */
+const TROUBLED: readonly SenderState[] = ["unreachable", "disagreeing", "misconfigured"];
 
 /** Sends what is queued on a chain, from every address that has something to send. */
 export async function runSender(deps: SendDeps, sender: Sender, log: TaskLog): Promise<void> {
   const { database } = deps;
+  const began_ms = performance.now();
+  if (began_ms < sender.next_at_ms) return;
   const now = realTime(deps.clock);
-  if (now.getTime() < sender.next_at_ms) return;
   await upsertTreasury(database, { chain: sender.chain.name, address: sender.treasury }, now);
   const rows = await listActiveSenders(database, sender.chain.name, sender.treasury);
-  let is_well = true;
+  const states: SenderState[] = [];
   for (const row of rows) {
     if (!row.has_sends && !isCheckDue(row, now)) continue;
     const outcome = await runOne(deps, sender, row, now).catch(toOutcome);
     await updateSenderState(database, row, outcome, now);
     report(log, row, outcome);
     reportGas(log, sender, row, outcome);
-    is_well &&= outcome.state === "sending" || outcome.state === "waiting";
+    states.push(outcome.state);
   }
+  // One queue's own trouble, for example of an address that is stopped, delays no other.
+  const is_well = states.length === 0 || states.some((state) => !TROUBLED.includes(state));
   sender.failures = is_well ? 0 : sender.failures + 1;
   const pause_ms = is_well
     ? sender.chain.poll_seconds * 1000
     : Math.min(1000 * 2 ** (sender.failures - 1), BACKOFF_MAX_MS);
-  sender.next_at_ms = now.getTime() + pause_ms;
+  sender.next_at_ms = began_ms + pause_ms;
 }
 
 function isCheckDue({ checked_at }: SenderRow, now: Date): boolean {
-  return !checked_at || now.getTime() - checked_at.getTime() >= IDLE_CHECKED_EVERY_MS;
+  return !checked_at || isPast(checked_at, IDLE_CHECKED_EVERY_MS, now);
 }
 
 async function runOne(

@@ -23,6 +23,10 @@ type NewSend = Pick<EvmSend, "key" | "chain" | "sender" | "asked_at"> & {
   gas?: bigint | null;
 };
 
+/** No pause is as long as an hour: one that is was begun by a clock that was ahead. */
+const MAY_BE_TRIED = `coalesce(
+  retry_at <= $3 or retry_at > $3::timestamptz + interval '1 hour', true)`;
+
 /** The same key means something else: the caller is wrong, and nothing is sent. */
 class KeyReused extends Error {
   override name = "KeyReused";
@@ -129,7 +133,7 @@ export async function listQueued(
 ): Promise<EvmSend[]> {
   const rows = await session.query<SendRow>(
     `select * from evm_sends where chain = $1 and sender = $2 and state = 'queued'
-       and coalesce(retry_at <= $3, true) and coalesce(asked_at >= $4, true)
+       and ${MAY_BE_TRIED} and coalesce(asked_at >= $4, true)
      order by coalesce(retry_at, created_at), number limit $5`,
     [chain, address, now, asked_since, limit],
   );
@@ -144,7 +148,7 @@ export async function findWaitingProblem(
 ): Promise<string[]> {
   const rows = await session.query<{ problem: string }>(
     `select problem from evm_sends where chain = $1 and sender = $2 and state = 'queued'
-       and retry_at > $3 and coalesce(asked_at >= $4, true) and problem is not null
+       and not ${MAY_BE_TRIED} and coalesce(asked_at >= $4, true) and problem is not null
      order by number limit 1`,
     [chain, address, now, asked_since],
   );

@@ -20,6 +20,7 @@ type History = {
 };
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const KEPT_DAYS = 30;
 const CANCEL = actionText({ kind: "cancel" });
 
 export function openHistory(journal: Journal, treasury: string): History {
@@ -41,9 +42,13 @@ export function openHistory(journal: Journal, treasury: string): History {
 
   const checkDay = (chain: SignerChain, spending: Spending, now: Date) => {
     const key = spentKey(chain, spending);
-    const since_ms = now.getTime() - DAY_MS;
-    const recent = (spent.get(key) ?? []).filter(({ at_ms }) => at_ms > since_ms);
-    spent.set(key, recent);
+    const since = (days: number) => {
+      const since_ms = now.getTime() - days * DAY_MS;
+      return (spent.get(key) ?? []).filter(({ at_ms }) => at_ms > since_ms);
+    };
+    const recent = since(1);
+    // Longer than a day: a clock that is ahead for a while must not end the day for good.
+    spent.set(key, since(KEPT_DAYS));
     const { of, amount } = spending;
     const sum = recent.reduce((total, one) => total + one.amount, amount);
     const max = perDayMax(chain, of);

@@ -28,15 +28,15 @@ const TRIED_AGAIN_AFTER_MS = 10 * MINUTE_MS;
  * whatever ends the process, the next run finds what was queued and continues from there.
  */
 export async function runSweeps({ database, clock }: SweepDeps, sweeper: Sweeper): Promise<void> {
+  if (performance.now() < sweeper.next_at_ms) return;
   const now = realTime(clock);
-  if (now.getTime() < sweeper.next_at_ms) return;
-  sweeper.next_at_ms = now.getTime() + RUN_EVERY_MS;
+  sweeper.next_at_ms = performance.now() + RUN_EVERY_MS;
   if (await sweeper.sender.leaving.findHold()) return;
   const { chain } = sweeper.sender;
   try {
     await startSweeps(database, sweeper, now);
     const open = await listOpenSweeps(database, chain.name, OPEN_MAX, now);
-    if (open.length === 0) sweeper.next_at_ms = now.getTime() + IDLE_EVERY_MS;
+    if (open.length === 0) sweeper.next_at_ms = performance.now() + IDLE_EVERY_MS;
     for (const sweep of open) {
       await advanceOrWait({ database, now, sweeper }, sweep);
     }
