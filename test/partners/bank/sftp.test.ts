@@ -19,6 +19,8 @@ import {
 import { newHostKey, type SftpTestServer, startSftpServer } from "./sftp-server.ts";
 
 const PASSWORD = "correct horse";
+/** Dozens of connections, each of which takes a second on a busy machine. */
+const LONG = { timeout: 300_000 };
 const host_key = newHostKey();
 let bank: FileBankFixture;
 let sftp: SftpTestServer;
@@ -102,22 +104,26 @@ describe("files for a bank by SFTP", () => {
     }
   }
 
-  it("a process that dies after any call of the database: one file under one name", async () => {
-    let has_died = true;
-    for (let calls = 1; has_died; calls += 1) {
-      await bank.clear();
-      const payment = bank.instruction();
-      await bank.submit(payment);
-      const dying = dyingAt(bank.database, calls, "after");
-      has_died = await bank.run(AFTER_FIRST, dying).then(() => false, isCrash);
-      const first = (await listUploads()).filter((name) => !name.startsWith("."));
-      for (const name of first) await rm(join(uploads, name));
-      await bank.run(AFTER_FIRST);
-      const second = await listUploads();
-      expect([...first, ...second]).toHaveLength(1);
-      for (const name of second) await rm(join(uploads, name));
-    }
-  });
+  it(
+    "a process that dies after any call of the database: one file under one name",
+    LONG,
+    async () => {
+      let has_died = true;
+      for (let calls = 1; has_died; calls += 1) {
+        await bank.clear();
+        const payment = bank.instruction();
+        await bank.submit(payment);
+        const dying = dyingAt(bank.database, calls, "after");
+        has_died = await bank.run(AFTER_FIRST, dying).then(() => false, isCrash);
+        const first = (await listUploads()).filter((name) => !name.startsWith("."));
+        for (const name of first) await rm(join(uploads, name));
+        await bank.run(AFTER_FIRST);
+        const second = await listUploads();
+        expect([...first, ...second]).toHaveLength(1);
+        for (const name of second) await rm(join(uploads, name));
+      }
+    },
+  );
 });
 
 describe("the key of the server", () => {
