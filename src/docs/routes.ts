@@ -62,7 +62,8 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () =
 }
 
 function withIndex(documentation: Documentation) {
-  const index = JSON.stringify(documentation.sections);
+  // As bytes: a text would be copied for every client, and kept until it has read all of it.
+  const index = Buffer.from(JSON.stringify(documentation.sections));
   const etag = `"${createHash("sha256").update(index).digest("base64url").slice(0, 22)}"`;
   return { ...documentation, index, etag };
 }

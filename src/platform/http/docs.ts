@@ -75,9 +75,10 @@ function isOperation(schema: object | undefined): boolean {
 
 /** The document at /openapi.json; the same for every caller, so it is serialized once. */
 export function addOpenApiRoute(app: FastifyInstance): void {
-  let text: string | undefined;
+  // As bytes: a text would be copied for every client, and kept until it has read all of it.
+  let bytes: Buffer | undefined;
   app.get("/openapi.json", async (_request, reply) => {
-    text ??= JSON.stringify(app.swagger());
-    return reply.type("application/json; charset=utf-8").send(text);
+    bytes ??= Buffer.from(JSON.stringify(app.swagger()));
+    return reply.type("application/json; charset=utf-8").send(bytes);
   });
 }

@@ -8,6 +8,11 @@ const CHUNK_BYTES = 256;
 
 const draining = new WeakSet<IncomingMessage>();
 
+/** Whether the rest of this body is discarded. */
+export function isDrained(raw: IncomingMessage): boolean {
+  return draining.has(raw);
+}
+
 /**
  * Discards the rest of an unread body, up to a limit. If the connection were closed while the
  * client still sends, the client would see a broken connection instead of the answer.

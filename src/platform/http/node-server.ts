@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
+import { createSlowClients } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
 export const AHEAD_MAX = 100;
@@ -18,7 +19,13 @@ const CHUNK_BYTES_MIN = 32;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
 
-type Limits = { keep_alive_ms: number; request_ms: number; connection_ms: number };
+type Limits = {
+  keep_alive_ms: number;
+  request_ms: number;
+  connection_ms: number;
+  /** Clients were disconnected because together they were too slow. */
+  onSlowClosed: (connections: number) => void;
+};
 
 /**
  * Node's HTTP server. It answers nothing by itself: a request with an unknown `Expect` or without
@@ -26,8 +33,10 @@ type Limits = { keep_alive_ms: number; request_ms: number; connection_ms: number
  */
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
   const admit = createAdmission();
+  const watchClient = createSlowClients(limits.onSlowClosed);
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
     if (!admit(request.socket, answer)) return;
+    watchClient(request, answer);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     handle(request, answer as never);
   };

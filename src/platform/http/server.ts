@@ -64,7 +64,7 @@ type ServerOptions = {
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     logger: {
       level: options.log_level,
       base: null,
@@ -90,6 +90,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         request_ms: REQUEST_TIMEOUT_MS,
         // A client that reads nothing of its answer keeps it in memory.
         connection_ms: options.stalled_seconds * SECOND_MS,
+        onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
       }),
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { drain } from "../../../src/platform/http/drain.ts";
+import { createSlowClients } from "../../../src/platform/http/slow-clients.ts";
+
+const MEGABYTE = 1024 * 1024;
+const BYTES_MAX = 10 * MEGABYTE;
+const SOON = { timeout: 20_000 };
+/** More than the buffers of the network take. */
+const ANSWER = "x".repeat(4 * MEGABYTE);
+
+let server: Server;
+const clients: Socket[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+  server.close();
+});
+
+/** A server with the limit; `ended` are the connections that it has closed, by their numbers. */
+async function start(handle: (request: IncomingMessage) => string | null): Promise<number[]> {
+  const ended: number[] = [];
+  const watch = createSlowClients(() => {}, BYTES_MAX);
+  let connections = 0;
+  server = createServer((request, answer) => {
+    const number = connections++;
+    request.socket.once("close", () => ended.push(number));
+    watch(request, answer);
+    const content = handle(request);
+    if (content !== null) answer.end(content);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return ended;
+}
+
+/** A client that reads nothing until it is resumed; the next one connects after its request. */
+async function send(text: string): Promise<Socket> {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  clients.push(socket);
+  socket.pause().on("error", () => {});
+  socket.write(text);
+  await once(server, "request");
+  return socket;
+}
+
+const GET = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+const post = (bytes: number, type = "application/json") =>
+  `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${bytes + 1}\r\n\r\n` +
+  " ".repeat(bytes);
+
+it("clients that do not read are disconnected above the limit, the oldest first", async () => {
+  const ended = await start(() => ANSWER);
+  for (let count = 0; count < 3; count += 1) await send(GET);
+  const last = await send(GET);
+  // A look at three of them leaves one, and so does a look at all four.
+  await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([0, 1]));
+  let bytes = 0;
+  last.on("data", (part) => {
+    bytes += part.length;
+  });
+  last.resume();
+  await once(last, "end");
+  expect(bytes).toBeGreaterThan(ANSWER.length);
+});
+
+it("clients that do not finish their bodies are disconnected above the limit", async () => {
+  const ended = await start((request) => {
+    request.resume();
+    return null;
+  });
+  for (let count = 0; count < 4; count += 1) await send(post(4 * MEGABYTE));
+  await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([0, 1]));
+  expect(ended).not.toContain(3);
+});
+
+it("files and discarded bodies are not in memory, and do not count", async () => {
+  let [posts, bytes] = [0, 0];
+  const ended = await start((request) => {
+    if (request.method === "GET") return ANSWER;
+    request.on("data", (part) => {
+      bytes += part.length;
+    });
+    posts += 1;
+    if (posts > 4) drain(request);
+    return null;
+  });
+  const types = [...Array(4).fill("multipart/form-data; boundary=x"), ...Array(4).fill("text/x")];
+  for (const type of types) await send(post(4 * MEGABYTE, type));
+  await expect.poll(() => bytes, SOON).toBe(32 * MEGABYTE);
+  for (let count = 0; count < 3; count += 1) await send(GET);
+  await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([8, 9]));
+  expect(Math.min(...ended)).toBe(8);
+});
