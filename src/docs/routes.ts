@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { addPageScope, type PageDeps, SCRIPTED_POLICY, sendPage } from "../accounts/page-scope.ts";
+import { Refusal } from "../platform/errors.ts";
+import { callerNetwork } from "../platform/http/caller-network.ts";
+import { createRateLimiter } from "../platform/http/rate-limit.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { listApiUrls } from "./api/reference-text.ts";
 import { searchSections } from "./assets/search-sections.js";
@@ -20,6 +23,12 @@ const DOCS_HEADERS = {
   "Content-Security-Policy": SCRIPTED_POLICY,
   "Cache-Control": "no-cache",
 };
+/**
+ * Of one network: searches need no key and read all documents, which takes the thread that answers
+ * everybody about 10 ms. The search box of the pages searches in the browser.
+ */
+const SEARCHES_MAX = 20;
+const SEARCHES_WINDOW_MS = 10_000;
 /** `doc_url` of every refusal leads here. */
 const ERRORS_PATH = "/docs/errors";
 const ERRORS_PAGE = "/docs/reference/errors";
@@ -30,6 +39,14 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () =
   const open = once(async () =>
     withIndex(await loadPages(app.swagger(), deps.public_url(), ownTexts())),
   );
+  const limiter = createRateLimiter(SEARCHES_MAX, SEARCHES_WINDOW_MS)!;
+  const search = (sections: Documentation["sections"], request: FastifyRequest) => {
+    const question = readQuestion(request);
+    if (question === "") return { question, results: [] };
+    const { allowed, reset_seconds } = limiter.take(callerNetwork(request.ip));
+    if (!allowed) throw new Refusal("too_many_requests", undefined, reset_seconds);
+    return { question, results: searchSections(sections, question) };
+  };
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
   app.get("/docs/search.json", async (request, reply) => {
@@ -45,9 +62,7 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () =
     });
     scope.get("/docs", async (request, reply) => {
       const { pages, sections } = await open();
-      const question = readQuestion(request);
-      const results = searchSections(sections, question);
-      return sendPage(reply, startPage(pages, { question, results }));
+      return sendPage(reply, startPage(pages, search(sections, request)));
     });
     scope.get("/docs/", (_request, reply) => reply.redirect("/docs", 301));
     const show = (path: string, url: string) =>

@@ -145,6 +145,14 @@ describe("the search", () => {
     expect((await fetch(`${server.url}/docs/search.json`, { headers })).status).toBe(304);
   });
 
+  it("is limited, since it reads all documents for anybody", async () => {
+    // More than two windows allow.
+    const asked = Array.from({ length: 60 }, () => fetch(`${server.url}/docs?q=ing`));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect((await open("/docs")).status).toBe(200);
+  });
+
   it("requires every word, and ranks headings before text", () => {
     const section = (heading: string, text: string) => ({ url: heading, page: "P", heading, text });
     const sections = [section("Keys", "about a webhook"), section("Webhooks", "about keys")];
