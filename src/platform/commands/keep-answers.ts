@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
+import { createFairTurns } from "./fair-turns.ts";
 import type { Answer, CommandRequest, Outcome } from "./model.ts";
 import { findStoredAnswers, lockKey } from "./store.ts";
 import type { UseCase } from "./use-case.ts";
@@ -27,36 +28,16 @@ export function createKeeping(
   database: Database,
   submit: (request: CommandRequest<string | null>) => Promise<Outcome>,
 ): (request: CommandRequest<null>, make: () => Promise<string>) => Promise<Outcome> {
-  const begin = createSlots(Math.max(1, Math.floor(database.pool().max / POOL_PART)));
-  return async (request, make) => {
-    const end = await begin();
-    try {
-      return await database.transaction(async (tx) => {
+  const inTurn = createFairTurns(Math.max(1, Math.floor(database.pool().max / POOL_PART)));
+  return (request, make) =>
+    inTurn(request.account_id, () =>
+      database.transaction(async (tx) => {
         await lockKey(tx, request.account_id, request.idempotency!);
         const stored = await findStoredAnswers(tx, [{ ...request, id: "" }]);
         // A known key needs no work: the executor finds the answer, or that the request differs.
         return submit({ ...request, input: stored.size > 0 ? null : await make() });
-      });
-    } finally {
-      end();
-    }
-  };
-}
-
-/** At most `slots_max` at once; the others wait in order. */
-function createSlots(slots_max: number): () => Promise<() => void> {
-  let free = slots_max;
-  const waiting: (() => void)[] = [];
-  const end = () => {
-    const next = waiting.shift();
-    if (next) next();
-    else free += 1;
-  };
-  return async () => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    return end;
-  };
+      }),
+    );
 }
 
 export const keepAnswers: UseCase<string | null, null, string> = {
