@@ -1,12 +1,16 @@
+import { Refusal } from "../errors.ts";
+import { LruMap } from "../lru-map.ts";
 import { Turns } from "../turns.ts";
 
 /** Runs work of an account when it is its turn; that of other accounts runs beside it. */
-export type AccountTurns = <Result>(
-  account_id: string,
-  work: () => Promise<Result>,
-) => Promise<Result>;
+type AccountTurns = <Result>(account_id: string, work: () => Promise<Result>) => Promise<Result>;
 
 const READ_WAIT_MAX_MS = 10_000;
+/** In characters; a page of 100 usual records has a third of it. */
+const LARGE_ANSWER = 256 * 1024;
+/** How long after such an answer the account reads one after the other. */
+const LARGE_MS = 1_000;
+const ACCOUNTS_MAX = 10_000;
 const SENT_AT_ONCE_MAX = 10;
 /** They arrive at the pace of their senders. */
 const RECEIVED_AT_ONCE_MAX = 32;
@@ -25,12 +29,36 @@ export function createAccountTurns(at_once_max: number, wait_max_ms: number): Ac
   };
 }
 
+/** Runs a read when it is its turn, unless the caller is gone by then. */
+export type ReadTurns = <Answer>(
+  account_id: string,
+  read: () => Promise<Answer>,
+  isGone?: () => boolean,
+) => Promise<Answer>;
+
 /**
  * The reads of one account use at most half of the database's connections: with all of them, slow
- * reads of one caller, such as a sum over a large ledger, would make everybody else wait.
+ * reads of one caller, such as a sum over a large ledger, would make everybody else wait. Large
+ * answers take the thread that answers everybody tens of milliseconds: while an account gets such
+ * answers, it reads one after the other.
  */
-export function createReadTurns(connections: number): AccountTurns {
-  return createAccountTurns(Math.max(1, Math.floor(connections / 2)), READ_WAIT_MAX_MS);
+export function createReadTurns(connections: number): ReadTurns {
+  const turns = createAccountTurns(Math.max(1, Math.floor(connections / 2)), READ_WAIT_MAX_MS);
+  const large_turns = createAccountTurns(1, READ_WAIT_MAX_MS);
+  const large_until = new LruMap<string, number>(ACCOUNTS_MAX);
+  return async (account_id, read, isGone) => {
+    const is_large = (large_until.get(account_id) ?? 0) > performance.now();
+    return (is_large ? large_turns : turns)(account_id, async () => {
+      // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody reads
+      // this refusal.
+      if (isGone?.()) throw new Refusal("bad_request");
+      const answer = await read();
+      if (typeof answer === "string" && answer.length > LARGE_ANSWER) {
+        large_until.set(account_id, performance.now() + LARGE_MS);
+      }
+      return answer;
+    });
+  };
 }
 
 /**

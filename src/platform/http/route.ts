@@ -7,7 +7,7 @@ import type { Problem } from "../errors.ts";
 import { FIRST_ID, isId } from "../ids.ts";
 import { letOthersRun } from "../let-others-run.ts";
 import { closedObject } from "../schema-parts.ts";
-import { type AccountTurns, FILE_TURNS } from "./account-turns.ts";
+import { FILE_TURNS, type ReadTurns } from "./account-turns.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
@@ -42,7 +42,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   app: FastifyInstance,
   index_key: Buffer,
   spec: RouteSpec<Path, Query, Body>,
-  { keepAnswer, readInTurn }: { keepAnswer?: KeepAnswer; readInTurn?: AccountTurns } = {},
+  { keepAnswer, readInTurn }: { keepAnswer?: KeepAnswer; readInTurn?: ReadTurns } = {},
 ): void {
   // A route without a query or a body accepts none, or an empty object.
   const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
@@ -101,7 +101,8 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
         });
       }
       if (spec.method === "GET" && readInTurn) {
-        return send(reply, await readInTurn(account_id, async () => handle()));
+        const isGone = () => reply.raw.closed;
+        return send(reply, await readInTurn(account_id, async () => handle(), isGone));
       }
       const answer =
         spec.stores_nothing && keepAnswer

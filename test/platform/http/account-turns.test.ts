@@ -30,6 +30,44 @@ it("runs as many reads of one account at once as half the connections, others be
   expect(await Promise.all([...asked, other])).toEqual(["a1", "a2", "a3", "a4", "b1"]);
 });
 
+it("reads one after the other while an account gets large answers", async () => {
+  const readInTurn = createReadTurns(4);
+  await readInTurn("a", async () => "x".repeat(300_000));
+  const at_once: Record<string, number> = { a: 0, b: 0 };
+  const ends: (() => void)[] = [];
+  const read = (account: string) =>
+    readInTurn(account, () => {
+      at_once[account]! += 1;
+      return new Promise<string>((resolve) => ends.push(() => resolve("")));
+    });
+  const asked = [read("a"), read("a"), read("b"), read("b")];
+  await turn();
+  expect(at_once).toEqual({ a: 1, b: 2 });
+  ends[0]!();
+  await asked[0];
+  await turn();
+  expect(at_once.a).toBe(2);
+  for (const end of ends) end();
+  await Promise.all(asked);
+});
+
+it("does not begin the reads of callers who hung up while they waited", async () => {
+  const readInTurn = createReadTurns(2);
+  const held = Promise.withResolvers<string>();
+  const first = readInTurn("a", () => held.promise);
+  let [is_gone, is_begun] = [false, false];
+  const work = async () => {
+    is_begun = true;
+    return "";
+  };
+  const second = readInTurn("a", work, () => is_gone);
+  is_gone = true;
+  held.resolve("");
+  await first;
+  await expect(second).rejects.toMatchObject({ code: "bad_request" });
+  expect(is_begun).toBe(false);
+});
+
 it("goes on after a read that fails, and refuses those that wait too long", async () => {
   const readInTurn = createAccountTurns(1, 0);
   const failed = readInTurn("a", () => Promise.reject(new Error("broken")));
