@@ -1,6 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { RpcFailure, RpcRefused } from "../../../src/partners/chain/evm/json-rpc.ts";
 import { loadChains } from "../../../src/partners/chain/evm/load-chains.ts";
+import { openRpc } from "../../../src/partners/chain/evm/rpc.ts";
 import { clearestOf, readAnswer } from "../../../src/partners/chain/evm/send/answers.ts";
 import { bumpFees, firstFees } from "../../../src/partners/chain/evm/send/fees.ts";
 import { chainsFile, TEST_XPUB } from "../../harness/evm/chains-file.ts";
@@ -37,6 +40,31 @@ describe("what a node says to the bytes of a transaction", () => {
   it("of two nodes, one that has it is enough", () => {
     expect(clearestOf(["unknown", "accepted"])).toBe("accepted");
     expect(clearestOf(["nonce_too_low", "underpriced"])).toBe("underpriced");
+  });
+});
+
+describe("an error page instead of an answer", () => {
+  it.each([
+    [200, "RpcFailure", "no JSON"],
+    [429, "RpcFailure", "HTTP 429"],
+    [502, "RpcFailure", "HTTP 502"],
+    // The size of the question may be the reason.
+    [413, "RpcRefused", "HTTP 413"],
+  ])("with the status %i says nothing about what was asked", async (status, name, reason) => {
+    const server = createServer((_, response) => {
+      response.writeHead(status, { "content-type": "text/html" });
+      response.end("<html><body><h1>Busy</h1></body></html>");
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as AddressInfo;
+    const rpc = openRpc(`http://127.0.0.1:${port}`, 5_000);
+    const asked = Promise.allSettled([rpc.chainId(), rpc.block("latest")]);
+    for (const one of await asked) {
+      const message = expect.stringContaining(reason);
+      expect(one).toMatchObject({ status: "rejected", reason: { name, message } });
+    }
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
   });
 });
 
