@@ -151,31 +151,37 @@ describe("a value changed directly in the database", () => {
     expect(await findFault(database, key, server.account_id, now())).toBeNull();
   });
 
-  it.each(Object.entries(NAMES))("in %s is found, and its row is named", async (table, name) => {
-    const { database } = server.core;
-    const columns = (await listColumns(database)).filter(({ table_name }) => table_name === table);
-    const rows = await database.query<{ place: string; name: string }>(
-      `select ctid::text as place, ${name}::text as name from ${table}
+  it.each(Object.entries(NAMES))(
+    "in %s is found, and its row is named",
+    async (table, name) => {
+      const { database } = server.core;
+      const columns = (await listColumns(database)).filter(
+        ({ table_name }) => table_name === table,
+      );
+      const rows = await database.query<{ place: string; name: string }>(
+        `select ctid::text as place, ${name}::text as name from ${table}
        where account_id = $1 and ${CHOSEN[table] ?? "true"} order by ctid limit ${ROWS}`,
-      [server.account_id],
-    );
-    expect(rows.length).toBeGreaterThan(1);
-    const missed: string[] = [];
-    for (const column of columns) {
-      const field = `${table}.${column.column_name}`;
-      if (
-        [...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER, ...REPORTS].includes(field)
-      )
-        continue;
-      for (const row of rows) {
-        const fault = await tamper(column, row.place);
-        const is_name = column.column_name === name || column.column_name === "account_id";
-        if (!fault || (!is_name && !fault.includes(row.name))) {
-          missed.push(`${field} of ${row.name}: ${fault}`);
-          break;
+        [server.account_id],
+      );
+      expect(rows.length).toBeGreaterThan(1);
+      const missed: string[] = [];
+      for (const column of columns) {
+        const field = `${table}.${column.column_name}`;
+        if (
+          [...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER, ...REPORTS].includes(field)
+        )
+          continue;
+        for (const row of rows) {
+          const fault = await tamper(column, row.place);
+          const is_name = column.column_name === name || column.column_name === "account_id";
+          if (!fault || (!is_name && !fault.includes(row.name))) {
+            missed.push(`${field} of ${row.name}: ${fault}`);
+            break;
+          }
         }
       }
-    }
-    expect(missed).toEqual([]);
-  });
+      expect(missed).toEqual([]);
+    },
+    120_000,
+  );
 });
