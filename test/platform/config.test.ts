@@ -21,6 +21,12 @@ function refusal(environment: Record<string, string>): string {
 }
 
 describe("the settings", () => {
+  it("are all named if several are wrong", () => {
+    expect(refusal({ PORT: "x", SLIPROAD_MODE: "Live", SLIPROAD_CANARY_USD: "-5" })).toMatch(
+      /^These settings are not valid:(\n- (PORT|SLIPROAD_MODE|SLIPROAD_CANARY_USD) .*\.){3}$/,
+    );
+  });
+
   it("have the documented defaults", () => {
     expect(readConfig({})).toMatchObject({
       mode: "sandbox",

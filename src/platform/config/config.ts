@@ -36,14 +36,20 @@ export function readConfig(environment: Environment): Config {
  */
 export function readSettings(environment: Environment): Config {
   const values: Record<string, unknown> = {};
+  const problems: string[] = [];
   for (const [field, setting] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
-    const { name, text } = textOf(setting, environment);
     try {
-      values[field] = text === null ? undefined : setting.read(text);
+      values[field] = readOne(setting, environment);
     } catch (error) {
-      throw new StartupError(`${name} ${(error as Error).message}.`);
+      if (!(error instanceof StartupError)) throw error;
+      problems.push(error.message);
     }
   }
+  if (problems.length > 1) {
+    const lines = problems.map((problem) => `\n- ${problem}`);
+    throw new StartupError(`These settings are not valid:${lines.join("")}`);
+  }
+  if (problems.length > 0) throw new StartupError(problems[0]!);
   const config = values as Config;
   checkTogether(config);
   const public_url = config.public_url?.replace(/\/+$/, "");
@@ -55,6 +61,15 @@ export function readSettings(environment: Environment): Config {
   const data_dir = resolve(config.data_dir);
   const derived = { public_url, approval_above_usd, cooling_off_hours, second_factor, data_dir };
   return Object.freeze({ ...config, ...derived });
+}
+
+function readOne(setting: Setting<unknown>, environment: Environment): unknown {
+  const { name, text } = textOf(setting, environment);
+  try {
+    return text === null ? undefined : setting.read(text);
+  } catch (error) {
+    throw new StartupError(`${name} ${(error as Error).message}.`);
+  }
 }
 
 /** The text of a setting, and the name of the variable to report errors under. */

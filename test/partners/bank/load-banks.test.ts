@@ -36,6 +36,15 @@ describe("the operator's file of banks", () => {
     ]);
   });
 
+  it.each(["in", "in/out", "./in/../in", "in/done"])("no outbox is in the inbox: %s", (outbox) => {
+    expect(() => load({ "main-eur": { ...SEPA_ACCOUNT, outbox } })).toThrow(
+      "accounts.main-eur.outbox must be outside of the inbox",
+    );
+    for (const beside of ["inner", "..in", "../in"]) {
+      expect(load({ "main-eur": { ...SEPA_ACCOUNT, outbox: beside } }).inbox).toBe("in");
+    }
+  });
+
   it("an account in the United States sends NACHA files, with the terms of its bank", () => {
     const [account] = load({ "main-usd": ACH_ACCOUNT }).accounts;
     expect(account!.routes).toEqual([

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -90,6 +91,27 @@ async function settle(id: string, found: Found = null): Promise<string | null> {
 const answers = async () => (await bank.bankOf().listAnswers(null, 100)).answers;
 const lineIds = async () =>
   (await listOpenLines(bank.database, 100)).map(({ number }) => `line-${number}`);
+
+/** The files of the inbox that this process has open. */
+async function listOpenFiles(): Promise<string[]> {
+  const links = await Promise.all(
+    (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
+  );
+  return links.filter((path) => path.startsWith(inbox));
+}
+
+// Node ends a process that forgets to close one.
+it.runIf(existsSync("/proc/self/fd"))("no file stays open, also if it cannot be read", async () => {
+  await receive("wrong.xml", statement(line("1.005")));
+  await receive("empty.xml", "");
+  await receive("long.xml", `${statement(line("1.00"))}<!-- ${"x".repeat(300_000)} --><again/>`);
+  await receive("wrong.ach", achReport("PPD", []).replace(/^9/m, "7"));
+  await receive("good.xml", statement(line("1.00")));
+  expect((await readNow()).map(({ name }) => name)).toEqual([
+    ...["empty.xml", "long.xml", "wrong.ach", "wrong.xml"],
+  ]);
+  expect(await listOpenFiles()).toEqual([]);
+});
 
 describe("what matches nothing", () => {
   it("stays in the list until it is settled, and is not settled twice", async () => {

@@ -1,3 +1,4 @@
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import { isCountry } from "../../../catalogue/countries.ts";
 import { CURRENCIES } from "../../../catalogue/currencies.ts";
 import { DEPOSIT_RAILS, type Rail } from "../../../catalogue/rails.ts";
@@ -73,7 +74,19 @@ export function loadBanks(json_text: string): FileBankSettings {
     "takes deposits of",
   );
   const sources = [...servers.values()].flatMap(({ source }) => source ?? []);
-  return { inbox: asText(file.inbox, "inbox"), sources, accounts };
+  const inbox = asText(file.inbox, "inbox");
+  for (const { name, outbox, server } of accounts) {
+    if (!server && isInside(outbox, inbox)) {
+      // Our own payment files would be read as reports, and moved away from the bank.
+      throw FILE.wrong(`accounts.${name}.outbox`, "must be outside of the inbox");
+    }
+  }
+  return { inbox, sources, accounts };
+}
+
+function isInside(folder: string, of: string): boolean {
+  const path = relative(resolve(of), resolve(folder));
+  return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
 function requireOnce(names: readonly string[], what: string): void {
