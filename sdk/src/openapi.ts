@@ -8738,7 +8738,7 @@ export interface operations {
                 created_after?: components["parameters"]["CreatedAfter"];
                 /** @description ISO 8601: only records created before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
-                /** @description Only postings of this kind, such as `fund`. */
+                /** @description Only postings of this kind, such as `payout_booked`. */
                 kind?: string;
                 /** @description Only this ledger account, by its whole name. */
                 ledger_account?: components["parameters"]["LedgerAccount"];

@@ -57,7 +57,9 @@ const LEDGER_ACCOUNT_PARAMETER = Type.Optional(
   Type.String({ description: "Only this ledger account, by its whole name." }),
 );
 const EntriesQuery = listQuery({
-  kind: Type.Optional(Type.String({ description: "Only postings of this kind, such as `fund`." })),
+  kind: Type.Optional(
+    Type.String({ description: "Only postings of this kind, such as `payout_booked`." }),
+  ),
   ledger_account: LEDGER_ACCOUNT_PARAMETER,
 });
 const BalancesQuery = closedObject({
@@ -91,10 +93,16 @@ export function addLedgerRoutes(addRoute: AddRoute, { database }: { database: Da
         ...checkLedgerAccount(ledger_account),
       ]);
       const filter = { account_id, kind, ledger_account };
-      const ids = isPossible(filter) ? await listEntryPage(database, filter, page) : [];
+      const { ids, is_cut } = isPossible(filter)
+        ? await listEntryPage(database, filter, page)
+        : { ids: [], is_cut: false };
+      if (is_cut && ids.length === 0) throw Refusal.of([TOO_FEW]);
       const { rows, has_more } = cutPage(ids, page);
       const entries = await listEntriesById(database, account_id, rows);
-      return writeEntries({ entries: entries.reverse().map(toRecord), has_more });
+      return writeEntries({
+        entries: entries.reverse().map(toRecord),
+        has_more: has_more || is_cut,
+      });
     },
   });
 
@@ -162,6 +170,14 @@ function checkKind(kind: string | undefined): Problem[] {
   const message = "No posting has this name. The ledger reference lists them.";
   return [{ field: "kind", code: "record_invalid", message }];
 }
+
+const TOO_FEW: Problem = {
+  field: "kind",
+  code: "record_invalid",
+  message:
+    "Too few of the newest entries have this kind and this ledger account; send one of the two, " +
+    "or created_before.",
+};
 
 /** Whether postings of this kind can have a line on this account. */
 function isPossible({ kind, ledger_account }: { kind?: string; ledger_account?: string }): boolean {

@@ -89,16 +89,23 @@ export async function listEntryIds(
   return rows.map(({ id }) => id);
 }
 
-/** The newest entries of a page; with a ledger account, those that have a line on it. */
+/**
+ * The newest entries of a page; with a ledger account, those that have a line on it. `is_cut`: too
+ * many entries fit only one of both filters, and there may be more beyond them.
+ */
 export async function listEntryPage(
   session: Session,
   { account_id, kind, ledger_account }: EntryFilter,
   { below_id, from_id, limit }: Page,
-): Promise<string[]> {
+): Promise<{ ids: string[]; is_cut: boolean }> {
   const values = [account_id, below_id, from_id, limit + 1];
-  const read = async (text: string, ...more: string[]) => {
-    const rows = await session.query<{ id: string }>(text, [...values, ...more]);
-    return rows.map(({ id }) => id);
+  const read = async (text: string, ...more: (string | number)[]) => {
+    const rows = await session.query<{ id: string; is_match?: boolean }>(text, [
+      ...values,
+      ...more,
+    ]);
+    const ids = rows.filter(({ is_match }) => is_match !== false).map(({ id }) => id);
+    return { ids, is_cut: ids.length < rows.length };
   };
   if (ledger_account === undefined) {
     const of_kind = kind === undefined ? "" : "and e.kind = $5";
@@ -117,18 +124,22 @@ export async function listEntryPage(
       ledger_account,
     );
   }
-  return read(ENTRIES_OF_BOTH, ledger_account, kind);
+  return read(ENTRIES_OF_BOTH, ledger_account, kind, STEPS_MAX);
 }
+
+/** Where two filters alternate, a page would otherwise read the whole ledger. */
+const STEPS_MAX = 10_000;
 
 /**
  * Each step goes from the next entry of the kind to the next line of the account: it skips all
- * entries of the kind between two lines, and all lines between two entries of the kind.
+ * entries of the kind between two lines, and all lines between two entries of the kind. The last
+ * allowed step is a row that is no match.
  */
 const ENTRIES_OF_BOTH = `
   with recursive steps as (
-    select $2::uuid as id, true as is_match
+    select $2::uuid as id, true as is_match, 0 as step
     union all
-    select l.entry_id, l.entry_id = e.id from steps s
+    select l.entry_id, l.entry_id = e.id and s.step + 1 < $7, s.step + 1 from steps s
     cross join lateral (
       select e.id from ledger_entries e
       where e.account_id = $1 and e.kind = $6 and e.id >= $3
@@ -140,8 +151,9 @@ const ENTRIES_OF_BOTH = `
       where l.account_id = $1 and l.ledger_account = $5 and l.entry_id >= $3 and l.entry_id <= e.id
       order by l.entry_id desc limit 1
     ) as l
+    where s.step < $7
   )
-  select id from steps where is_match offset 1 limit $4`;
+  select id, is_match from steps where is_match or step = $7 offset 1 limit $4`;
 
 type EntryFilter = {
   account_id: string;
