@@ -92,8 +92,9 @@ const answers = async () => (await bank.bankOf().listAnswers(null, 100)).answers
 const lineIds = async () =>
   (await listOpenLines(bank.database, 100)).map(({ number }) => `line-${number}`);
 
-/** The files of the inbox that this process has open. */
+/** The files of the inbox that this process has open, where the system says so. */
 async function listOpenFiles(): Promise<string[]> {
+  if (!existsSync("/proc/self/fd")) return [];
   const links = await Promise.all(
     (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
   );
@@ -101,7 +102,7 @@ async function listOpenFiles(): Promise<string[]> {
 }
 
 // Node ends a process that forgets to close one.
-it.runIf(existsSync("/proc/self/fd"))("no file stays open, also if it cannot be read", async () => {
+it("no file stays open, also if it cannot be read", async () => {
   await receive("wrong.xml", statement(line("1.005")));
   await receive("empty.xml", "");
   await receive("long.xml", `${statement(line("1.00"))}<!-- ${"x".repeat(300_000)} --><again/>`);
