@@ -110,12 +110,10 @@ export async function listWallets(
     const key = keys.get(row.account_id, row.user_id);
     return key ? [{ ...row, address: NAMED_WALLETS[row.place].open(key, row, row.address) }] : [];
   });
-  const wallets = new Map<string, string[]>();
-  for (const { user_id, address } of [...senders, ...opened]) {
-    const known = wallets.get(user_id) ?? [];
-    if (!known.includes(address)) wallets.set(user_id, [...known, address]);
-  }
-  return wallets;
+  const by_user = Map.groupBy([...senders, ...opened], ({ user_id }) => user_id);
+  return new Map(
+    [...by_user].map(([user_id, own]) => [user_id, [...new Set(own.map((one) => one.address))]]),
+  );
 }
 
 type DepositRow = UserKey & { deposit_id: string; details: Buffer };
