@@ -18,6 +18,11 @@ export function holdProblems(kyc: Kyc, field: string): Problem[] {
   return status !== "clear" || is_stale ? [{ field, code: "on_hold", message: IN_CHECKS }] : [];
 }
 
+/** Whether nothing but a verdict that is out of date holds the user; it is renewed at once. */
+export function isBeingScreened({ is_frozen, screening }: Kyc): boolean {
+  return !is_frozen && screening?.status === "clear" && screening.is_stale === true;
+}
+
 /** What is refused while a user or an account is frozen. */
 export function frozenProblem(field: string): Problem {
   return { field, code: "on_hold", message: ON_HOLD };

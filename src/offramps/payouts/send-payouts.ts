@@ -3,10 +3,11 @@ import { HELD_ASKED_AGAIN_AFTER_MS, type Leaving } from "../../partners/leaving.
 import { beneficiaryOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
-import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
+import { isBeingScreened } from "../../users/clearance.ts";
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
@@ -26,6 +27,7 @@ export type SendDeps = OfframpAssessDeps & {
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 const NEW_RAIL_LOOKED_AT_AGAIN_AFTER_MS = MINUTE_MS;
+const UNSCREENED_LOOKED_AT_AGAIN_AFTER_MS = 5 * SECOND_MS;
 
 /**
  * Sends recorded payouts to the bank, in three steps: mark what is about to be submitted, call the
@@ -39,7 +41,7 @@ export async function sendPayouts(
 ): Promise<void> {
   const { database, bank, leaving } = deps;
   if (await leaving.findHold()) return waitForRelease(database, set, tasks);
-  const { instructions, held, new_rails } = await database.transaction(async (tx) =>
+  const { instructions, held, new_rails, unscreened } = await database.transaction(async (tx) =>
     markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
   );
   if (instructions.length > 0) await bank.submit(instructions);
@@ -68,9 +70,11 @@ export async function sendPayouts(
       );
     postpone(held, HELD_LOOKED_AT_AGAIN_AFTER_MS);
     postpone(new_rails, NEW_RAIL_LOOKED_AT_AGAIN_AFTER_MS);
+    postpone(unscreened, UNSCREENED_LOOKED_AT_AGAIN_AFTER_MS);
+    const waiting = new Set([...held, ...new_rails, ...unscreened]);
     set.finish(
       tx,
-      locked.filter(({ record_id }) => !held.has(record_id) && !new_rails.has(record_id)),
+      locked.filter(({ record_id }) => !waiting.has(record_id)),
     );
   });
 }
@@ -86,13 +90,14 @@ async function waitForRelease(
 }
 
 /**
- * What is sent to the bank now, and the ids of offramps that wait: for a gate to open, or for a
- * smaller payout that proves their rail.
+ * What is sent to the bank now, and the ids of offramps that wait: for a gate to open, for a
+ * smaller payout that proves their rail, or until their user is screened again.
  */
 type Marked = {
   instructions: Instruction[];
   held: ReadonlySet<string>;
   new_rails: ReadonlySet<string>;
+  unscreened: ReadonlySet<string>;
 };
 
 async function markSubmitting(
@@ -115,6 +120,7 @@ async function markSubmitting(
   const submitting: { offramp: Offramp; payout: Payout }[] = [];
   const changes: ChangedOfframp[] = [];
   const held = new Set<string>();
+  const unscreened = new Set<string>();
   const changed: Payout[] = [];
   const recorded = sending.filter(({ offramp }) => payouts.get(offramp.id)?.status === "recorded");
   const waits = await findCanaryWaits(
@@ -132,10 +138,13 @@ async function markSubmitting(
       continue;
     }
     const closed = findClosedGate(deps.policy, entry.offramp, gates);
+    const kyc = gates.kycs.get(entry.offramp.account_id, entry.offramp.user_id);
+    // Anybody can make a verdict out of date, by tokens from a new wallet: that must not end it.
+    const is_unscreened = kyc !== undefined && isBeingScreened(kyc);
     if (closed === null) {
       submitting.push({ offramp: entry.offramp, payout });
       changed.push({ ...payout, status: "submitting", updated_at: now });
-    } else if (payout.status === "recorded") {
+    } else if (payout.status === "recorded" && !is_unscreened) {
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: now });
       const change = bounced(closed.message, deps.reroute_ms, now);
@@ -143,7 +152,7 @@ async function markSubmitting(
     } else {
       // The bank may or may not have received it, so it is neither sent again nor canceled. It
       // continues with the bank's answer, or when the gate opens.
-      held.add(entry.offramp.id);
+      (is_unscreened ? unscreened : held).add(entry.offramp.id);
       const { message: status_message } = closed;
       const is_changed = entry.offramp.status_message !== status_message;
       if (is_changed) changes.push(advanceOfframp(entry, { status_message }, now));
@@ -153,7 +162,7 @@ async function markSubmitting(
   recordChanges(tx, deps.renderer, changes, now);
   lapseLater(tx, changes, now);
   const instructions = await toInstructions(tx, deps, submitting);
-  return { instructions, held, new_rails: new Set(waits.keys()) };
+  return { instructions, held, new_rails: new Set(waits.keys()), unscreened };
 }
 
 async function toInstructions(
