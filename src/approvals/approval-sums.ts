@@ -1,6 +1,7 @@
 import { type AccountControls, lockControls } from "../accounts/controls-store.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
+import { greatest } from "../platform/money.ts";
 import { findCounted, findUnapprovedSums, insertUnapproved } from "./amount-store.ts";
 
 /** Minor units of a currency or a token. */
@@ -21,6 +22,8 @@ export type SumRules = {
 export type Counted = {
   account_id: string;
   amount: Amount | null;
+  /** What leaves for it at a rate of before; it counts if it is worth more now. */
+  leaving?: Amount | null;
   /**
    * The records that it counts as: it counts once, under the first. None: only its own amount
    * matters.
@@ -105,8 +108,11 @@ class Sums implements ApprovalSums {
     this.#toUsd = toUsd;
   }
 
-  amountOf({ amount }: Counted): bigint | null {
-    return amount && this.#toUsd(amount);
+  amountOf({ amount, leaving = null }: Counted): bigint | null {
+    const amount_usd = amount && this.#toUsd(amount);
+    if (amount_usd === null || leaving === null) return amount_usd;
+    const leaving_usd = this.#toUsd(leaving);
+    return leaving_usd && greatest(amount_usd, leaving_usd);
   }
 
   reasonFor(request: Counted): ApprovalReason {

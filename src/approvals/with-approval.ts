@@ -38,6 +38,8 @@ export type Describe<Input, Loaded> = (
 type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   /** The amount a command moves; null when unknown, which counts as above the limit. */
   amountOf: (loaded: Loaded, command: Command<Input>) => Amount | null;
+  /** What leaves for it at a rate of before, which may be worth more now; then that counts. */
+  leavingOf?: (loaded: Loaded, command: Command<Input>) => Amount | null;
   recordIdOf: (command: Command<Input>) => string;
   /**
    * The records whose amounts it counts as in the sum of 24 hours, each once; by default the
@@ -175,13 +177,14 @@ async function loadWithApproval<Input, Loaded, Output>(
 }
 
 function countedOf<Input, Loaded>(
-  { amountOf, countsAs }: ApprovalOptions<Input, Loaded>,
+  { amountOf, leavingOf, countsAs }: ApprovalOptions<Input, Loaded>,
   loaded: Loaded,
   command: Command<Input>,
 ): Counted {
   const { account_id, id } = command;
   const counts_as = countsAs ? countsAs(loaded, command) : [id];
-  return { account_id, amount: amountOf(loaded, command), counts_as };
+  const leaving = leavingOf?.(loaded, command) ?? null;
+  return { account_id, amount: amountOf(loaded, command), leaving, counts_as };
 }
 
 /** What the operator does in another account needs one of the operator's members. */

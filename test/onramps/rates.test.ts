@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { HOUR_MS } from "../../src/platform/durations.ts";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { createTestRates } from "../harness/rates.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -9,7 +9,8 @@ import { openOnramp, receive, showDeposit } from "./story.ts";
 const rates = createTestRates({ eur: "0.8" });
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ environment: rates.environment });
+  const approvals = { SLIPROAD_APPROVAL_ABOVE_USD: "1100" };
+  server = await startTestServer({ environment: { ...rates.environment, ...approvals } });
 });
 afterAll(() => server.close());
 afterEach(async () => expect(await findFault(server)).toBeNull());
@@ -58,4 +59,18 @@ it("held by a check for 72 hours it fails, and its deposit returns to the operat
   await advance(server, 2 * HOUR_MS);
   expect((await show()).status).toBe("failed");
   expect(await showDeposit(server, id)).toMatchObject({ status: "unmatched", reason: "held" });
+});
+
+it("matched late by the operator, it counts with the tokens that leave, not with what came", async () => {
+  await rates.set(server, { eur: "0.8" });
+  await advance(server, DAY_MS);
+  const terms = { fiat_currency: "eur", fiat_rails: "local", destination_amount: 1300 };
+  const { amount, code, show } = await openOnramp(server, terms);
+  expect(amount).toBe(1044.16);
+  // 1044.16 eur are worth 1054.71 usd by now.
+  for (const eur of ["0.836", "0.873", "0.912", "0.953", "0.99"]) await rates.set(server, { eur });
+  const { id } = await receive(server, { amount, currency: "eur", deposit_message: code });
+  const { body } = await server.call("POST", `/deposits/${id}/match`, {});
+  expect(body.proposal).toMatchObject({ status: "pending", amount_usd: 1300 });
+  expect((await show()).status).toBe("initiated");
 });

@@ -51,6 +51,13 @@ export function settlementsWithApproval(
   return withApproval(settleDeposits(keyring, action), {
     ...approvals,
     amountOf,
+    // A late deposit buys at the onramp's rate: since then its currency may have fallen.
+    leavingOf: (loaded, command) => {
+      const deposit = findLoaded(loaded, command);
+      const onramp = is_match && deposit && findTarget(loaded, deposit, command.input);
+      if (!onramp) return null;
+      return { amount: onramp.destination_amount, currency: onramp.crypto_currency };
+    },
     needsOperator: (loaded, command) => {
       if (action !== "return") return null;
       if (isUserInChecks(loaded, command)) return "The user whose onramp it pays is being checked.";
