@@ -140,6 +140,18 @@ describe("sliproad doctor --live", () => {
     ]);
   });
 
+  it("warns of a node that is asked without TLS", async () => {
+    const path = join(home.chain.directory, "open-chains.json");
+    const text = await readFile(home.environment.SLIPROAD_CHAINS_FILE!, "utf8");
+    // The same node by a name that is not only this machine's.
+    await writeFile(path, text.replaceAll("//127.0.0.1:", "//0.0.0.0:"));
+    const found = await examine({ SLIPROAD_CHAINS_FILE: path });
+    expect(found.filter(({ check }) => check === "nodes")).toMatchObject([
+      { ok: true, warning: true, finding: expect.stringMatching(/^0\.0\.0\.0:\d+: asked without/) },
+    ]);
+    expect((await examine()).some(({ check }) => check === "nodes")).toBe(false);
+  });
+
   it("signs in to the SFTP server of a bank, whose key must be known", async () => {
     const { directory } = home.chain;
     const host_key = newHostKey();

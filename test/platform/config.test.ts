@@ -212,6 +212,11 @@ describe("live mode", () => {
     },
   );
 
+  it("is refused with the same key for both purposes", () => {
+    const sentence = refusal({ ...LIVE, SLIPROAD_SIGNING_KEY: LIVE.SLIPROAD_ENCRYPTION_KEY });
+    expect(sentence).toMatch(/^SLIPROAD_SIGNING_KEY must not be SLIPROAD_ENCRYPTION_KEY .*\.$/);
+  });
+
   it("is refused with an http URL", () => {
     const sentence = refusal({ ...LIVE, SLIPROAD_PUBLIC_URL: "http://pay.example.com" });
     expect(sentence).toBe("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");

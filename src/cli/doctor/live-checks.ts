@@ -14,7 +14,11 @@ import { SignerUnavailable } from "../../partners/chain/evm/signer/port.ts";
 import { Misconfigured, verifyNodes } from "../../partners/chain/evm/verify-nodes.ts";
 import { openWallet } from "../../partners/chain/evm/wallet.ts";
 import { ChainUnavailable } from "../../partners/chain/port.ts";
-import { openRateSource, openTokenRateSource } from "../../partners/rates/open-rate-source.ts";
+import {
+  isOpenToOthers,
+  openRateSource,
+  openTokenRateSource,
+} from "../../partners/rates/open-rate-source.ts";
 import type { RateSource } from "../../partners/rates/port.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
@@ -36,6 +40,7 @@ export async function examineLive(config: Config): Promise<Finding[]> {
     ...(missing.length > 0 ? missing : [{ check: "live settings", ok: true, finding: "complete" }]),
     ...(await checkDirectories(config)),
     ...(await checkSftp(config)),
+    ...checkNodeUrls(config),
     ...(await checkNodes(config)),
     ...(await checkSigner(config)),
     ...(await checkRateSource(() => openRateSource(config), "rates source")),
@@ -98,6 +103,21 @@ async function checkSftp(config: Config): Promise<Finding[]> {
     }
   }
   return findings;
+}
+
+/** Nodes say what was paid in. A node of one's own without TLS is common, so it is a warning. */
+function checkNodeUrls({ chains_file }: Config): Finding[] {
+  const settings = orNull(() => (chains_file === undefined ? null : readChains(chains_file)));
+  const urls = (settings?.chains ?? []).flatMap(({ rpc_urls }) => rpc_urls);
+  const hosts = urls
+    .map((url) => new URL(url))
+    .filter(isOpenToOthers)
+    .map(({ host }) => host);
+  if (hosts.length === 0) return [];
+  const finding =
+    `${hosts.join(", ")}: asked without TLS; whoever is on the way could invent deposits. Use ` +
+    "https, unless only you can reach that network";
+  return [{ check: "nodes", ok: true, warning: true, finding }];
 }
 
 async function checkNodes({ chains_file }: Config): Promise<Finding[]> {

@@ -67,13 +67,18 @@ function openSource(
   }
 }
 
+/** Whether what this URL answers can be changed by others on its way. */
+export function isOpenToOthers({ protocol, hostname }: URL): boolean {
+  return protocol === "http:" && !LOOPBACK.test(hostname);
+}
+
 /** An attacker who can change rates in transit could set the price of payouts. */
 function assertUsable(setting: string, given: string, mode: Mode): void {
   const url = URL.parse(given);
   if (!url || !["http:", "https:"].includes(url.protocol)) {
     throw new StartupError(`${setting} must be an http or https URL.`);
   }
-  if (mode === "live" && url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
+  if (mode === "live" && isOpenToOthers(url)) {
     throw new StartupError(`${setting} must be an https URL in live mode.`);
   }
 }

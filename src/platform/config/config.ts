@@ -119,5 +119,10 @@ export function liveProblems(config: Config): string[] {
     ),
     ...needsKey("encryption_key", Boolean(config.encryption_key || config.kms_command)),
     ...needsKey("signing_key", Boolean(config.signing_key)),
+    ...must(
+      !config.signing_key || !config.encryption_key?.equals(config.signing_key),
+      "SLIPROAD_SIGNING_KEY must not be SLIPROAD_ENCRYPTION_KEY in live mode: whoever reads one " +
+        "could use both.",
+    ),
   ];
 }

@@ -274,6 +274,25 @@ describe("what NACHA files say about payouts", () => {
     ]);
   });
 
+  it("a return of another company with our trace, and one without addendum, are for a person", async () => {
+    await pay({});
+    const [lines] = await readOutbox();
+    const foreign = { ...back(lines!, 0), id: "SOMEBODY" };
+    await readAll(
+      achReport("PPD", [foreign]).replaceAll("1234567890PPD", "9876543210PPD"),
+      achReport("PPD", [back(lines!, 0, { code: null })]),
+    );
+    expect(await listAnswers()).toEqual([]);
+    expect(await listUnmatched()).toEqual([
+      { problem: "It has a trace of ours, but is another company's." },
+      { problem: "A return that does not say why." },
+    ]);
+    // With our id it is our payment, whatever company the bank writes.
+    const named = achReport("PPD", [back(lines!, 0)]);
+    await readAll(named.replaceAll("1234567890PPD", "9876543210PPD"));
+    expect(await listAnswers()).toMatchObject([{ kind: "returned" }]);
+  });
+
   it("an entry that ACH refused is rejected", async () => {
     const [sent] = await pay({});
     const [lines] = await readOutbox();

@@ -81,6 +81,22 @@ describe("statuses", () => {
     expect(await listUnmatched()).toEqual([]);
   });
 
+  it("a rejection that names another file is for a person: a copy may have been rejected", async () => {
+    const [payment] = await pay({});
+    const rejected = status(payment!.end_to_end_id, "RJCT");
+    await readAll(statusReport("M1", rejected));
+    expect(await listAnswers()).toEqual([]);
+    expect(await listUnmatched()).toEqual([
+      { problem: expect.stringContaining("It names another file") },
+    ]);
+    // A program on the way wrote its own message id; the batch is ours.
+    const id = await messageId();
+    await readAll(
+      statusReport("M1", rejected).replace("<OrgnlPmtInfId>M1", `<OrgnlPmtInfId>${id}`),
+    );
+    expect(await listAnswers()).toMatchObject([{ end_to_end_id: payment!.end_to_end_id }]);
+  });
+
   it("a rejected file rejects every payment in it, also those that are not listed", async () => {
     const payments = await pay({}, {}, {});
     const id = await messageId();

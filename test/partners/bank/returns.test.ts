@@ -173,9 +173,9 @@ it("a return that the bank rejects is refused", async () => {
   const [xml] = await readOutbox();
   const rejected =
     `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt>` +
-    `<OrgnlGrpInfAndSts><OrgnlMsgId>M1</OrgnlMsgId></OrgnlGrpInfAndSts><OrgnlPmtInfAndSts>` +
-    `<TxInfAndSts><OrgnlEndToEndId>${idIn(xml!)}</OrgnlEndToEndId><TxSts>RJCT</TxSts>` +
-    `</TxInfAndSts></OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`;
+    `<OrgnlGrpInfAndSts><OrgnlMsgId>${/<MsgId>(\w+)</.exec(xml!)![1]}</OrgnlMsgId>` +
+    `</OrgnlGrpInfAndSts><OrgnlPmtInfAndSts><TxInfAndSts><OrgnlEndToEndId>${idIn(xml!)}</OrgnlEndToEndId>` +
+    `<TxSts>RJCT</TxSts></TxInfAndSts></OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`;
   await writeFile(join(inbox, "b.xml"), rejected);
   await utimes(join(inbox, "b.xml"), MORNING, MORNING);
   expect(await readInbox(bank.deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);

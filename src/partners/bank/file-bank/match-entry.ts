@@ -52,6 +52,9 @@ const DUPLICATES: ReadonlySet<string> = new Set("AM05 DUPL DU01 DU02 DU03 DU04 D
 /** A payment that waits for its window can be neither booked, returned nor rejected. */
 export const NOT_AT_BANK = "The payment with this id is in no file that the bank has.";
 
+const OTHER_FILE =
+  "It names another file than the one that this payment is in: find out whether it was paid.";
+
 /** What a status of a bank means: only a final rejection is an answer. Null: nothing yet. */
 export function matchStatus(status: PaymentStatus, find: FindPayments): Matched | null {
   if (status.outcome !== "rejected" || !status.is_final) return null;
@@ -64,12 +67,23 @@ export function matchStatus(status: PaymentStatus, find: FindPayments): Matched 
   if (status.level === "payment" && concerned.length > 1) {
     return unmatched("The ids of this status belong to several payments.");
   }
+  if (concerned.some((payment) => isOfOtherFile(status, payment))) return unmatched(OTHER_FILE);
   const answers = concerned.map((payment) => ({
     ...answerTo(payment, "rejected"),
     bank_reference: `rejected-${payment.end_to_end_id}`,
     reasons: status.reasons,
   }));
   return { state: "answer", answers };
+}
+
+/**
+ * Whether a status names a file, and not the one that the payment is in: a copy of the payment may
+ * have been rejected, of a file that was sent twice or is older than a restored database. Programs
+ * between us and the bank write their own message id; the id of the batch stays.
+ */
+function isOfOtherFile({ message_id, batch_id }: PaymentStatus, payment: KnownPayment): boolean {
+  const named = [message_id, batch_id].filter((id) => id !== null);
+  return named.length > 0 && !named.includes(payment.message_id);
 }
 
 function paymentsOf(status: PaymentStatus, find: FindPayments): readonly KnownPayment[] {

@@ -22,7 +22,7 @@ type AchEntry = {
 /** The payee's bank sent a payment back. */
 type AchReturn = AchEntry & {
   kind: "returned";
-  /** R01 to R85. */
+  /** R01 to R85; empty if the addendum is missing. */
   code: string;
   original_trace_number: string;
   text: string;
@@ -50,6 +50,8 @@ export type AchItem = AchReturn | AchCorrection | AchReject | AchOther;
 const BYTES_MAX = 256 * 1024 * 1024;
 /** Codes of returns and notifications of change that concern debits: 26, 36 and others in 6. */
 const OF_DEBIT = /^[2-5]6$/;
+/** And of those that concern credits: 21, 31 and others in 1. */
+const OF_CREDIT = /^[2-5]1$/;
 
 /**
  * Reads the returns and notifications of change of a NACHA file. Amounts and hashes must agree with
@@ -175,11 +177,11 @@ function itemOf({ line, addenda }: Entry, batch: Batch): AchItem {
     if (trace_number.startsWith("REJ")) {
       return { kind: "rejected", ...entry, code: trace_number.slice(0, 8) };
     }
-    return {
-      kind: "other",
-      ...entry,
-      text: addenda.map((one) => one.slice(3, 83).trim()).join(" "),
-    };
+    const text = addenda.map((one) => one.slice(3, 83).trim()).join(" ");
+    if (!entry.is_of_debit && !OF_CREDIT.test(line.slice(1, 3))) {
+      return { kind: "other", ...entry, text };
+    }
+    return { kind: "returned", ...entry, code: "", original_trace_number: "", text };
   }
   const code = told.slice(3, 6);
   const original_trace_number = told.slice(6, 21).trim();

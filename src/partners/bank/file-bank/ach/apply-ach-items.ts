@@ -5,6 +5,7 @@ import type { CorrectedData } from "../../nacha/corrections.ts";
 import type { AchItem } from "../../nacha/read-ach.ts";
 import type { BankAnswer } from "../../port.ts";
 import { achReturnName, answerTo, type KnownPayment, NOT_AT_BANK } from "../match-entry.ts";
+import type { FileBankAccount } from "../model.ts";
 import { insertUnmatchedStatuses, listPaymentsById, type StatusRow } from "../report-store.ts";
 import { insertAnswers } from "../store.ts";
 import { type Correction, insertCorrections } from "./ach-store.ts";
@@ -29,7 +30,7 @@ type Outcome =
  */
 export async function applyAchItems(
   tx: Transaction,
-  { keyring }: { keyring: Keyring },
+  { keyring, accounts }: { keyring: Keyring; accounts: readonly FileBankAccount[] },
   { digest, items }: { digest: Buffer; items: readonly AchItem[] },
   now: Date,
 ): Promise<void> {
@@ -41,7 +42,7 @@ export async function applyAchItems(
   const corrections: Correction[] = [];
   const unmatched: StatusRow[] = [];
   for (const item of items) {
-    const found = findPayment(payments, item);
+    const found = findPayment(accounts, payments, item);
     const outcome = typeof found === "string" ? { problem: found } : decide(keys, item, found);
     if (outcome === "nothing new") continue;
     if ("answer" in outcome) answers.push(outcome.answer);
@@ -57,7 +58,11 @@ export async function applyAchItems(
  * The payment that an item names by its trace and amount, else by our id and the amount: some banks
  * number traces anew. A sentence if there is none. A notification of change has no amount.
  */
-function findPayment(payments: readonly KnownPayment[], item: AchItem): KnownPayment | string {
+function findPayment(
+  accounts: readonly FileBankAccount[],
+  payments: readonly KnownPayment[],
+  item: AchItem,
+): KnownPayment | string {
   const isOfAmount = ({ amount }: KnownPayment) =>
     item.kind === "correction" || amount === item.amount;
   // The last one: traces are used again after ten million payments.
@@ -68,7 +73,22 @@ function findPayment(payments: readonly KnownPayment[], item: AchItem): KnownPay
   if (by_trace && by_id && by_trace !== by_id) {
     return "Its trace and its id belong to two payments.";
   }
+  // Companies with the same bank can have the same traces.
+  if (by_trace && !by_id && isOfOtherCompany(accounts, item, by_trace)) {
+    return "It has a trace of ours, but is another company's.";
+  }
   return by_trace ?? by_id ?? "No payment of ours has its trace or id, and its amount.";
+}
+
+function isOfOtherCompany(
+  accounts: readonly FileBankAccount[],
+  { company_id }: AchItem,
+  { bank_account }: KnownPayment,
+): boolean {
+  const routes = accounts.find(({ name }) => name === bank_account)?.routes ?? [];
+  const route = routes.find(({ scheme }) => scheme === "ach");
+  if (company_id === "" || route?.scheme !== "ach") return false;
+  return company_id !== route.origination.company_id;
 }
 
 function traceOf(item: AchItem): string {
@@ -81,6 +101,7 @@ function decide(keys: ReadonlyMap<string, Buffer>, item: AchItem, payment: Known
   switch (item.kind) {
     case "returned": {
       if (item.is_of_debit) return { problem: "A debit came back, and payouts are credits." };
+      if (item.code === "") return { problem: "A return that does not say why." };
       if (DISPUTES.test(item.code)) return { problem: "The banks dispute a return." };
       const reasons = [{ code: item.code, text: null }];
       const bank_reference = achReturnName(payment);
@@ -104,7 +125,7 @@ function decide(keys: ReadonlyMap<string, Buffer>, item: AchItem, payment: Known
 }
 
 function rowOf(item: AchItem, problem: string): StatusRow {
-  const code = item.kind === "other" ? null : item.code;
+  const code = item.kind === "other" ? null : item.code || null;
   return {
     level: "payment",
     status: item.kind,
