@@ -6,18 +6,19 @@ const conditions = ["sliproad-source", "module", "node", "development|production
 /**
  * Files that take more than about 20 seconds: `npm run soak` runs them, and so does `npm test` where
  * they are named. They play crashes at every commit, every write with eight callers at once, the
- * operators' guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
+ * guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
  * every state, the command line as processes, and hours of a person who fills in the identity form.
  */
 const LONG_TESTS = [
   "test/app/{restore,live-story,live-mode}.test.ts",
   "test/approvals/cooling-off.test.ts",
-  "test/cli/cli.test.ts",
-  "test/guides-operators.test.ts",
+  "test/cli/{cli,demo,listen,webhooks,controls,members}.test.ts",
+  "test/guides{,-operators}.test.ts",
+  "test/offramps/concurrency.test.ts",
   "test/reconcile/{any-order,banks}.test.ts",
   "test/**/crashes.test.ts",
-  "test/partners/evm/{two-chains,freeze,server}.test.ts",
-  "test/partners/bank/{sftp,volume}.test.ts",
+  "test/partners/evm/{two-chains,freeze,server,send-server,stories,sweep}.test.ts",
+  "test/partners/bank/{sftp,volume,server}.test.ts",
   "test/platform/commands/idempotency.test.ts",
   "test/webhooks/hanging.test.ts",
   "test/invoices/pdf/renderer.test.ts",

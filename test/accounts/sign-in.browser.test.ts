@@ -156,6 +156,7 @@ describe("a passkey in the browser", () => {
       await heading(page, "demo");
       await page.goto(`${url}/dashboard/security`);
       await page.getByRole("link", { name: "Add a passkey" }).click();
+      await page.getByLabel("Name").waitFor();
       await look(page, "new");
       await page.getByLabel("Name").fill("Laptop of the office in the north");
       await press(page, "Add passkey");
@@ -166,6 +167,7 @@ describe("a passkey in the browser", () => {
       await look(page, "security");
 
       await press(page, "Sign out");
+      await page.getByRole("button", { name: "Sign in with a passkey" }).waitFor();
       await look(page, "sign-in");
       await verifies(false);
       await press(page, "Sign in with a passkey");
@@ -186,6 +188,7 @@ describe("a passkey in the browser", () => {
       await heading(page, "Security");
 
       await page.getByRole("link", { name: "Laptop of the office" }).click();
+      await page.getByRole("button", { name: "Remove passkey" }).waitFor();
       await look(page, "change");
       await page.getByLabel("Password").fill(PASSWORD);
       await press(page, "Remove passkey");

@@ -72,11 +72,14 @@ it("a refund that the chain refuses for good fails, and is owed to the user agai
   expect(refunds).toMatchObject([{ id, status: "failed", tx_id: null, amount: 60 }]);
   expect(await story.owed()).toBe(100);
   expect(await findFault(server)).toBeNull();
-  const [audited] = await server.db.database.query(
-    "select action, reason from audit_entries where record = $1",
+  const audited = await server.db.database.query(
+    "select action, reason from audit_entries where record = $1 order by at, id",
     [`refund:${id}`],
   );
-  expect(audited).toEqual({ action: "refund.fail", reason: "the address is blocked" });
+  expect(audited).toEqual([
+    { action: "refund.create", reason: "" },
+    { action: "refund.fail", reason: "the address is blocked" },
+  ]);
   await story.takeOut(100);
   expect(await story.owed()).toBe(0);
   expect(await findFault(server)).toBeNull();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { createTestRates } from "../harness/rates.ts";
@@ -28,14 +28,15 @@ const TOTAL = 251;
 
 let server: TestServer;
 let bank: ScriptedBank;
-beforeAll(async () => {
+// Each its own: what other tests left waiting would take turns whenever time is moved.
+beforeEach(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: rates.environment,
     partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
-afterAll(() => server.close());
+afterEach(() => server.close());
 
 const setRate = (eur: string) => rates.set(server, { eur });
 

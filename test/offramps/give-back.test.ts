@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { addQuote } from "../harness/ramp.ts";
@@ -25,14 +25,15 @@ const TOTAL = 251;
 
 let server: TestServer;
 let bank: ScriptedBank;
-beforeAll(async () => {
+// Each its own: what other tests left waiting would take turns whenever time is moved.
+beforeEach(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
     environment: { ...rates.environment, SLIPROAD_QUOTES_OPEN_MAX: "20" },
     partners: (core) => ({ chain: createSandboxChain(core), bank: bank.port }),
   });
 });
-afterAll(() => server.close());
+afterEach(() => server.close());
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
 /** A quote with payouts of 200 eur each, paid with this amount; they wait for their documents. */
