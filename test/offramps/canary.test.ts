@@ -94,3 +94,21 @@ it("on a new rail the bank has no more than the limit at a time, however many ar
   // 20 eur are less than 25 usd, and more than 16.
   expect(sent.length - before).toBe(2);
 });
+
+it("a payout that the bank has no longer says that it waits", async () => {
+  const { database } = server.core;
+  const [rail] = await database.query<{ bank_account: string }>(
+    "select distinct bank_account from payouts where bank_account is not null",
+  );
+  const metadata = { sandbox_outcome: "stuck" };
+  const large = await openStory(server, [{ amount: 500, metadata }]);
+  good(await large.execute());
+  await waitFor(async () => (await large.show()).status_message?.includes("are new here"));
+  await database.query(
+    "insert into proven_rails (bank_account, currency, rail, proven_at) values ($1, $2, $3, $4)",
+    [rail!.bank_account, "eur", "local", new Date()],
+  );
+  await advance(server, 2 * MINUTE_MS);
+  await waitFor(async () => (await large.show()).status_message === null);
+  expect((await large.show()).status).toBe("sending_fiat");
+});

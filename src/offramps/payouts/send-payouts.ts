@@ -144,6 +144,9 @@ async function markSubmitting(
     if (closed === null) {
       submitting.push({ offramp: entry.offramp, payout });
       changed.push({ ...payout, status: "submitting", updated_at: now });
+      // It said what the payout waited for.
+      const has_waited = payout.status === "recorded" && entry.offramp.status_message !== null;
+      if (has_waited) changes.push(advanceOfframp(entry, { status_message: null }, now));
     } else if (payout.status === "recorded" && !is_unscreened) {
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: now });
