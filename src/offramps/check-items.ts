@@ -10,6 +10,7 @@ import {
   isVisible,
   lowerAscii,
 } from "../catalogue/text.ts";
+import { SANDBOX_OUTCOMES } from "../partners/bank/sandbox.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -62,7 +63,7 @@ export function checkItems(
       submitted_url: checkUrl(input.supporting_document_attributes, rules, report),
       document_id: null,
       invoice_id: checkInvoiceId(input.invoice_id, report),
-      metadata: readMetadata(input.metadata, "metadata", report) ?? {},
+      metadata: checkMetadata(input.metadata, rules.mode, report),
     };
   });
   return { items: checked, problems: problems.list };
@@ -135,6 +136,19 @@ export function checkReference(value: unknown, report: Report): string | null {
     report("reference", "value_too_long", message);
   }
   return reference;
+}
+
+/** In sandbox, `sandbox_outcome` is a request to the bank: one that it does not know is refused. */
+export function checkMetadata(value: unknown, mode: Mode, report: Report): Metadata {
+  const metadata = readMetadata(value, "metadata", report) ?? {};
+  if (mode !== "sandbox" || !Object.hasOwn(metadata, "sandbox_outcome")) return metadata;
+  const known: readonly string[] = SANDBOX_OUTCOMES;
+  const outcomes = String(metadata.sandbox_outcome).split(",");
+  if (!outcomes.every((outcome) => known.includes(outcome.trim()))) {
+    const message = `Send ${known.join(", ")}, or one per attempt, separated by commas.`;
+    report("metadata.sandbox_outcome", "record_invalid", message);
+  }
+  return metadata;
 }
 
 function checkUrl(attributes: unknown, rules: UrlRules, report: Report): string | null {

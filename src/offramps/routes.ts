@@ -1,5 +1,4 @@
 import { orProposal } from "../approvals/render.ts";
-import { readMetadata } from "../catalogue/metadata.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -13,7 +12,7 @@ import {
   rerouteWithApproval,
 } from "./approved-changes.ts";
 import { changeOfframps } from "./change-offramps.ts";
-import { checkItems, checkReference } from "./check-items.ts";
+import { checkItems, checkMetadata, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
 import { readDocumentId } from "./documents/uploaded-document-routes.ts";
 import { addOfframpReadRoutes } from "./read-routes.ts";
@@ -118,7 +117,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: OfframpAnswer,
     errors: ["value_too_long", "offramp_not_editable"],
     handle: ({ params, body, problems, command }) =>
-      submitUpdate(command({ ...params, ...checkEdit(body.offramp, problems) })),
+      submitUpdate(command({ ...params, ...checkEdit(body.offramp, problems, deps.mode) })),
   });
 
   addRoute({
@@ -197,6 +196,7 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
 function checkEdit(
   input: { reference?: unknown; metadata?: unknown } | undefined,
   already: readonly Problem[],
+  mode: ModuleCore["mode"],
 ): { requested: OfframpEdit; problems: readonly Problem[] } {
   const problems = new Problems(already);
   const { report } = problems.within("offramp");
@@ -205,7 +205,7 @@ function checkEdit(
     requested.reference = checkReference(input.reference, report);
   }
   if (input?.metadata !== undefined) {
-    requested.metadata = readMetadata(input.metadata, "metadata", report) ?? {};
+    requested.metadata = checkMetadata(input.metadata, mode, report);
   }
   return { requested, problems: problems.list };
 }

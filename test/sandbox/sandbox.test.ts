@@ -79,6 +79,21 @@ describe("metadata.sandbox_outcome", () => {
     expect(statesOf(story.offramp_id).slice(2)).toEqual(states);
     expect((await story.show()).status).toBe(states.at(-1));
   });
+
+  it.each(["bounced,bouncd", "", true])("%j is refused", async (sandbox_outcome) => {
+    const { user_id, payment_detail_id, addQuote } = await openStory(server);
+    const item = { payment_detail_id, destination_amount: 100, destination_currency: "eur" };
+    const metadata = { sandbox_outcome };
+    const path = `/users/${user_id}/quotes/${await addQuote()}/offramps`;
+    const added = await server.call("POST", path, { offramps: [{ ...item, metadata }] });
+    expect(added).toMatchObject({ status: 422, body: { error_code: "record_invalid" } });
+    expect(added.body.errors[0].field).toBe("offramps[0].metadata.sandbox_outcome");
+    const known = { offramps: [{ ...item, metadata: { sandbox_outcome: "stuck , failed" } }] };
+    const { id } = good(await server.call("POST", path, known)).offramps[0];
+    const edited = await server.call("PATCH", `${path}/${id}`, { offramp: { metadata } });
+    expect(edited).toMatchObject({ status: 422, body: { error_code: "record_invalid" } });
+    expect(edited.body.errors[0].field).toBe("offramp.metadata.sandbox_outcome");
+  });
 });
 
 describe("payout_reference", () => {

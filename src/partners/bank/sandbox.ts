@@ -8,7 +8,7 @@ import {
   listSandboxCredits,
 } from "./sandbox-store.ts";
 
-const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
+export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
 type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
 
 /** The answers of the sandbox bank, in order, for each outcome that can be requested. */
