@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
-import { constants, existsSync, type PathLike, readdirSync } from "node:fs";
-import { lstat, mkdir, open, readdir, rename } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, type PathLike, readdirSync } from "node:fs";
+import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { UnreadableFile } from "../unreadable-file.ts";
 import { applyReport, type ReportDeps } from "./apply-report.ts";
+import { ChangedFile, type HeldFile, holdFile } from "./held-file.ts";
 import { deleteSetAside, upsertSetAside } from "./open-item-store.ts";
 import { readBankFile } from "./read-bank-file.ts";
 
@@ -19,8 +20,6 @@ const OWN_FOLDERS = [DONE, SET_ASIDE];
 
 /** Characters of a name that stay if more are put before it: a name has at most 255 bytes. */
 const NAME_KEPT_MAX = 60;
-/** More than a report may have: a file that is larger is refused, whatever follows. */
-const HASHED_BYTES_MAX = 600 * 1024 * 1024;
 /** Errors of one file, which delay no other. */
 const FILE_ERRORS = new Set(["EACCES", "EPERM", "EIO", "ENAMETOOLONG", "EISDIR", "EFBIG", "ELOOP"]);
 
@@ -32,9 +31,10 @@ type SetAside = { name: string; problem: string };
 
 /**
  * Reads the files that banks left in a directory, oldest name first, and moves each one away. A
- * file is moved after it was recorded: after a crash it is found again, and known by its bytes. One
- * that cannot be read is set aside, counts for nothing, and does not delay the others; moved back
- * into the inbox it is read again.
+ * file is moved after it was recorded: after a crash it is found again, and known by its bytes. What
+ * is recorded are the bytes of the file that is moved: one that grows, or takes its name meanwhile,
+ * is read by the next run. One that cannot be read is set aside, counts for nothing, and does not
+ * delay the others; moved back into the inbox it is read again.
  */
 export async function readInbox(
   deps: ReportDeps,
@@ -53,8 +53,8 @@ export async function readInbox(
       if (problem !== null) set_aside.push({ name: file.name, problem });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
-      // Another reader has moved the file: it is that reader's.
-      if (code === "ENOENT") continue;
+      // Another reader has moved the file: it is that reader's. One that changes is read later.
+      if (code === "ENOENT" || error instanceof ChangedFile) continue;
       if (!FILE_ERRORS.has(code)) throw error;
       set_aside.push({ name: file.name, problem: `The file cannot be opened or moved: ${code}.` });
     }
@@ -95,11 +95,21 @@ async function takeFile(
   now: Date,
 ): Promise<string | null> {
   const { name, path } = file;
-  const digest = await digestOf(path);
-  const problem = await readOne(deps, { path, name, digest }, now);
-  if (problem !== null) return setAside(deps, inbox, file, { digest, problem }, now);
-  await rename(path, join(inbox, DONE, keptName(name, digest)));
-  return null;
+  const held = await holdFile(path);
+  try {
+    const { digest } = held;
+    const problem = await readOne(deps, name, held, now);
+    // Another file has its name now: that one is read next.
+    if (!(await held.isAt(path))) return null;
+    if (problem !== null) return await setAside(deps, inbox, file, { digest, problem }, now);
+    const kept = join(inbox, DONE, keptName(name, digest));
+    await rename(path, kept);
+    // It took the name in this moment, and nobody has read it.
+    if (!(await held.isAt(kept))) await rename(kept, join(inbox, keptName(name, randomBytes(8))));
+    return null;
+  } finally {
+    await held.close();
+  }
 }
 
 async function setAside(
@@ -139,15 +149,23 @@ export async function retryFile(
   if (!listSetAside(inbox).includes(name)) return undefined;
   const path = join(inbox, SET_ASIDE, name);
   if (!(await lstat(path)).isFile()) return NOT_PLAIN;
-  const digest = await digestOf(path);
-  const problem = await readOne(deps, { path, name, digest }, now);
-  if (problem !== null) {
-    await upsertSetAside(deps.database, { name, digest, problem, since: now });
-    return problem;
+  const held = await holdFile(path);
+  try {
+    const { digest } = held;
+    const problem = await readOne(deps, name, held, now);
+    if (problem !== null) {
+      await upsertSetAside(deps.database, { name, digest, problem, since: now });
+      return problem;
+    }
+    await rename(path, join(inbox, DONE, keptName(name, digest)));
+    await deleteSetAside(deps.database, name);
+    return null;
+  } catch (error) {
+    if (error instanceof ChangedFile) return "The file changed while it was read: try again.";
+    throw error;
+  } finally {
+    await held.close();
   }
-  await rename(path, join(inbox, DONE, keptName(name, digest)));
-  await deleteSetAside(deps.database, name);
-  return null;
 }
 
 /** The names of files that could not be read, and wait for a person. */
@@ -159,40 +177,15 @@ export function listSetAside(inbox: string): string[] {
 /** Null if the file is recorded; else why it cannot be read. */
 async function readOne(
   deps: ReportDeps,
-  { path, name, digest }: NamedFile & { digest: Buffer },
+  name: string,
+  { digest, bytes }: HeldFile,
   now: Date,
 ): Promise<string | null> {
   try {
-    await applyReport(deps, { digest, name, items: readBankFile(bytesOf(path)) }, now);
+    await applyReport(deps, { digest, name, items: readBankFile(bytes()) }, now);
     return null;
   } catch (error) {
     if (error instanceof UnreadableFile) return error.message;
     throw error;
-  }
-}
-
-async function digestOf(path: PathLike): Promise<Buffer> {
-  const hash = createHash("sha256");
-  let hashed = 0;
-  for await (const chunk of bytesOf(path)) {
-    hash.update(chunk);
-    hashed += chunk.length;
-    if (hashed > HASHED_BYTES_MAX) break;
-  }
-  return hash.digest();
-}
-
-/**
- * Opens the file when the first bytes are asked for. A link that took its place meanwhile is not
- * followed, and a special file is not waited for.
- */
-async function* bytesOf(path: PathLike): AsyncGenerator<Uint8Array> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    if ((await file.stat()).isFile()) yield* file.createReadStream({ autoClose: false });
-    else throw new UnreadableFile(NOT_PLAIN);
-  } finally {
-    await file.close();
   }
 }
