@@ -66,6 +66,21 @@ export async function listFrozenAccounts(
   return new Set(rows.map((row) => row.id));
 }
 
+export type OwnReviews = Pick<Account, "kyc_review_by_account" | "document_review_by_account">;
+
+/** Which of these accounts review their own users and documents, and what of it. */
+export async function listOwnReviews(
+  session: Session,
+  ids: readonly string[],
+): Promise<Map<string, OwnReviews>> {
+  const rows = await session.query<OwnReviews & { id: string }>(
+    `select id, kyc_review_by_account, document_review_by_account from accounts
+     where id = any($1::uuid[]) and (kyc_review_by_account or document_review_by_account)`,
+    [ids],
+  );
+  return new Map(rows.map(({ id, ...own }) => [id, own]));
+}
+
 export async function findOperator(session: Session): Promise<Account | undefined> {
   const [account] = await session.query<Account>("select * from accounts where is_operator");
   return account;

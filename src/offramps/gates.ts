@@ -1,3 +1,4 @@
+import type { OwnReviews } from "../accounts/store.ts";
 import { documentRequired } from "../catalogue/document-rules.ts";
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -23,11 +24,14 @@ type GateFacts = {
   approval_status: Quote["approval_status"];
   /** Why it can no longer pay its invoice. */
   invoice_end: string | null;
+  /** What the account reviews itself; absent: nothing. */
+  own_reviews?: OwnReviews | undefined;
 };
 
 /**
  * A closed gate, as a sentence for the caller, and who can open it. While only the operator can,
- * the time for which the rate is kept stands still; a proposal has a time of its own.
+ * the time for which the rate is kept stands still; a proposal has a time of its own. Reviews that
+ * the account itself decides are in the caller's hands.
  */
 export type Gate = { message: string; by: "caller" | "operator" | "approval" };
 
@@ -39,11 +43,14 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
   if (facts.approval_status !== null && facts.approval_status !== "done") {
     return { message: "The payment waits for approval by two members.", by: "approval" };
   }
+  const { kyc, own_reviews: own } = facts;
   return (
     (facts.invoice_end === null ? null : byCaller(facts.invoice_end)) ??
-    kycGate(policy, offramp, facts.kyc) ??
+    kycGate(policy, offramp, kyc, own?.kyc_review_by_account) ??
     detailGate(facts.detail_status) ??
-    (hasPassedDocument(offramp) ? null : documentGate(policy.documents, offramp))
+    (hasPassedDocument(offramp)
+      ? null
+      : documentGate(policy.documents, offramp, own?.document_review_by_account))
   );
 }
 
@@ -67,6 +74,7 @@ function kycGate(
   policy: Pick<GatePolicy, "kyc_enforcement">,
   offramp: Destination,
   kyc: Kyc | undefined,
+  is_own_review = false,
 ): Gate | null {
   const [hold] = kyc ? holdProblems(kyc, "") : [];
   if (hold) return byOperator(hold.message);
@@ -74,7 +82,7 @@ function kycGate(
   if (!kyc) return byCaller("The user's data was erased.");
   const [problem] = clearanceProblems(kyc, offramp.destination_currency, offramp.rails, "");
   if (!problem) return null;
-  return IN_REVIEW.includes(kyc.general.status)
+  return IN_REVIEW.includes(kyc.general.status) && !is_own_review
     ? byOperator(problem.message)
     : byCaller(problem.message);
 }
@@ -106,7 +114,11 @@ const NOT_APPROVED =
   "The supporting document was uploaded after two members approved the payment. It waits for " +
   "their approval too: ask a reviewer to approve it.";
 
-function documentGate(policy: DocumentPolicy, offramp: Offramp): Gate | null {
+function documentGate(
+  policy: DocumentPolicy,
+  offramp: Offramp,
+  is_own_review = false,
+): Gate | null {
   const { document_status, document_file, document_after_approval, details } = offramp;
   if (document_status === "rejected") {
     return byCaller(
@@ -126,7 +138,8 @@ function documentGate(policy: DocumentPolicy, offramp: Offramp): Gate | null {
   }
   if (document_file === null) return byCaller("The supporting document is being fetched.");
   if (policy === "review" && document_status !== "approved") {
-    return byOperator("The supporting document is waiting for review.");
+    const message = "The supporting document is waiting for review.";
+    return is_own_review ? byCaller(message) : byOperator(message);
   }
   return null;
 }

@@ -1,3 +1,4 @@
+import { listOwnReviews } from "../accounts/store.ts";
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import {
@@ -21,6 +22,7 @@ import type { Kyc } from "../users/model.ts";
 import { findKycs, lockKycs } from "../users/store.ts";
 import { changeDeposit } from "./deposits/move-deposits.ts";
 import { lockDeposits, updateDeposits } from "./deposits/store.ts";
+import { isRateClose, type RateDeps } from "./fund-onramp.ts";
 import type { Onramp } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
@@ -34,6 +36,8 @@ export type OnrampDeliveryDeps = Pick<ModuleCore, "database" | "keyring" | "oper
   rate_hold_ms: number;
 };
 
+type DeliverDeps = OnrampDeliveryDeps & RateDeps;
+
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
@@ -42,11 +46,11 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
  * again under the same key, which sends only once. On a real chain the second step takes a while:
  * the task asks again until the transaction is final; the onramp is `sending_fiat` meanwhile.
  */
-export async function deliverOnramps(deps: OnrampDeliveryDeps, set: TaskSet): Promise<void> {
+export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await deliverOnramp(deps, set, task);
 }
 
-async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task): Promise<void> {
+async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {
   const { database, chain } = deps;
   const begun = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
   if (begun === null) return;
@@ -103,7 +107,7 @@ function paymentOf(onramp: Onramp): Payment {
 /** The first step; null when there is nothing to send, or not now. */
 async function beginDelivery(
   tx: Transaction,
-  deps: OnrampDeliveryDeps,
+  deps: DeliverDeps,
   set: TaskSet,
   task: Task,
 ): Promise<{ onramp: Onramp; is_held: boolean; is_lapsed?: boolean } | null> {
@@ -135,8 +139,29 @@ async function beginDelivery(
     set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
     return null;
   }
+  if (await hasHeldItself(tx, deps, onramp, set.now)) {
+    set.finish(tx, tasks);
+    return { onramp, is_held: true, is_lapsed: true };
+  }
   if (onramp.delivery === "waiting") await recordConversion(tx, deps, entry, set.now);
   return { onramp, is_held: false };
+}
+
+/**
+ * Whether a gate held an onramp of an account that reviews its own users, and the rate has moved:
+ * whoever decides when a gate opens would have an option on the rate.
+ */
+async function hasHeldItself(
+  tx: Transaction,
+  deps: RateDeps,
+  onramp: Onramp,
+  now: Date,
+): Promise<boolean> {
+  const { account_id, delivery, status_message } = onramp;
+  // The message says why it was held.
+  if (delivery !== "waiting" || status_message === null) return false;
+  const own = (await listOwnReviews(tx, [account_id])).get(account_id);
+  return own?.kyc_review_by_account === true && !(await isRateClose(tx, deps, onramp, now));
 }
 
 /** Whether an onramp whose coins are being sent wants this payment, and now. */

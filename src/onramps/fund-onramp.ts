@@ -14,14 +14,18 @@ import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
 
 export type Funding = { taken: bigint } | { refused: DepositReason };
 
-export type FundDeps = Pick<ModuleCore, "database" | "keyring"> & {
+export type RateDeps = {
   prices: CurrentPrices;
   /** How much worse for us the rate may be when a deposit pays by its code. */
   rate_slippage_basis_points: number;
-  is_screening?: boolean;
-  /** The sandbox can stop an onramp after it is paid. */
-  holds_delivery?: boolean;
 };
+
+export type FundDeps = Pick<ModuleCore, "database" | "keyring"> &
+  RateDeps & {
+    is_screening?: boolean;
+    /** The sandbox can stop an onramp after it is paid. */
+    holds_delivery?: boolean;
+  };
 
 /**
  * Lets a deposit pay the onramp it names: in the onramp's own account, under its lock. Repeated
@@ -61,9 +65,9 @@ export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Pr
 }
 
 /** More fiat for one token is worse for us. Without a current rate, the operator decides. */
-async function isRateClose(
+export async function isRateClose(
   tx: Transaction,
-  { prices, rate_slippage_basis_points }: FundDeps,
+  { prices, rate_slippage_basis_points }: RateDeps,
   { crypto_currency, fiat_currency, rate }: Onramp,
   now: Date,
 ): Promise<boolean> {

@@ -61,6 +61,37 @@ it("held by a check for 72 hours it fails, and its deposit returns to the operat
   expect(await showDeposit(server, id)).toMatchObject({ status: "unmatched", reason: "held" });
 });
 
+it("an account that reviews its own users has no option on the rate", async () => {
+  const { account_id, key } = await server.addAccount("Reviews its own");
+  await server.core.database.query(
+    "update accounts set kyc_review_by_account = true where id = $1",
+    [account_id],
+  );
+  const call: TestServer["call"] = (method, path, body, options) =>
+    server.call(method, path, body, { key, ...options });
+  const own = { ...server, key, call };
+  const terms = { fiat_currency: "eur", fiat_rails: "local" };
+  for (const [eur, outcome] of [
+    ["0.804", "crypto_sent"],
+    ["0.8041", "failed"],
+  ] as const) {
+    await rates.set(server, { eur: "0.8" });
+    const { amount, code, show, user_id } = await openOnramp(own, terms);
+    await setKyc(own, user_id, { status: "suspended" });
+    const paid = await receive(server, { amount, currency: "eur", deposit_message: code });
+    expect(paid.status).toBe("matched");
+    await advance(server, HOUR_MS);
+    await rates.set(server, { eur });
+    await setKyc(own, user_id, { status: "approved" });
+    await advance(server, 2_000);
+    expect((await show()).status).toBe(outcome);
+    if (outcome === "failed") {
+      const waiting = { status: "unmatched", reason: "held" };
+      expect(await showDeposit(server, paid.id)).toMatchObject(waiting);
+    }
+  }
+});
+
 it("matched late by the operator, it counts with the tokens that leave, not with what came", async () => {
   await rates.set(server, { eur: "0.8" });
   await advance(server, DAY_MS);

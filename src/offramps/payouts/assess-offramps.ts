@@ -1,3 +1,4 @@
+import { listOwnReviews, type OwnReviews } from "../../accounts/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
@@ -45,6 +46,8 @@ type GateLookup = {
   invoices: AccountMap<Payable>;
   /** Why an offramp does not pay an account that its invoice names, by offramp. */
   misdirected: AccountMap<string>;
+  /** By account. */
+  own_reviews: ReadonlyMap<string, OwnReviews>;
 };
 
 /**
@@ -158,13 +161,15 @@ export async function lockForGates(
     id: payment_detail_id,
   }));
   const quotes = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
-  const [kycs, detail_rows, , quote_rows, rows, subject_keys] = await Promise.all([
+  const account_ids = [...new Set(seen.map(({ account_id }) => account_id))];
+  const [kycs, detail_rows, , quote_rows, rows, subject_keys, own_reviews] = await Promise.all([
     lockKycs(tx, users),
     lockPaymentDetails(tx, details),
     lockPendingApproval(tx, quotes),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
     deps.keyring.openUserKeys(tx, seen),
+    listOwnReviews(tx, account_ids),
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) {
@@ -179,7 +184,7 @@ export async function lockForGates(
   const paying = rows.filter((row) => row.invoice_id !== null);
   const opened = paying.length > 0 ? toPaymentDetails(detail_rows, subject_keys) : [];
   const misdirected = await findMisdirected(tx, deps, paying, opened);
-  const gates = { kycs, detail_statuses, quotes: of_quote, invoices, misdirected };
+  const gates = { kycs, detail_statuses, quotes: of_quote, invoices, misdirected, own_reviews };
   return { offramps: toOfframps(rows, subject_keys), gates };
 }
 
@@ -208,7 +213,7 @@ async function findMisdirected(
 export function findClosedGate(
   policy: GatePolicy,
   offramp: Offramp,
-  { kycs, detail_statuses, quotes, invoices, misdirected }: GateLookup,
+  { kycs, detail_statuses, quotes, invoices, misdirected, own_reviews }: GateLookup,
 ): Gate | null {
   const { account_id } = offramp;
   const quote = quotes.get(account_id, offramp.quote_id);
@@ -220,5 +225,6 @@ export function findClosedGate(
       endedInvoiceProblems(invoices, offramp)[0]?.message ??
       misdirected.get(account_id, offramp.id) ??
       null,
+    own_reviews: own_reviews.get(account_id),
   });
 }
