@@ -84,7 +84,7 @@ export function addPageScope(
     });
     // Checked twice: callers without a session before the body is read, a wrong token after.
     scope.addHook("preParsing", async (request) => void expectedCsrf(deps, request));
-    scope.addHook("preHandler", async (request) => checkForm(deps, request));
+    scope.addHook("preHandler", (request) => checkForm(deps, request));
     scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
     addPages(scope);
   });
@@ -167,10 +167,25 @@ export function pendingPath({ state }: MemberSession): string {
 }
 
 /** Runs for every POST: a page that forgets to check is refused, not open. */
-function checkForm(deps: PageDeps, request: FastifyRequest): void {
+async function checkForm(deps: PageDeps, request: FastifyRequest): Promise<void> {
   const expected = expectedCsrf(deps, request);
-  if (expected === null || isSameToken(expected, readField(request, "csrf"))) return;
-  throw outOfDate();
+  if (expected === null) return;
+  if (!isSameToken(expected, readField(request, "csrf"))) throw outOfDate();
+  if (!request.routeOptions.config.is_public_form) await assertSameSession(deps, request);
+}
+
+/**
+ * Whoever sends a form decides when its last byte arrives, up to a minute later: what the session
+ * was when the form began must still be true.
+ */
+async function assertSameSession(deps: PageDeps, request: FastifyRequest): Promise<void> {
+  const before = (request.member ?? request.pending)!;
+  const session = await findSession(deps, before.token, realTime(deps.clock));
+  const is_same =
+    session?.state === before.state &&
+    session.account_id === before.account_id &&
+    session.role === before.role;
+  if (!is_same) throw outOfDate();
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { By } from "../accounts/model.ts";
-import { findOperator, listMembers } from "../accounts/store.ts";
+import { findOperator, listMembers, lockMembers } from "../accounts/store.ts";
 import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
@@ -56,6 +56,8 @@ export async function changeOrPropose<Input>(
   { account_id, input, is_operators, by }: Asked<Input>,
   now: Date,
 ): Promise<Proposal | null> {
+  // One after another: requests at the same time would each find that nobody else can vote.
+  await lockMembers(tx, account_id);
   const description = await change.describe(tx, account_id, input);
   const voters = await findVoters(tx, account_id, is_operators);
   if (voters === null) {

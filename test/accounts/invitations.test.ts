@@ -9,6 +9,7 @@ import { readOutbox } from "../../src/partners/mail/sandbox.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { whilePasswordIsSet } from "./new-password.ts";
 import { useRateClock } from "./rate-clock.ts";
 
 const BY = { actor: "command line", reason: "test" } as const;
@@ -67,14 +68,6 @@ async function requestReset(email: string) {
   const person = visitor();
   await person.get("/forgot-password");
   return person.post("/forgot-password", { email });
-}
-
-async function isPersonAwaited(): Promise<boolean> {
-  const rows = await server.db.database.query(
-    `select 1 from pg_stat_activity where datname = current_database()
-       and wait_event_type = 'Lock' and query like '%people%'`,
-  );
-  return rows.length > 0;
 }
 
 describe("an invitation", () => {
@@ -206,20 +199,11 @@ describe("a reset link", () => {
     const email = "raced@example.test";
     const { person_id } = await invite(email);
     await choose(await linkTo(email, /^Invitation/));
-    const { database } = server.core;
     const intruder = visitor();
-    let outcome: ReturnType<HttpVisitor["signIn"]> | undefined;
-    await database.transaction(async (tx) => {
-      await tx.query("update people set password_hash = 'new' where id = $1", [person_id]);
-      let is_answered = false;
-      outcome = intruder.signIn(email, { password: CHOSEN });
-      outcome.finally(() => {
-        is_answered = true;
-      });
-      await waitFor(async () => is_answered || (await isPersonAwaited()) || null);
-      await tx.query("delete from sessions where person_id = $1", [person_id]);
-    });
-    expect((await outcome!).statusCode).toBe(401);
+    const answer = await whilePasswordIsSet(server.db.database, person_id, () =>
+      intruder.signIn(email, { password: CHOSEN }),
+    );
+    expect(answer.statusCode).toBe(401);
   });
 
   test("is asked for with the same answer for a known and an unknown e-mail, and sent to members only", async () => {

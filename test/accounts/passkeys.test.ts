@@ -8,6 +8,7 @@ import { HttpVisitor } from "../harness/http-visitor.ts";
 import { type Lies, SoftwareAuthenticator } from "../harness/software-authenticator.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { ENROL, enrol } from "./authenticator.ts";
+import { whilePasswordIsSet } from "./new-password.ts";
 import { useRateClock } from "./rate-clock.ts";
 
 const ORIGIN = "https://pay.example";
@@ -140,6 +141,18 @@ describe("a passkey alone", () => {
     const fresh = device.get(await challengeOf(who, SIGN_IN));
     const both = await Promise.all([1, 2].map(() => who.post(SIGN_IN, { credential: fresh })));
     expect(both.map(({ statusCode }) => statusCode).sort()).toEqual([303, 401]);
+  });
+
+  test("signs nobody in while a new password is set", async () => {
+    const { person_id, device } = await addKeyed();
+    const intruder = visitor();
+    await intruder.get("/sign-in");
+    const credential = device.get(await challengeOf(intruder, SIGN_IN));
+    const answer = await whilePasswordIsSet(server.deps.database, person_id, () =>
+      intruder.post(SIGN_IN, { credential }),
+    );
+    expect(answer.statusCode).toBe(401);
+    expect(answer.body).toContain("Your password is new");
   });
 
   test("is refused with a challenge of another browser, or one of five minutes ago", async () => {

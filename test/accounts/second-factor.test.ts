@@ -3,6 +3,7 @@ import { stepOfCode } from "../../src/accounts/second-factor/totp.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { ENROL, enrol } from "./authenticator.ts";
+import { whilePasswordIsSet } from "./new-password.ts";
 import { useRateClock } from "./rate-clock.ts";
 
 const SECURITY = "/dashboard/security";
@@ -130,6 +131,16 @@ describe("with a second factor", () => {
     ]);
     expect(mails).toHaveLength(2);
     expect((await actionsOf(person_id)).filter((one) => one === "session.refuse")).toHaveLength(1);
+  });
+
+  test("a code sent while a new password is set signs nobody in", async () => {
+    const { email, person_id, app } = await addEnrolled();
+    const intruder = await halfSignedIn(email);
+    const answer = await whilePasswordIsSet(server.deps.database, person_id, () =>
+      intruder.post(FACTOR, { code: app.code(1) }),
+    );
+    expect(answer.statusCode).toBe(401);
+    expect((await intruder.get("/dashboard")).statusCode).toBe(303);
   });
 
   test("codes of another person are refused", async () => {

@@ -9,7 +9,7 @@ import {
   type SignedIn,
   type SignInDeps,
 } from "../sign-in/sign-in.ts";
-import { findPersonById, listMemberships } from "../store.ts";
+import { findPersonById, listMemberships, lockPersonById } from "../store.ts";
 import { readCredential } from "./read-credential.ts";
 import { findPasskeyByCredential } from "./store.ts";
 import { passkeyRefused, verifyPasskey } from "./verify-passkey.ts";
@@ -38,6 +38,8 @@ export async function signInWithPasskey(
   const attempt = { ...input, email };
   return withinLimits(limits, index_key, attempt, () =>
     database.transaction(async (tx) => {
+      // A password that is being set ends this session, or the passkey does not work alone.
+      if (person) await lockPersonById(tx, person.id);
       const [membership] = person ? await listMemberships(tx, person.id, 1) : [];
       const { credential, holder, origin, now, previous_token } = input;
       const use = { purpose: "sign_in", holder } as const;

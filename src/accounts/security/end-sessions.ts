@@ -3,6 +3,7 @@ import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { deleteOtherSessions, deleteSessionById } from "../sign-in/session-store.ts";
 import { hashToken, type MemberSession, recordSignInChange } from "../sign-in/sessions.ts";
+import { lockPersonById } from "../store.ts";
 
 /** Ends one of the person's sessions, or all but the one they use. */
 export function endSessions(
@@ -13,6 +14,8 @@ export function endSessions(
   const { person_id, token } = session;
   return database.transaction(async (tx) => {
     if (which === "others") {
+      // A sign-in that is about to end has another session: it is waited for.
+      await lockPersonById(tx, person_id);
       const ended = await deleteOtherSessions(tx, person_id, hashToken(index_key, token));
       recordSignInChange(tx, "session.end_others", session, clock.now(), { ended });
       return;

@@ -6,6 +6,7 @@ import {
   isShortCode,
   verifyFactor,
 } from "../second-factor/verify-factor.ts";
+import { lockPersonById } from "../store.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { claimSession } from "./session-store.ts";
 import {
@@ -31,6 +32,8 @@ export function finishSignIn(
   const attempt = { ...input, email, has_short_code: isShortCode(proof) };
   return withinLimits(limits, index_key, attempt, () =>
     database.transaction(async (tx) => {
+      // Whoever ends all sessions at the same time also ends the one that starts here.
+      await lockPersonById(tx, person_id);
       const factor = await verifyFactor(tx, deps, pending, "second_factor", proof, input.now);
       const now = clock.now();
       if (factor === null) {
