@@ -118,7 +118,7 @@ function findOccurrence(
   const end = Math.min(search_end, rule_end);
   if (end < starts_at.getTime()) return null;
   const found = new RRuleTemporal({
-    rruleString: withoutUntil(rule),
+    rruleString: withoutRepeats(withoutUntil(rule)),
     dtstart: toUtc(starts_at.getTime()),
     until: toUtc(end),
     maxIterations: PERIODS_MAX,
@@ -129,6 +129,18 @@ function findOccurrence(
 
 function toUtc(time_ms: number): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(time_ms).toZonedDateTimeISO("UTC");
+}
+
+/** The library does its work once for each value, also for one that it has seen. */
+function withoutRepeats(rule: string): string {
+  const parts = [...partsOf(rule)].map(([name, value]) => `${name}=${distinct(value).join(",")}`);
+  return parts.join(";");
+}
+
+/** The values of a list, each once: `+01` is `1`. */
+function distinct(list: string | undefined): string[] {
+  const values = list?.split(",").map((value) => value.replace(/^\+?(-?)0*/, "$1")) ?? [];
+  return [...new Set(values)];
 }
 
 function withoutUntil(rule: string): string {
@@ -184,6 +196,7 @@ function findFault(rule: string, latest: number): string | null {
   if (parts.has("BYSETPOS") && !own.some((part) => part !== "BYSETPOS" && parts.has(part))) {
     return "BYSETPOS needs another part, e.g. BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1.";
   }
+  if (parts.has("BYSETPOS") && !hasPosition(frequency, parts)) return NEVER;
   if (!hasDay(parts)) return "No month of BYMONTH has this BYMONTHDAY; change one of them.";
   const until = parts.get("UNTIL");
   const end = until === undefined ? null : readStart(`DTSTART:${until}`);
@@ -204,6 +217,15 @@ function hasDay(parts: ReadonlyMap<string, string>): boolean {
   const days = parts.get("BYMONTHDAY")?.split(",").map(Number) ?? [1];
   const longest = Math.max(...months.map((month) => MONTH_DAYS[month - 1]!));
   return days.some((day) => Math.abs(day) <= longest);
+}
+
+/** Whether a week, month or year can have so many days; the library would search for ten years. */
+function hasPosition(frequency: string, parts: ReadonlyMap<string, string>): boolean {
+  const days = Math.max(1, distinct(parts.get("BYDAY")).length);
+  const weeks = distinct(parts.get("BYWEEKNO")).length;
+  const most =
+    frequency === "WEEKLY" ? days : frequency === "MONTHLY" ? 31 : weeks > 0 ? weeks * days : 366;
+  return distinct(parts.get("BYSETPOS")).some((position) => Math.abs(Number(position)) <= most);
 }
 
 /** 20261201T090000Z */

@@ -277,6 +277,16 @@ describe("a rule", () => {
   });
 
   it.each([
+    `DTSTART:20000101 RRULE:FREQ=WEEKLY;BYDAY=MO${",TU,WE,TH,FR,SA,SU".repeat(5)};BYSETPOS=366`,
+    "FREQ=YEARLY;BYWEEKNO=1,2,3,4,5,6,7,8,9;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-300",
+  ])("with a position that no set of days has is refused at once: %j", (text) => {
+    const before = process.cpuUsage();
+    for (let time = 0; time < 20; time += 1) expect(reasonOf(text)).toContain("occurrence");
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(200);
+  });
+
+  it.each([
     "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
     "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
     "FREQ=DAILY;INTERVAL=14;BYDAY=TU",
