@@ -158,7 +158,7 @@ export function votesElsewhere({
 
 /** Whether these votes approve the proposal. */
 export function isApproved(
-  proposal: Pick<Proposal, "status" | "voters" | "proposed_by" | "proposed_by_person">,
+  proposal: Pick<Proposal, "status" | "voters">,
   account: ProposalAccount,
   votes: readonly Pick<Vote, "voter" | "verdict">[],
 ): boolean {
@@ -169,18 +169,16 @@ export function isApproved(
 
 /**
  * The confirmations that count. While a proposal is pending, a vote counts only as long as its
- * voter may vote. The member who proposed it counts with any role, since every role may propose.
- * Once it has ended, all votes count.
+ * voter may vote, that of the member who proposed it like any other. Once it has ended, all votes
+ * count.
  */
 export function countedVotes(
-  { status, voters, proposed_by }: Pick<Proposal, "status" | "voters" | "proposed_by">,
+  { status, voters }: Pick<Proposal, "status" | "voters">,
   account: ProposalAccount,
   votes: readonly Pick<Vote, "voter" | "verdict">[],
 ): Pick<Vote, "voter" | "verdict">[] {
-  return votes.filter(({ verdict, voter }) => {
-    if (verdict !== "confirm") return false;
-    if (status !== "pending" || mayVote(voters, account, voter)) return true;
-    const is_proposer = proposed_by === `member:${voter.person_id}`;
-    return voters !== "reviewers" && is_proposer && voter.role !== undefined;
-  });
+  return votes.filter(
+    ({ verdict, voter }) =>
+      verdict === "confirm" && (status !== "pending" || mayVote(voters, account, voter)),
+  );
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setMemberRole } from "../../../src/accounts/change-members.ts";
 import { addMember, type TestMember, waitForEnd } from "../../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
@@ -194,6 +195,24 @@ describe("approving with a reason", () => {
       action: "document.approved",
       reason: "The payer called: right month",
     });
+  });
+
+  it("does not count the member who proposed it once they may no longer vote", async () => {
+    const offramp = await addRejected(6000);
+    const eve = await addMember(server, "finance_manager");
+    await approve(eve, offramp);
+    const { proposals } = (await server.call("GET", "/proposals?status=pending")).body;
+    const { id } = proposals.find((one: { record_id: string }) => one.record_id === offramp.id);
+    const member = { account_id: server.account_id, person_id: eve.person_id };
+    const by = { actor: "command line", reason: "not trusted any more" } as const;
+    await server.core.database.transaction((tx) =>
+      setMemberRole(tx, member, "developer", by, server.core.clock.now()),
+    );
+    await ben.confirm(id);
+    const shown = (await server.call("GET", `/proposals/${id}`)).body.proposal;
+    expect(shown).toMatchObject({ status: "pending", confirmations: 1 });
+    await ada.confirm(id);
+    expect((await waitForEnd(server, id)).status).toBe("done");
   });
 
   it.each(["accountant", "developer"] as const)("is refused to the role %s", async (role) => {
