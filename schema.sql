@@ -236,12 +236,15 @@ create table bank_file_answers (
   reason_codes text[] not null,
   bank_account text,
   paid_from text,
+  mac bytea,
+  is_unproven boolean not null default false,
   constraint bank_file_answers_pkey PRIMARY KEY (account_id, bank_reference),
   constraint bank_file_answers_number_key UNIQUE (number),
   constraint bank_file_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint bank_file_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE INDEX bank_file_answers_of_payment ON public.bank_file_answers USING btree (end_to_end_id);
+CREATE INDEX bank_file_answers_unproven ON public.bank_file_answers USING btree (number) WHERE is_unproven;
 
 create table bank_files (
   id uuid not null,

@@ -19,7 +19,7 @@ export function openReconcileModule(
   core: ModuleCore,
   real: { chains: boolean; banks: boolean },
 ): Module {
-  const { database, operator_id } = core;
+  const { database, operator_id, index_key } = core;
   const gas = recurringTask(database, BOOK_GAS_TASK, BOOKED_EVERY_MS, async ({ now }) => {
     await bookGas(database, operator_id, now);
   });
@@ -31,7 +31,7 @@ export function openReconcileModule(
   return {
     tasks: [
       controlledChangeTask(core, treasuryChange),
-      controlledChangeTask(core, bankItemChange),
+      controlledChangeTask(core, bankItemChange(index_key)),
       ...(real.chains ? [gas] : []),
       ...(real.banks ? [banks] : []),
     ],

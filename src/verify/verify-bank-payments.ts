@@ -1,3 +1,5 @@
+import { hasAnswerMac } from "../partners/bank/file-bank/answer-mac.ts";
+import type { StoredAnswer } from "../partners/bank/file-bank/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { eachPage } from "./checks.ts";
 
@@ -29,6 +31,38 @@ export function verifyBankPayments(session: Session, account_id: string): Promis
         const name = `payment ${id} of account ${account_id}, in a bank file,`;
         if (!is_asked_for) return `${name} was never sent`;
         if (!is_as_asked) return `${name} has another amount or currency`;
+      }
+      return null;
+    },
+  );
+}
+
+type Answer = Omit<StoredAnswer, "number"> & { id: string; is_applied: boolean };
+
+/**
+ * Each answer that was read from a bank's file has its MAC. Those that an earlier version wrote
+ * have none, and were applied then.
+ */
+export function verifyBankAnswers(
+  session: Session,
+  index_key: Buffer,
+  account_id: string,
+): Promise<string | null> {
+  return eachPage<Answer>(
+    session,
+    account_id,
+    `select a.bank_reference as id, a.account_id, a.bank_reference, a.end_to_end_id, a.kind,
+       a.amount, a.currency, a.trace_number, a.uetr, a.reason_codes, a.bank_account, a.paid_from,
+       a.mac, exists (select from bank_answers b where b.account_id = a.account_id
+         and b.bank_reference = a.bank_reference) as is_applied
+     from bank_file_answers a
+     where a.account_id = $1 and a.bank_reference > $2 order by a.bank_reference limit $3`,
+    async (answers) => {
+      for (const { id, is_applied, ...answer } of answers) {
+        if (answer.mac === null && is_applied) continue;
+        if (hasAnswerMac(index_key, answer)) continue;
+        const name = `answer ${id} to payment ${answer.end_to_end_id} of account ${account_id}`;
+        return `${name} was not written by Sliproad`;
       }
       return null;
     },

@@ -10,7 +10,7 @@ import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
-import { verifyBankPayments } from "./verify-bank-payments.ts";
+import { verifyBankAnswers, verifyBankPayments } from "./verify-bank-payments.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
 import { verifyExceptions } from "./verify-exceptions.ts";
@@ -48,8 +48,8 @@ export type VerifyInput = {
   /** If given, encrypted values are checked too. */
   keyring?: Keyring;
   /**
-   * If given, the MACs of votes are checked; with the keyring also what partners of the sandbox
-   * paid is compared with what was to be paid.
+   * If given, the MACs of votes and of banks' answers are checked; with the keyring also what
+   * partners of the sandbox paid is compared with what was to be paid.
    */
   index_key?: Buffer;
   /** If given with the keys, exported files are compared with their digests. */
@@ -87,6 +87,7 @@ export function verify(
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
         (index_key ? await verifyVotes(session, index_key, account.id) : null) ??
+        (index_key ? await verifyBankAnswers(session, index_key, account.id) : null) ??
         (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
         (keyring && index_key
           ? await verifyRecipients(session, { keyring, index_key }, account.id)

@@ -281,7 +281,7 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
     );
     const id = `return-${row!.number}`;
     return {
-      id: await propose(bankItemChange, { id, found: null }),
+      id: await propose(bankItemChange(server.core.index_key), { id, found: null }),
       record_id: server.account_id,
       shows: [id, "123.45 eur", "sent back by hand", "Agreed in the meeting"],
       // As nobody can without SQL.

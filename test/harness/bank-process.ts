@@ -39,12 +39,15 @@ const database = withCalls(opened, () => {
   if (calls === input.killed_at) process.kill(process.pid, "SIGKILL");
 });
 
+const INDEX_KEY = Buffer.alloc(32, 1);
+
 type Played = { port: Pick<BankPort, "submit">; work(): Promise<void> };
 
 function openFiles(given: NonNullable<typeof files>): Played {
   const encryption_key = Buffer.from(given.encryption_key, "hex");
   const keyring = createKeyring(openLocalKeys({ encryption_key } as Config));
-  const deps = { database, keyring, accounts: given.accounts, operator_id: given.operator_id };
+  const { accounts, operator_id } = given;
+  const deps = { database, keyring, accounts, operator_id, index_key: INDEX_KEY };
   const [pay_at, write_at] = [new Date(given.pay_at), new Date(given.write_at)];
   const port = createFileBank({ ...deps, clock: { now: () => pay_at } as never });
   const work = async () => {
@@ -58,7 +61,7 @@ function openFiles(given: NonNullable<typeof files>): Played {
 const { port, work }: Played = files
   ? openFiles(files)
   : {
-      port: createSandboxBank({ database, index_key: Buffer.alloc(32, 1) }),
+      port: createSandboxBank({ database, index_key: INDEX_KEY }),
       work: async () => {},
     };
 

@@ -99,7 +99,7 @@ it("payouts, returns, deposits, fees and own transfers of statements agree with 
 
 it("a deposit that was sent back and came back is a deposit again, once a person says so", async () => {
   const { server } = bank;
-  const { database, clock } = server.core;
+  const { database, clock, index_key } = server.core;
   const findDeposit = () =>
     database.query<{ id: string }>("select id from fiat_deposits where status = 'unmatched'");
   const payer =
@@ -131,7 +131,7 @@ it("a deposit that was sent back and came back is a deposit again, once a person
   ]);
   const [line] = await openLines();
   const item = { type: "line", number: line!.number } as const;
-  await database.transaction((tx) => settleItem(tx, item, "deposit", clock.now()));
+  await database.transaction((tx) => settleItem(tx, index_key, item, "deposit", clock.now()));
   await waitFor(async () => (await findDeposit()).length > 0);
   await settle(server);
   expect(await bank.reconcile()).toMatchObject({ candidates: [], notes: [] });

@@ -101,6 +101,7 @@ async function settle(
   if (!item) throw new StartupError(`${id} is no id of sliproad banks list, such as line-12.`);
   const found = readFound(options);
   const { database, clock } = core;
+  const change = bankItemChange(core.index_key);
   const account_id = core.first_start.operator.id;
   const settlement = await prepareSettlement(database, item, found);
   if (typeof settlement === "string") throw new StartupError(settlement);
@@ -108,10 +109,10 @@ async function settle(
   const input = { id, found };
   if (movesMoney(item, found)) {
     const asked = { account_id, input, is_operators: true, reason };
-    return { payments, proposal: await changeByApproval(core, bankItemChange, asked) };
+    return { payments, proposal: await changeByApproval(core, change, asked) };
   }
   await database.transaction((tx) =>
-    bankItemChange.apply(tx, account_id, input, byOperator(reason), clock.now()),
+    change.apply(tx, account_id, input, byOperator(reason), clock.now()),
   );
   return { payments, proposal: null };
 }

@@ -4,8 +4,7 @@ import {
   CORRECTION_DETAILS,
   type CorrectionDetails,
 } from "../../partners/bank/file-bank/ach/apply-ach-items.ts";
-import { LINE_DETAILS, type LineDetails } from "../../partners/bank/file-bank/apply-report.ts";
-import { lineName } from "../../partners/bank/file-bank/match-entry.ts";
+import { type LineDetails, openLine } from "../../partners/bank/file-bank/line-details.ts";
 import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import {
   listOpenCorrections,
@@ -66,7 +65,7 @@ export async function findItemDetails(
   const line = (await listOpenLines(database, ITEMS_SHOWN)).find((row) => lineId(row) === id);
   if (line) {
     const key = await keyring.openAccount(database, operator_id);
-    return LINE_DETAILS.open(key, { account_id: operator_id, id: lineName(line) }, line.details);
+    return openLine(operator_id, key, line);
   }
   const corrections = await listOpenCorrections(database, ITEMS_SHOWN);
   const correction = corrections.find((row) => correctionId(row) === id);

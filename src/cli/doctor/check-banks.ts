@@ -2,7 +2,7 @@ import type { Core } from "../../app/open-core.ts";
 import { readBanks, WRITTEN_WITHIN_MS } from "../../partners/bank/file-bank/open.ts";
 import { countOpenItems } from "../../partners/bank/file-bank/open-item-store.ts";
 import { listSetAside } from "../../partners/bank/file-bank/read-inbox.ts";
-import { countOverdueFiles } from "../../partners/bank/file-bank/store.ts";
+import { countOverdueFiles, countUnproven } from "../../partners/bank/file-bank/store.ts";
 import type { Finding } from "./finding.ts";
 
 const FILES_NAMED_MAX = 5;
@@ -11,6 +11,13 @@ const FILES_NAMED_MAX = 5;
 export async function checkBanks({ database, clock }: Core, banks_file: string): Promise<Finding> {
   const check = "banks";
   const { inbox, accounts } = readBanks(banks_file);
+  const unproven = await countUnproven(database);
+  if (unproven > 0) {
+    const finding =
+      `${unproven} answers of banks were not written by Sliproad: somebody writes to the ` +
+      "database. They move no money; sliproad verify names them";
+    return { check, ok: false, finding };
+  }
   const before = new Date(clock.now().getTime() - WRITTEN_WITHIN_MS);
   const overdue = await countOverdueFiles(database, before);
   if (overdue > 0) {

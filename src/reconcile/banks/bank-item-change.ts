@@ -20,14 +20,14 @@ type BankItemSettling = { id: string; found: Found };
  * back. Where two people can vote, it is a proposal: whoever names the payment decides whether it
  * was paid, or whether its money is the user's again.
  */
-export const bankItemChange: ControlledChange<BankItemSettling> = {
+export const bankItemChange = (index_key: Buffer): ControlledChange<BankItemSettling> => ({
   kind: "settle-bank-items",
   why: "What a bank did not say about a payment is decided only with two members.",
   summaryOf: ({ id }) => `Settle ${id} of what banks report.`,
   describe: async (session, _, { id, found }) =>
     describe(id, orRefuse(await prepareSettlement(session, itemOf(id), found))),
   apply: async (tx, account_id, { id, found }, by, now) => {
-    orRefuse(await settleItem(tx, itemOf(id), found, now));
+    orRefuse(await settleItem(tx, index_key, itemOf(id), found, now));
     const is_deposit = found === "deposit";
     const named = is_deposit ? null : found;
     const payment = named && "payment" in named ? named.payment : null;
@@ -36,7 +36,7 @@ export const bankItemChange: ControlledChange<BankItemSettling> = {
     const act = { account_id, ...by, action: "bank_item.settle", record };
     recordAudit(tx, { ...act, detail: { payment, file, is_deposit } }, now);
   },
-};
+});
 
 function itemOf(id: string) {
   return readItemId(id) ?? refuse(`${id} is no id of sliproad banks list, such as line-12.`);

@@ -43,7 +43,10 @@ export async function openFileBankFixture(
   );
   const account_id = account.id;
   const accounts = openAccounts(folder);
-  const deps: ReportDeps = { database, keyring, accounts, operator_id: account_id };
+  const deps: ReportDeps = {
+    ...{ database, keyring, accounts, operator_id: account_id },
+    index_key: Buffer.alloc(32, 1),
+  };
   const state = { now: MORNING, submitted: 0 };
   const bankOf = (session: Database = database) =>
     createFileBank({ ...deps, database: session, clock: { now: () => state.now } as never });

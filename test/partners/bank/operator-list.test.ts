@@ -83,7 +83,7 @@ const RETURNED = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>";
 
 async function settle(id: string, found: Found = null): Promise<string | null> {
   const settled = await bank.database.transaction((tx) =>
-    settleItem(tx, readItemId(id)!, found, AFTER_FIRST),
+    settleItem(tx, bank.deps.index_key, readItemId(id)!, found, AFTER_FIRST),
   );
   return typeof settled === "string" ? settled : null;
 }

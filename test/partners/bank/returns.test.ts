@@ -44,7 +44,7 @@ beforeEach(async () => {
 });
 
 const settleNow = (item: NonNullable<ReturnType<typeof readItemId>>, found: Found) =>
-  bank.database.transaction((tx) => settleItem(tx, item, found, AFTER_FIRST));
+  bank.database.transaction((tx) => settleItem(tx, bank.deps.index_key, item, found, AFTER_FIRST));
 
 const PAYER =
   "<RltdPties><Dbtr><Pty><Nm>Jörg Sender</Nm></Pty></Dbtr>" +

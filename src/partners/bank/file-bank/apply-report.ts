@@ -1,9 +1,9 @@
 import type { Transaction } from "../../../platform/db/database.ts";
-import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
 import type { AchItem } from "../nacha/read-ach.ts";
 import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentStatus, ReportItem } from "../report.ts";
 import { applyAchItems } from "./ach/apply-ach-items.ts";
+import { sealLine } from "./line-details.ts";
 import { type BookedLine, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
 import { accountOf, type FileBankAccount } from "./model.ts";
 import { openFinder, openLineFinder } from "./open-finder.ts";
@@ -26,14 +26,6 @@ export type ReportDeps = FileBankDeps & {
   operator_id: string;
 };
 
-/** What is kept of a line for the person who has to match it. */
-export type LineDetails = Pick<
-  AccountEntry,
-  "debtor" | "creditor" | "text" | "reasons" | "bank_code" | "bank_reference" | "end_to_end_id"
->;
-
-export const LINE_DETAILS = sealedJson<LineDetails>("bank_lines", "details");
-
 const ITEMS_AT_ONCE = 500;
 
 /** What a file of a bank consists of: of ISO 20022, or of NACHA. */
@@ -54,7 +46,7 @@ export async function applyReport(deps: ReportDeps, report: Report, now: Date): 
     const recording = { deps, key, digest: report.digest, begun: new Map() };
     const statements = new StatementRecorder({ ...recording, accounts: deps.accounts });
     for await (const items of inBatches(report.items)) {
-      await applyStatuses(tx, report.digest, items.filter(isStatus));
+      await applyStatuses(tx, recording, items.filter(isStatus));
       const ach = items.flatMap((one) => (one.kind === "ach" ? [one.item] : []));
       await applyAchItems(tx, deps, { digest: report.digest, items: ach }, now);
       const entries = items.filter(isEntry).flatMap((entry) => bookedOf(deps.accounts, entry));
@@ -83,7 +75,7 @@ function bookedOf(accounts: readonly FileBankAccount[], entry: AccountEntry): Bo
 
 async function applyStatuses(
   tx: Transaction,
-  digest: Buffer,
+  { deps, digest }: Pick<Recording, "deps" | "digest">,
   statuses: readonly PaymentStatus[],
 ): Promise<void> {
   if (statuses.length === 0) return;
@@ -95,7 +87,7 @@ async function applyStatuses(
     if (matched?.state === "answer") answers.push(...matched.answers);
     if (matched?.state === "unmatched") unmatched.push({ ...status, problem: matched.problem });
   }
-  await recordAnswers(tx, answers);
+  await recordAnswers(tx, deps.index_key, answers);
   await insertUnmatchedStatuses(tx, digest, unmatched);
 }
 
@@ -134,14 +126,11 @@ async function applyEntries(
   }
   if (lines.length === 0) return;
   await insertLines(tx, digest, lines);
-  await recordAnswers(tx, answers);
+  await recordAnswers(tx, deps.index_key, answers);
 }
 
 function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Matched): LineRow {
-  const { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id } = entry;
   const { bank_account, entry_key, part, parts, kind, amount, currency, booked_on } = entry;
-  const details = { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id };
-  const record = { account_id: operator_id, id: lineName(entry) };
   return {
     ...{ bank_account, entry_key, part, parts, kind, amount, currency, booked_on },
     state: matched.state,
@@ -149,7 +138,7 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Ma
     answer_references: referencesOf(entry, matched),
     named_ids: matched.state === "unmatched" ? namedIds(entry) : [],
     // Payments have their payees: what the bank repeats of them is not kept.
-    details: matched.state === "answer" ? null : LINE_DETAILS.seal(key, record, details),
+    details: matched.state === "answer" ? null : sealLine(operator_id, key, entry),
   };
 }
 

@@ -16,7 +16,7 @@ import {
 } from "./store.ts";
 import { type FileBankDeps, lockOpenFile } from "./submit-payments.ts";
 
-type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped">;
+type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped" | "index_key">;
 
 const FILES_AT_ONCE_MAX = 100;
 const PAYMENTS_AT_ONCE = 1_000;
@@ -25,7 +25,7 @@ const PAYMENTS_AT_ONCE = 1_000;
 export async function closeFiles(deps: CloseDeps, now: Date): Promise<void> {
   await deps.database.transaction(async (tx) => {
     for (const file of await lockDueFiles(tx, now, FILES_AT_ONCE_MAX)) {
-      await removePaid(tx, file, now);
+      await removePaid(tx, deps, file, now);
       await deferStopped(tx, deps, file, now);
       await fixContent(tx, deps, file, now);
     }
@@ -40,7 +40,7 @@ export async function stopPayments(deps: CloseDeps, file_id: string, now: Date):
   return deps.database.transaction(async (tx) => {
     const file = await lockClosedFile(tx, file_id);
     if (!file) return false;
-    const is_shorter = await removePaid(tx, file, now);
+    const is_shorter = await removePaid(tx, deps, file, now);
     if (!(await deferStopped(tx, deps, file, now)) && !is_shorter) return false;
     const is_fixed = await fixContent(tx, deps, file, now);
     if (!is_fixed) throw new Error(`no more files of ${file.bank_account} can be sent today`);

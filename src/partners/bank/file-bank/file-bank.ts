@@ -2,12 +2,14 @@ import type { DepositRail } from "../../../catalogue/rails.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { PartialBank } from "../combine-banks.ts";
 import type { BankCoordinates, BankCredit } from "../port.ts";
-import { LINE_DETAILS, type ReportDeps } from "./apply-report.ts";
+import { hasAnswerMac } from "./answer-mac.ts";
+import type { ReportDeps } from "./apply-report.ts";
+import { openProvenLine } from "./line-details.ts";
 import { lineName } from "./match-entry.ts";
 import { type FileBankAccount, routeOf } from "./model.ts";
-import { type CreditRow, listCreditLines } from "./report-store.ts";
+import { type CreditRow, listCreditLines, updateChangedLines } from "./report-store.ts";
 import { returnCredit } from "./returns/return-credit.ts";
-import { listAnswers } from "./store.ts";
+import { listAnswers, updateUnproven } from "./store.ts";
 import { submitPayments } from "./submit-payments.ts";
 
 /** A bank that takes and sends files. */
@@ -20,7 +22,16 @@ export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank
     listAnswers: async (cursor, limit) => {
       const rows = await listAnswers(deps.database, cursor, limit);
       const last = rows.at(-1);
-      const answers = rows.map(({ number: _, reason_codes, ...answer }) => ({
+      const { proven = [], forged = [] } = Object.groupBy(rows, ({ number: _, ...row }) =>
+        hasAnswerMac(deps.index_key, row) ? "proven" : "forged",
+      );
+      if (forged.length > 0) {
+        await updateUnproven(
+          deps.database,
+          forged.map(({ number }) => number),
+        );
+      }
+      const answers = proven.map(({ number: _, mac: __, reason_codes, ...answer }) => ({
         ...answer,
         reasons: reason_codes.map((code) => ({ code, text: null })),
       }));
@@ -32,21 +43,30 @@ export function createFileBank(deps: ReportDeps & { clock: Clock }): PartialBank
       const rows = await listCreditLines(deps.database, cursor, limit);
       const last = rows.at(-1);
       const key = await deps.keyring.openAccount(deps.database, deps.operator_id);
-      const credits = rows.map((row) => creditOf(deps.operator_id, key, row));
+      const opened = rows.map((row) => creditOf(deps.operator_id, key, row));
+      const changed = rows.filter((_, at) => opened[at] === null);
+      if (changed.length > 0) {
+        await updateChangedLines(
+          deps.database,
+          changed.map(({ number }) => number),
+        );
+      }
+      const credits = opened.filter((credit) => credit !== null);
       return { credits, cursor: last ? String(last.number) : cursor };
     },
     returnCredit: (request) => returnCredit(deps, request, deps.clock.now()),
   };
 }
 
-function creditOf(operator_id: string, key: Buffer, row: CreditRow): BankCredit {
+/** Null if somebody changed the line in the database. */
+function creditOf(operator_id: string, key: Buffer, row: CreditRow): BankCredit | null {
   const { bank_account, amount, currency, booked_on } = row;
-  const record = { account_id: operator_id, id: lineName(row) };
-  const details = row.details && LINE_DETAILS.open(key, record, row.details);
+  const details = openProvenLine(operator_id, key, row);
+  if (!details) return null;
   return {
     ...{ bank_account, bank_reference: lineName(row), amount, currency },
-    text: details?.text ?? "",
-    payer_name: details?.debtor.name ?? "",
+    text: details.text,
+    payer_name: details.debtor.name ?? "",
     booked_at: new Date(`${booked_on}T00:00:00Z`),
   };
 }

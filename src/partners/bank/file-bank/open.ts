@@ -17,7 +17,7 @@ import { bankMetrics } from "./metrics.ts";
 import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
 import { rereadDone } from "./recover/reread-done.ts";
-import { countOverdueFiles } from "./store.ts";
+import { countOverdueFiles, countUnproven } from "./store.ts";
 import type { FindStopped } from "./submit-payments.ts";
 import { downloadReports } from "./transfer/download-reports.ts";
 import { writeFiles } from "./write-files.ts";
@@ -25,6 +25,7 @@ import { writeFiles } from "./write-files.ts";
 type OpenDeps = {
   database: Database;
   keyring: Keyring;
+  index_key: Buffer;
   clock: Clock;
   operator_id: string;
   findStopped: FindStopped;
@@ -94,7 +95,9 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
         const is_held = (await leaving.findHold()) !== null;
         const overdue = is_held ? 0 : await countOverdueFiles(session, before);
+        const unproven = await countUnproven(session);
         return [
+          ...(unproven === 0 ? [] : [`${unproven} answers of banks were not written by Sliproad.`]),
           ...(overdue === 0 ? [] : [`${overdue} files for banks could not be written.`]),
           ...unreadProblems(inbox),
         ];

@@ -31,9 +31,9 @@ type SetAside = { name: string; problem: string };
 
 /**
  * Reads the files that banks left in a directory, oldest name first, and moves each one away. A
- * file is moved after it was recorded: after a crash it is found again, and known by its bytes. What
- * is recorded are the bytes of the file that is moved: one that grows, or takes its name meanwhile,
- * is read by the next run. One that cannot be read is set aside, counts for nothing, and does not
+ * file is moved after it was recorded: after a crash it is found again, and known by its bytes.
+ * What is recorded is what is moved: a file that grows, or takes the name of another, meanwhile is
+ * read by the next run. One that cannot be read is set aside, counts for nothing, and does not
  * delay the others; moved back into the inbox it is read again.
  */
 export async function readInbox(

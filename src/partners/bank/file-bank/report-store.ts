@@ -182,3 +182,16 @@ export function listCreditLines(
     [cursor ?? "0", limit],
   );
 }
+
+/** Credits that are not as they were written wait for a person. */
+export async function updateChangedLines(
+  session: Session,
+  numbers: readonly bigint[],
+): Promise<void> {
+  await session.query(
+    `update bank_lines set state = 'unmatched', answer_references = '{}',
+       problem = 'This line was changed in the database: compare it with the file in done.'
+     where number = any($1) and state = 'credit'`,
+    [numbers],
+  );
+}

@@ -63,6 +63,7 @@ export function movesMoney({ type }: ItemId, found: Found): boolean {
  */
 export async function settleItem(
   tx: Transaction,
+  index_key: Buffer,
   item: ItemId,
   found: Found,
   now: Date,
@@ -78,7 +79,7 @@ export async function settleItem(
   else if (type === "status") await updateStatusSettled(tx, number, now);
   else if (type === "return") await updatePaidByHand(tx, number);
   else if (!(await updateCorrectionSettled(tx, number, now))) return NONE;
-  await recordAnswers(tx, answers);
+  await recordAnswers(tx, index_key, answers);
   return settlement;
 }
 

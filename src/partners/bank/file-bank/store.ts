@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../../../platform/db/database.ts";
 import type { BankAnswer } from "../port.ts";
+import { type AnswerFacts, answerMac } from "./answer-mac.ts";
 import type { ClosedFile, FileScheme, FileState } from "./model.ts";
 
 /** Details are encrypted: payee and message. */
@@ -260,19 +261,23 @@ export async function updateToWritten(session: Session, id: string, now: Date): 
  */
 export async function insertAnswers(
   tx: Transaction,
+  index_key: Buffer,
   answers: readonly BankAnswer[],
 ): Promise<void> {
   if (answers.length === 0) return;
+  const macOf = (answer: BankAnswer) =>
+    answerMac(index_key, { ...answer, reason_codes: codesOf(answer) });
   await tx.query("select pg_advisory_xact_lock(hashtextextended('bank file answers', 0))");
   await tx.query(
     `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
-       currency, trace_number, uetr, reason_codes, bank_account, paid_from)
+       currency, trace_number, uetr, reason_codes, bank_account, paid_from, mac)
      select account_id, bank_reference, end_to_end_id, kind, amount, currency, trace_number, uetr,
-       string_to_array(codes, ','), bank_account, paid_from
+       string_to_array(codes, ','), bank_account, paid_from, mac
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-       $7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) with ordinality as answer
+       $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
+       with ordinality as answer
        (account_id, bank_reference, end_to_end_id, kind, amount, currency, trace_number, uetr,
-       codes, bank_account, paid_from, place)
+       codes, bank_account, paid_from, mac, place)
      order by place
      on conflict do nothing`,
     [
@@ -287,6 +292,7 @@ export async function insertAnswers(
       answers.map((answer) => codesOf(answer).join(",")),
       answers.map((answer) => answer.bank_account),
       answers.map((answer) => answer.paid_from),
+      answers.map(macOf),
     ],
   );
 }
@@ -296,7 +302,7 @@ function codesOf({ reasons }: BankAnswer): string[] {
   return reasons.flatMap(({ code }) => code?.replaceAll(",", " ") || []);
 }
 
-type StoredAnswer = Omit<BankAnswer, "reasons"> & { number: bigint; reason_codes: string[] };
+export type StoredAnswer = AnswerFacts & { number: bigint; mac: Buffer | null };
 
 export function listAnswers(
   session: Session,
@@ -305,8 +311,22 @@ export function listAnswers(
 ): Promise<StoredAnswer[]> {
   return session.query(
     `select number, account_id, bank_reference, end_to_end_id, kind, amount, currency,
-       trace_number, uetr, reason_codes, bank_account, paid_from
+       trace_number, uetr, reason_codes, bank_account, paid_from, mac
      from bank_file_answers where number > $1 order by number limit $2`,
     [cursor ?? "0", limit],
   );
+}
+
+/** They were passed over: Sliproad did not write them so. */
+export async function updateUnproven(session: Session, numbers: readonly bigint[]): Promise<void> {
+  await session.query("update bank_file_answers set is_unproven = true where number = any($1)", [
+    numbers,
+  ]);
+}
+
+export async function countUnproven(session: Session): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    "select count(*)::integer as count from bank_file_answers where is_unproven",
+  );
+  return row!.count;
 }

@@ -23,6 +23,8 @@ import { transferOf } from "./transfer-of.ts";
 export type FileBankDeps = {
   database: Database;
   keyring: Keyring;
+  /** Of the MACs of answers. */
+  index_key: Buffer;
   accounts: readonly FileBankAccount[];
   /** Those of the payments that must not leave now; by default all may. */
   findStopped?: FindStopped;
@@ -80,10 +82,10 @@ export async function submitPayments(
     const ids = instructions.map(({ end_to_end_id }) => end_to_end_id);
     const known = await findKnownPayments(tx, ids);
     const not_here = instructions.filter(({ end_to_end_id }) => !known.has(end_to_end_id));
-    const paid = await recoverPayments(tx, deps.accounts, not_here, now);
+    const paid = await recoverPayments(tx, deps, not_here, now);
     const unknown = not_here.filter(({ end_to_end_id }) => !paid.has(end_to_end_id));
     const { routed, refused } = divide(deps.accounts, unknown);
-    await insertAnswers(tx, refused);
+    await insertAnswers(tx, deps.index_key, refused);
     if (routed.length > 0) await insertRouted(tx, deps, routed, now);
   });
 }

@@ -1,5 +1,4 @@
 import type { Transaction } from "../../../../platform/db/database.ts";
-import type { Keyring } from "../../../../platform/encryption/keyring.ts";
 import { sealedJson } from "../../../../platform/encryption/sealed-column.ts";
 import type { CorrectedData } from "../../nacha/corrections.ts";
 import type { AchItem } from "../../nacha/read-ach.ts";
@@ -8,6 +7,7 @@ import { achReturnName, answerTo, type KnownPayment, NOT_AT_BANK } from "../matc
 import type { FileBankAccount } from "../model.ts";
 import { insertUnmatchedStatuses, listPaymentsById, type StatusRow } from "../report-store.ts";
 import { insertAnswers } from "../store.ts";
+import type { FileBankDeps } from "../submit-payments.ts";
 import { type Correction, insertCorrections } from "./ach-store.ts";
 
 /** What a payee's bank says is right, as far as it can be read, and in its own words. */
@@ -30,7 +30,7 @@ type Outcome =
  */
 export async function applyAchItems(
   tx: Transaction,
-  { keyring, accounts }: { keyring: Keyring; accounts: readonly FileBankAccount[] },
+  { keyring, index_key, accounts }: Pick<FileBankDeps, "keyring" | "index_key" | "accounts">,
   { digest, items }: { digest: Buffer; items: readonly AchItem[] },
   now: Date,
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function applyAchItems(
     else if ("correction" in outcome) corrections.push(outcome.correction);
     else unmatched.push(rowOf(item, outcome.problem));
   }
-  await insertAnswers(tx, answers);
+  await insertAnswers(tx, index_key, answers);
   await insertCorrections(tx, digest, corrections, now);
   await insertUnmatchedStatuses(tx, digest, unmatched);
 }

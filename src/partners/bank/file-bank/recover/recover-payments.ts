@@ -19,6 +19,7 @@ import {
 
 type Payment = Pick<Instruction, "account_id" | "end_to_end_id" | "amount" | "currency">;
 type Named = Pick<Payment, "end_to_end_id">;
+type RecoverDeps = { accounts: readonly FileBankAccount[]; index_key: Buffer };
 
 /** In NACHA files, payments have a shorter id. */
 const idsOf = ({ end_to_end_id }: Named) => [end_to_end_id, shortId(end_to_end_id)];
@@ -39,7 +40,7 @@ const SHORT_IDS = /\bSR[0-9A-Z]{13}\b/g;
  */
 export async function recoverPayments(
   tx: Transaction,
-  accounts: readonly FileBankAccount[],
+  { accounts, index_key }: RecoverDeps,
   instructions: readonly Instruction[],
   now: Date,
 ): Promise<ReadonlySet<string>> {
@@ -51,7 +52,7 @@ export async function recoverPayments(
     if (!booked) continue;
     await insertRecovered(tx, toRow(accounts, instruction, booked, now), now);
     recovered.add(instruction.end_to_end_id);
-    await answer(tx, instruction, lines);
+    await answer(tx, index_key, instruction, lines);
   }
   return recovered;
 }
@@ -62,12 +63,17 @@ function linesOf(payment: Named, lines: readonly LostLine[]): LostLine[] {
 }
 
 /** What the lines that name a payment say about it. */
-async function answer(tx: Transaction, payment: Payment, lines: readonly LostLine[]) {
+async function answer(
+  tx: Transaction,
+  index_key: Buffer,
+  payment: Payment,
+  lines: readonly LostLine[],
+): Promise<void> {
   const own = linesOf(payment, lines);
   const booked = own.find(({ kind }) => kind === "booked");
   if (!booked) return;
   for (const line of own.filter((one) => isSame(one, payment))) {
-    await insertAnswers(tx, [answerOf(payment, booked, line)]);
+    await insertAnswers(tx, index_key, [answerOf(payment, booked, line)]);
     await updateLineAnswered(tx, line);
   }
 }
@@ -134,6 +140,7 @@ function answerOf(
  */
 export async function removePaid(
   tx: Transaction,
+  { index_key }: Pick<RecoverDeps, "index_key">,
   file: { id: string; bank_account: string; scheme: string; window_day: string },
   now: Date,
 ): Promise<boolean> {
@@ -143,7 +150,7 @@ export async function removePaid(
     const place = { bank_account: file.bank_account, scheme: file.scheme, day: file.window_day };
     const recovered = recoveredFile(place, payment.number, now);
     await updateToRecovered(tx, payment.end_to_end_id, recovered, now);
-    await answer(tx, payment, lines);
+    await answer(tx, index_key, payment, lines);
   }
   return payments.length > 0;
 }

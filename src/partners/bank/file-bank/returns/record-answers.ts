@@ -7,6 +7,7 @@ import { updateReturned } from "./return-store.ts";
 /** Stores answers to payouts for those who read them, and what became of returned deposits. */
 export async function recordAnswers(
   tx: Transaction,
+  index_key: Buffer,
   answers: readonly BankAnswer[],
 ): Promise<void> {
   const { own = [], payouts = [] } = Object.groupBy(answers, ({ end_to_end_id }) =>
@@ -15,5 +16,5 @@ export async function recordAnswers(
   for (const { end_to_end_id, kind } of own) {
     await updateReturned(tx, end_to_end_id, kind === "booked" ? "booked" : "refused");
   }
-  await insertAnswers(tx, payouts);
+  await insertAnswers(tx, index_key, payouts);
 }

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { checkIdentifier } from "../../../../catalogue/bank-identifiers.ts";
 import type { Transaction } from "../../../../platform/db/database.ts";
 import type { BankPort, CreditReturn, Instruction } from "../../port.ts";
-import { LINE_DETAILS, type ReportDeps } from "../apply-report.ts";
+import type { ReportDeps } from "../apply-report.ts";
+import { openLine } from "../line-details.ts";
 import { findReturnRoute, submitReturn } from "../submit-payments.ts";
 import { isReturnId, returnId } from "./return-id.ts";
 import { findCreditLine, insertReturn, lockReturn, type ReturnState } from "./return-store.ts";
@@ -70,8 +71,10 @@ async function instructionOf(
   if (!line) return "It is not known which line of a statement it came with.";
   if (!line.details) return "Its payer's account was deleted after the legal period.";
   const account_key = await keyring.openAccount(tx, operator_id);
-  const record = { account_id: operator_id, id: bank_reference };
-  const { debtor, end_to_end_id } = LINE_DETAILS.open(account_key, record, line.details);
+  const { debtor, end_to_end_id } = openLine(operator_id, account_key, {
+    ...line,
+    details: line.details,
+  });
   const iban = checkIdentifier("iban", debtor.account ?? "");
   if (!("value" in iban) || debtor.name === null) {
     return "The bank did not say from which account it came.";

@@ -99,17 +99,19 @@ export function listReturnedDeposits(
   );
 }
 
+type CreditLine = { entry_key: string; part: number; details: Buffer | null };
+
 /** A line that somebody paid in. */
 export async function findCreditLine(
   tx: Transaction,
   bank_account: string,
   bank_reference: string,
-): Promise<{ currency: string; details: Buffer | null } | null> {
+): Promise<CreditLine | null> {
   // Our name of a line ends with its part.
   const match = /^(.+)-(\d{1,9})$/.exec(bank_reference);
   if (!match) return null;
-  const [row] = await tx.query<{ currency: string; details: Buffer | null }>(
-    `select currency, details from bank_lines
+  const [row] = await tx.query<CreditLine>(
+    `select entry_key, part, details from bank_lines
      where bank_account = $1 and entry_key = $2 and part = $3 and state = 'credit'`,
     [bank_account, match[1], Number(match[2])],
   );

@@ -1,0 +1,66 @@
+import { DecryptionError } from "../../../platform/encryption/cipher.ts";
+import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
+import type { AccountEntry } from "../report.ts";
+import { type BookedLine, lineName } from "./match-entry.ts";
+
+/** What is kept of a line for the person who has to match it. */
+export type LineDetails = Pick<
+  AccountEntry,
+  "debtor" | "creditor" | "text" | "reasons" | "bank_code" | "bank_reference" | "end_to_end_id"
+>;
+
+type LineFacts = Pick<BookedLine, "bank_account" | "amount" | "currency" | "booked_on">;
+type LineKey = Pick<BookedLine, "entry_key" | "part">;
+
+/**
+ * Whoever can write to the database cannot change what is credited: the line's facts are encrypted
+ * with its texts. Lines of earlier versions do not have them.
+ */
+type SealedLine = LineDetails & { facts?: readonly (string | null)[] };
+
+const LINE = sealedJson<SealedLine>("bank_lines", "details");
+
+/** Encrypted with the operator's key. */
+export function sealLine(operator_id: string, key: Buffer, line: BookedLine): Buffer {
+  const { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id } = line;
+  const details = { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id };
+  const record = { account_id: operator_id, id: lineName(line) };
+  return LINE.seal(key, record, { ...details, facts: factsOf(line) });
+}
+
+export function openLine(
+  operator_id: string,
+  key: Buffer,
+  line: LineKey & { details: Buffer },
+): LineDetails {
+  const { facts: _, ...details } = open(operator_id, key, line);
+  return details;
+}
+
+/**
+ * The same of a credit; null if it is not as it was written. One whose details were deleted after
+ * the legal period has neither code nor payer: it credits nothing by itself.
+ */
+export function openProvenLine(
+  operator_id: string,
+  key: Buffer,
+  line: LineKey & LineFacts & { details: Buffer | null },
+): Pick<LineDetails, "text" | "debtor"> | null {
+  if (line.details === null) return { text: "", debtor: { name: null, account: null } };
+  try {
+    const opened = open(operator_id, key, { ...line, details: line.details });
+    const { facts = factsOf(line), ...details } = opened;
+    return JSON.stringify(facts) === JSON.stringify(factsOf(line)) ? details : null;
+  } catch (error) {
+    if (error instanceof DecryptionError) return null;
+    throw error;
+  }
+}
+
+function open(operator_id: string, key: Buffer, line: LineKey & { details: Buffer }): SealedLine {
+  return LINE.open(key, { account_id: operator_id, id: lineName(line) }, line.details);
+}
+
+function factsOf({ bank_account, amount, currency, booked_on }: LineFacts) {
+  return [bank_account, String(amount), currency, booked_on];
+}
