@@ -92,6 +92,7 @@ async function install(lock_hash, { sentence, has_runtime }) {
     rmSync(stampFile, { force: true });
     await runNpm(process.execPath, ["ci", "--omit=dev", ...NPM_FLAGS]);
     checkNativePackages("runtime");
+    removeHeaders();
     writeFileSync(stampFile, `${platform} ${lock_hash} runtime`);
   }
   if (isDev) {
@@ -101,6 +102,11 @@ async function install(lock_hash, { sentence, has_runtime }) {
   }
   rmSync(logFile, { force: true });
   console.error(`installed in ${Math.round((Date.now() - begun) / 1000)} s`);
+}
+
+/** The runtime comes with C headers for all platforms (68 MB); nothing here is compiled. */
+function removeHeaders() {
+  rmSync(join(dirname(bundledNode()), "..", "include"), { recursive: true, force: true });
 }
 
 async function runNpm(node, args) {

@@ -18,7 +18,7 @@ const MODULES = [
   ...["webhooks", "users", "kyc", "payment-details", "screening", "prices", "limits"],
   ...["travel", "balances", "invoices", "offramps", "onramps", "reconcile", "retention"],
   ...["reports", "verify"],
-  ...["sandbox", "docs", "app", "cli"],
+  ...["sandbox", "dashboard", "docs", "app", "cli"],
 ];
 
 const FOLDER_FILES_MAX = 25;

@@ -3178,6 +3178,7 @@ export interface components {
          *     - `bad_request`: The body could not be read; send valid JSON, or multipart/form-data for a file.
          *     - `unauthorized`: Send a valid API key in the header Authorization: Bearer <API_KEY>.
          *     - `insufficient_scope`: This credential is not allowed to do this; use one with the required scope.
+         *     - `confirmation_required`: Confirm with your password or your second factor, then try again.
          *     - `route_not_found`: This route does not exist; check the method and the path.
          *     - `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key.
          *     - `file_too_large`: The file is too large; send at most 5 MB (5 242 880 bytes).
@@ -3215,7 +3216,7 @@ export interface components {
          *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
-        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "file_infected" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "on_hold" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "confirmation_required" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "file_infected" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "on_hold" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
         /**
          * @description - `authorization_code`: People authorise the application to read and write for their account.
          *     - `client_credentials`: The application acts for the account that created it.
@@ -3681,7 +3682,11 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `insufficient_scope`: This credential is not allowed to do this; use one with the required scope. */
+        /**
+         * @description `insufficient_scope`: This credential is not allowed to do this; use one with the required scope.
+         *
+         *     `confirmation_required`: Confirm with your password or your second factor, then try again.
+         */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -4070,6 +4075,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -4203,6 +4209,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -4285,6 +4292,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -4341,6 +4349,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4476,6 +4485,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4542,6 +4552,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4608,6 +4619,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4665,6 +4677,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -4721,6 +4734,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4770,6 +4784,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -4870,6 +4885,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -5045,6 +5061,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -5192,6 +5209,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -5279,6 +5297,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -5365,6 +5384,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -5434,6 +5454,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available` */
             422: components["responses"]["Refused"];
@@ -5517,6 +5538,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -5597,6 +5619,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -5657,6 +5680,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -5702,6 +5726,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -5773,6 +5798,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -5881,6 +5907,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -5975,6 +6002,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -6090,6 +6118,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6182,6 +6211,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6294,6 +6324,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6383,6 +6414,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -6453,6 +6485,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -6538,6 +6571,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -6611,6 +6645,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6704,6 +6739,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6797,6 +6833,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6874,6 +6911,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -6936,6 +6974,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -6970,6 +7009,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7023,6 +7063,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7115,6 +7156,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7154,6 +7196,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7212,6 +7255,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7266,6 +7310,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7313,6 +7358,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7357,6 +7403,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -7424,6 +7471,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7486,6 +7534,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7553,6 +7602,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7625,6 +7675,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7704,6 +7755,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7780,6 +7832,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -7881,6 +7934,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -7954,6 +8008,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -8025,6 +8080,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8148,6 +8204,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -8218,6 +8275,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8295,6 +8353,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -8368,6 +8427,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8425,6 +8485,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -8503,6 +8564,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -8584,6 +8646,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -8649,6 +8712,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -8714,6 +8778,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -8786,6 +8851,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8842,6 +8908,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8910,6 +8977,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -8986,6 +9054,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -9042,6 +9111,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -9098,6 +9168,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -9135,6 +9206,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -9268,6 +9340,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -9595,6 +9668,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -9707,6 +9781,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -9818,6 +9893,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -9855,6 +9931,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -10024,6 +10101,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10071,6 +10149,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -10146,6 +10225,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -10243,6 +10323,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -10310,6 +10391,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -10404,6 +10486,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10489,6 +10572,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10557,6 +10641,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10625,6 +10710,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10693,6 +10779,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10764,6 +10851,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10832,6 +10920,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10900,6 +10989,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -10982,6 +11072,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -11046,6 +11137,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -11095,6 +11187,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -11172,6 +11265,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -11249,6 +11343,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -11321,6 +11416,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -11377,6 +11473,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -11448,6 +11545,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `parameter_unknown`, `record_invalid` */
@@ -11545,6 +11643,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -11643,6 +11742,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -11745,6 +11845,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -11793,6 +11894,7 @@ export interface operations {
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             /** @description `parameter_unknown`, `record_invalid` */
             422: components["responses"]["Refused"];
@@ -11850,6 +11952,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -11952,6 +12055,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12057,6 +12161,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12146,6 +12251,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12236,6 +12342,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12325,6 +12432,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12408,6 +12516,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -12471,6 +12580,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */
@@ -12600,6 +12710,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
@@ -12692,6 +12803,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            /** @description `insufficient_scope` */
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
             /** @description `body_too_large` */

@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRow, updateRow } from "../platform/db/rows.ts";
+import { isId } from "../platform/ids.ts";
 import type { ApiKey } from "./model.ts";
 
 export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
@@ -68,13 +69,15 @@ export async function findActiveKeys(
 /** Who created these keys, by the key's id; keys created on the command line are left out. */
 export async function findKeyCreators(
   session: Session,
-  api_key_ids: readonly string[],
+  /** Of members' sessions none. */
+  credential_ids: readonly string[],
 ): Promise<Map<string, string>> {
-  if (api_key_ids.length === 0) return new Map();
+  const key_ids = credential_ids.filter(isId);
+  if (key_ids.length === 0) return new Map();
   const rows = await session.query<{ id: string; created_by_person: string }>(
     `select id, created_by_person from api_keys
      where id = any($1::uuid[]) and created_by_person is not null`,
-    [api_key_ids],
+    [key_ids],
   );
   return new Map(rows.map((row) => [row.id, row.created_by_person]));
 }

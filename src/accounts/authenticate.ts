@@ -4,10 +4,12 @@ import type { Session } from "../platform/db/database.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Caller } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { createWorkLimit } from "../platform/work-limit.ts";
 import { findActiveKeys, findApiKeyByHash, upsertKeyUse } from "./api-key-store.ts";
+import { isSessionCredential, listActiveMembers } from "./member-callers/authenticate-member.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
 import { compileKeyCheck } from "./restrict-key.ts";
 
@@ -58,7 +60,7 @@ export function createAuthenticate(
   };
 }
 
-/** Filters keys and tokens to those still valid; runs in the transaction of every write. */
+/** Keys, tokens and sessions that are still valid; runs in the transaction of every write. */
 export async function findActiveCredentials(
   tx: Session,
   tokens: TokenPort,
@@ -66,14 +68,16 @@ export async function findActiveCredentials(
   account_ids: string[],
   now: Date,
 ): Promise<Set<string>> {
-  const token_ids = credential_ids.filter(tokens.isCredential);
-  if (token_ids.length === 0) return findActiveKeys(tx, credential_ids, account_ids, now);
-  const key_ids = credential_ids.filter((id) => !tokens.isCredential(id));
-  const [active_keys, active_tokens] = await Promise.all([
+  const key_ids = credential_ids.filter(isId);
+  if (key_ids.length === credential_ids.length) {
+    return findActiveKeys(tx, key_ids, account_ids, now);
+  }
+  const [keys, active_tokens, members] = await Promise.all([
     findActiveKeys(tx, key_ids, account_ids, now),
-    tokens.listActive(tx, token_ids),
+    tokens.listActive(tx, credential_ids.filter(tokens.isCredential)),
+    listActiveMembers(tx, credential_ids.filter(isSessionCredential), now),
   ]);
-  return new Set([...active_keys, ...active_tokens]);
+  return new Set([...keys, ...active_tokens, ...members]);
 }
 
 export function hashApiKey(index_key: Buffer, key: string): Buffer {

@@ -45,6 +45,34 @@ export const PERMISSIONS = {
     roles: ["admin", "finance_manager", "accountant", "approver"],
     meaning: "See the history of a payout, user or other record, with its postings and decisions.",
   },
+  prepare_payouts: {
+    roles: ["admin", "finance_manager"],
+    meaning:
+      "Register users and bank accounts, create quotes and payouts, and attach documents. " +
+      "Nothing is paid by it.",
+  },
+  move_money: {
+    roles: ["admin", "finance_manager"],
+    meaning: "Execute and fund quotes, re-route and refund payouts, and create onramps.",
+  },
+  manage_invoices: {
+    roles: ["admin", "finance_manager"],
+    meaning: "Create invoices, accept, reject and cancel them.",
+  },
+  create_exports: {
+    roles: ["admin", "finance_manager", "accountant"],
+    meaning: "Create and remove files for auditors.",
+  },
+  operate: {
+    roles: ["admin", "finance_manager"],
+    meaning:
+      "In the operator's account only: decide on bank deposits and exceptions, and put users on " +
+      "hold.",
+  },
+  erase_users: {
+    roles: ["admin"],
+    meaning: "Erase a person's data, and take that back in time.",
+  },
   see_keys_and_log: {
     roles: ["admin", "developer"],
     meaning: "See the API keys (their last four characters) and the audit log.",
@@ -53,6 +81,10 @@ export const PERMISSIONS = {
     roles: ["admin"],
     meaning: "Invite and remove members, change their roles, and reset a lost second factor.",
   },
+  see_apps: {
+    roles: ["admin", "developer"],
+    meaning: "See applications, webhook events and their deliveries.",
+  },
   manage_apps: {
     roles: ["admin", "developer"],
     meaning: "Create and delete applications, and rotate their secrets.",
@@ -60,6 +92,10 @@ export const PERMISSIONS = {
   reset_app_used: {
     roles: ["admin"],
     meaning: "Reset an application to “not used yet”, so that it receives all invoice events.",
+  },
+  use_sandbox: {
+    roles: ["admin", "finance_manager", "developer"],
+    meaning: "In sandbox mode: play the bank, the chain and the reviewers.",
   },
   manage_consents: {
     roles: ["admin"],

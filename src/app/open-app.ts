@@ -4,6 +4,7 @@ import {
   findActiveCredentials,
   type TokenPort,
 } from "../accounts/authenticate.ts";
+import { createAuthenticateMember } from "../accounts/member-callers/authenticate-member.ts";
 import { openTokens } from "../apps/oauth/token-callers.ts";
 import { type Catalogue, narrowCatalogue } from "../catalogue/catalogue.ts";
 import { finishDocument } from "../docs/api/finish-document.ts";
@@ -53,6 +54,7 @@ export async function openApp(
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
     authenticate: createAuthenticate(core, config.mode, tokens),
+    authenticateMember: createAuthenticateMember({ ...core, public_url: publicUrl }),
   };
   const server = createServer(server_options);
   const { log } = server;

@@ -6,6 +6,7 @@ import { openAppsModule } from "../apps/open.ts";
 import { listApps } from "../apps/store.ts";
 import { openBalancesModule } from "../balances/open.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import { openDashboardModule } from "../dashboard/open.ts";
 import { openDocsModule } from "../docs/open.ts";
 import { openInvoicesModule } from "../invoices/open.ts";
 import { openKycModule } from "../kyc/open.ts";
@@ -100,6 +101,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),
+    openDashboardModule(core),
     openDocsModule(core, { catalogue, fees }),
   ];
   const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);

@@ -1,6 +1,6 @@
 import { recordAudit } from "../accounts/audit.ts";
 import { lockControls } from "../accounts/controls-store.ts";
-import type { By } from "../accounts/model.ts";
+import { actorOf, type By } from "../accounts/model.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -57,7 +57,7 @@ export function createApps(
     decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
-        const actor = `api_key:${command.credential_id}` as const;
+        const actor = actorOf(command);
         recordNewApp(tx, output.endpoint, { actor, reason: "through the API" }, now);
       }
     },

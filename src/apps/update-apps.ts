@@ -1,5 +1,5 @@
 import { recordAudit } from "../accounts/audit.ts";
-import type { By } from "../accounts/model.ts";
+import { actorOf, type By } from "../accounts/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
@@ -52,7 +52,7 @@ export function updateApps({
     decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
-        const actor = `api_key:${command.credential_id}` as const;
+        const actor = actorOf(command);
         recordAppChange(tx, skipDeliveries, output, { actor, reason: "through the API" }, now);
       }
     },

@@ -18,6 +18,7 @@ export const ERRORS = {
     403,
     "This credential is not allowed to do this; use one with the required scope.",
   ],
+  confirmation_required: [403, "Confirm with your password or your second factor, then try again."],
   route_not_found: [404, "This route does not exist; check the method and the path."],
   idempotency_key_reused: [
     409,

@@ -12,12 +12,13 @@ import { runOnce } from "../platform/commands/run-once.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
+import type { Caller } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { holdProblems } from "../users/clearance.ts";
 import { lockKycs } from "../users/store.ts";
 
-/** The key that asks for a status. */
-export type ForcedBy = { credential_id: string };
+/** Who asks for a status. */
+export type ForcedBy = Pick<Caller, "credential_id" | "actor">;
 
 // The sandbox passes identity and document checks by itself. What limits who may move how much
 // applies to it as to every other route: holds, limits and approval.
@@ -79,10 +80,11 @@ export async function forceReroute(
 function commandOf<Input>(
   account_id: string,
   input: Input,
-  { credential_id }: ForcedBy,
+  { credential_id, actor }: ForcedBy,
   now: Date,
 ): Command<Input> {
-  return { id: newId(now), account_id, credential_id, input, idempotency: null };
+  const by = { credential_id, ...(actor ? { actor } : {}) };
+  return { id: newId(now), account_id, ...by, input, idempotency: null };
 }
 
 /** Locks the user; throws while nothing of theirs may leave. */

@@ -67,6 +67,15 @@ export async function findUser(session: Session, key: UserKey): Promise<UserRow 
   return row;
 }
 
+/** The users of a set; unknown and erased ones are absent. */
+export function findUsers(session: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
+  return session.query<UserRow>(
+    `select ${COLUMNS} from users
+     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null`,
+    [[...new Set(keys.map((key) => key.account_id))], keys.map((key) => key.user_id)],
+  );
+}
+
 export function listUsers(
   session: Session,
   account_id: string,

@@ -1,4 +1,5 @@
 import { recordAudit } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import { listEndpoints } from "../apps/store.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
@@ -31,7 +32,7 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
     answer: ReplayAnswer,
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const { account_id, credential_id } = caller;
+      const { account_id } = caller;
       const now = clock.now();
       const found = new Problems(problems);
       const readField = (field: "from" | "to", fallback: Date) => {
@@ -58,7 +59,7 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
       await database.transaction(async (tx) => {
         insertReplay(tx, replay);
         enqueueTasks(tx, REPLAY_TASK, [replay], now);
-        const actor = `api_key:${credential_id}` as const;
+        const actor = actorOf(caller);
         const reason = "through the API";
         const record = `app:${app_id}`;
         recordAudit(tx, { account_id, actor, action: "app.replay", record, reason }, now);

@@ -8,7 +8,8 @@ export class HttpVisitor {
   readonly cookies = new Map<string, string>();
   readonly #app: FastifyInstance;
   readonly #address: string;
-  #csrf = "";
+  /** The token of the last page that had a form. */
+  csrf = "";
 
   constructor(app: FastifyInstance, address = "203.0.113.1") {
     this.#app = app;
@@ -25,7 +26,7 @@ export class HttpVisitor {
       accept: "text/html",
       "content-type": "application/x-www-form-urlencoded",
     };
-    const payload = new URLSearchParams({ csrf: this.#csrf, ...fields }).toString();
+    const payload = new URLSearchParams({ csrf: this.csrf, ...fields }).toString();
     return this.#keep(await this.#inject({ method: "POST", url, headers, payload }));
   }
 
@@ -52,7 +53,7 @@ export class HttpVisitor {
       if (value === "") this.cookies.delete(name);
       else this.cookies.set(name, value);
     }
-    this.#csrf = /name="csrf" value="([^"]*)"/.exec(answer.body)?.[1] ?? this.#csrf;
+    this.csrf = /name="csrf" value="([^"]*)"/.exec(answer.body)?.[1] ?? this.csrf;
     return answer;
   }
 }

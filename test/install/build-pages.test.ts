@@ -28,6 +28,7 @@ beforeAll(async () => {
     recursive: true,
     filter: is_source,
   });
+  await cp(join(ROOT, "sdk/src"), join(root, "sdk/src"), { recursive: true });
   await mkdir(join(root, "scripts"));
   for (const name of ["build-pages.mjs", "stale-build.mjs"]) {
     await cp(join(ROOT, "scripts", name), join(root, "scripts", name));
@@ -60,7 +61,9 @@ describe("building the pages", () => {
       { code: 0, printed: "" },
     ]);
     expect(await readdir(pages)).toEqual(expect.arrayContaining(await filesNamed()));
-    expect((await readdir(join(root, "dashboard/dist"))).sort()).toEqual(["kyc", "kyc.stamp"]);
+    expect((await readdir(join(root, "dashboard/dist"))).sort()).toEqual([
+      ...["app", "app.stamp", "kyc", "kyc.stamp"],
+    ]);
   });
 
   it("puts no inline script or style into the document, as its policy forbids them", async () => {

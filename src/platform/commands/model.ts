@@ -13,6 +13,8 @@ export type CommandRequest<Input> = {
   bytes: number;
   idempotency: Idempotency | null;
   trace_id?: string | undefined;
+  /** The member who acts, if not an API key. */
+  actor?: `member:${string}`;
   /** Whose key it is, if not the account's own: the operator's. */
   actor_account_id?: string;
 };

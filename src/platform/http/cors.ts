@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 
 /**
- * Only on routes that accept tokens: pages of any origin may read the answers. These routes ignore
- * cookies, so a page can only read what its own token permits.
+ * Only on routes that accept tokens: pages of any origin may read the answers. Browsers send no
+ * cookies then, so a page can only read what its own token permits.
  */
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",

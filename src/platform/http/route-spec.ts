@@ -4,10 +4,13 @@ import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem, Refusal } from "../errors.ts";
 import type { Sound } from "./sound.ts";
 
-/** The caller: a program with an API key of an account, or with a token of an application. */
+/**
+ * The caller: a program with an API key of an account, or with a token of an application, or a
+ * member who is signed in.
+ */
 export type Caller = {
   account_id: string;
-  /** The id of the key or token: checked again in the transaction of every write. */
+  /** Of the key, token or session: checked again in the transaction of every write. */
   credential_id: string;
   key_label: string;
   /** The application that owns the token; absent for an API key. */
@@ -16,9 +19,11 @@ export type Caller = {
   person_id?: string;
   /** The scopes of the token; absent for an API key. */
   scopes?: readonly string[];
+  /** The signed-in member; absent for a program. */
+  actor?: `member:${string}`;
   /**
-   * Why this API key may not send such a request; absent for a token. `ip` is null where the
-   * request was accepted, and does something that another operation stands for.
+   * Why this API key or member may not send such a request; absent for a token. `ip` is null where
+   * the request was accepted, and does something that another operation stands for.
    */
   refuse?: (request: { operation: string; ip: string | null }) => Refusal | null;
 };
@@ -42,6 +47,8 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   body_bytes_max?: number;
   /** The scope a token needs here; without it the route accepts API keys only. */
   scope?: string;
+  /** For the dashboard alone: it accepts no keys and tokens, and the API document leaves it out. */
+  members_only?: boolean;
   /** True for a write that is not a command; its answer is stored for replay as well. */
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */

@@ -55,11 +55,12 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   app.route({
     method: spec.method,
     url: spec.path,
-    schema: describeRoute(app, spec),
+    schema: spec.members_only ? { hide: true } : describeRoute(app, spec),
     config: {
       is_api: true,
       operation: spec.operation,
       is_file: spec.is_file ?? false,
+      members_only: spec.members_only ?? false,
       ...(spec.scope ? { scope: spec.scope } : {}),
     },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
@@ -127,8 +128,8 @@ function withScanned(found: readonly Problem[], body: JsonBody | undefined): rea
   return [...found, ...(body?.problems ?? []).filter((problem) => !fields.has(problem.field))];
 }
 
-function callerIds({ account_id, credential_id }: Caller) {
-  return { account_id, credential_id };
+function callerIds({ account_id, credential_id, actor }: Caller) {
+  return { account_id, credential_id, ...(actor ? { actor } : {}) };
 }
 
 function readIdempotency(

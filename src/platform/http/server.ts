@@ -11,6 +11,7 @@ import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { LARGE_BYTES } from "../let-others-run.ts";
 import { callerNetwork } from "./caller-network.ts";
+import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
@@ -42,6 +43,8 @@ declare module "fastify" {
     operation?: string;
     /** The scope a token needs; without it no token is accepted. */
     scope?: string;
+    /** Only members who are signed in. */
+    members_only?: boolean;
     /** The answer is a file. */
     is_file?: boolean;
   }
@@ -60,6 +63,8 @@ type ServerOptions = {
   stalled_seconds: number;
   /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string, network: string) => Promise<Caller | null>;
+  /** The member whose browser sent it; null without a session. */
+  authenticateMember?: (request: FastifyRequest) => Promise<Caller | null>;
 };
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
@@ -154,21 +159,21 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     checkConnection(request.raw);
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
-    const { is_api, scope, operation = "" } = request.routeOptions.config;
+    const { is_api, scope, members_only, operation = "" } = request.routeOptions.config;
     if (!is_api) return checkEncoding(request, reply);
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
     const network = callerNetwork(request.ip);
-    request.caller = key ? await options.authenticate(key, network) : null;
+    request.caller = await (key
+      ? options.authenticate(key, network)
+      : (options.authenticateMember?.(request) ?? null));
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
       : address_limiter?.take(network);
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
-    checkScope(request.caller, scope, reply);
-    const refusal = request.caller.refuse?.({ operation, ip: request.ip });
-    if (refusal) throw refusal;
+    checkCaller(request.caller, { scope, members_only, operation, ip: request.ip }, reply);
     checkHeaders(request, reply);
   });
 
@@ -243,18 +248,6 @@ function announce(reply: FastifyReply, limit: RateLimit): void {
   reply.header("RateLimit-Remaining", limit.remaining);
   reply.header("RateLimit-Reset", limit.reset_seconds);
   if (!limit.allowed) throw new Refusal("too_many_requests", undefined, limit.reset_seconds);
-}
-
-/** A token may do only what its scopes permit, on routes that name one. */
-function checkScope(caller: Caller, scope: string | undefined, reply: FastifyReply): void {
-  if (!caller.scopes || (scope !== undefined && caller.scopes.includes(scope))) return;
-  const wanted = scope === undefined ? "" : `, scope="${scope}"`;
-  reply.header("WWW-Authenticate", `Bearer error="insufficient_scope"${wanted}`);
-  const message =
-    scope === undefined
-      ? "This route accepts only API keys, not application tokens."
-      : `The token does not have the scope ${scope}; request it at authorization.`;
-  throw new Refusal("insufficient_scope", message);
 }
 
 // Errors from Fastify itself, mapped to our codes.

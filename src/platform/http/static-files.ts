@@ -4,7 +4,13 @@ import { extname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
 
-type StaticFile = { bytes: Buffer; media_type: string; etag: string };
+type StaticFile = {
+  bytes: Buffer;
+  /** The same, compressed, where the build wrote it. */
+  brotli: Buffer | null;
+  media_type: string;
+  etag: string;
+};
 
 /** By name: a flat directory, read once. Requests are looked up here, never on disk. */
 type StaticFiles = ReadonlyMap<string, StaticFile>;
@@ -44,7 +50,10 @@ export function readStaticFiles(directory: string): StaticFiles | null {
       const bytes = readFileSync(join(directory, name));
       const media_type = MEDIA_TYPES[extname(name)] ?? "application/octet-stream";
       const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-      return [name, { bytes, media_type, etag }];
+      const brotli = names.includes(`${name}.br`)
+        ? readFileSync(join(directory, `${name}.br`))
+        : null;
+      return [name, { bytes, brotli, media_type, etag }];
     }),
   );
 }
@@ -68,6 +77,10 @@ export function addStaticFiles(
       .header("ETag", file.etag)
       .type(file.media_type);
     if (request.headers["if-none-match"] === file.etag) return reply.code(304).send();
-    return reply.send(file.bytes);
+    if (!file.brotli) return reply.send(file.bytes);
+    reply.header("Vary", "Accept-Encoding");
+    const is_understood = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    if (!is_understood) return reply.send(file.bytes);
+    return reply.header("Content-Encoding", "br").send(file.brotli);
   });
 }

@@ -32,7 +32,7 @@ export function clearCookie(reply: FastifyReply, public_url: string, kind: Cooki
 }
 
 /** The prefix prevents other hosts of the domain from setting the cookie; it requires https. */
-function cookieName(public_url: string, kind: CookieKind): string {
+export function cookieName(public_url: string, kind: CookieKind): string {
   return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
 }
 

@@ -1,0 +1,38 @@
+import { type ComponentType, lazy, Suspense } from "react";
+import { Redirect, Route, Router, Switch } from "wouter";
+import { ConfirmIdentity } from "./parts/confirm-identity.tsx";
+import { PageBoundary } from "./parts/page-boundary.tsx";
+import { Shell } from "./parts/shell.tsx";
+import { Empty, Loading } from "./parts/states.tsx";
+
+/** Each page is loaded when it is opened. */
+const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
+  ["/payouts/:id?", lazy(() => import("./pages/payouts/page.tsx"))],
+];
+
+export function App() {
+  return (
+    <Router base="/dashboard">
+      <Shell>
+        <Suspense fallback={<Loading />}>
+          <PageBoundary>
+            <Switch>
+              {PAGES.map(([path, Page]) => (
+                <Route key={path} path={path}>
+                  <Page />
+                </Route>
+              ))}
+              <Route path="/">
+                <Redirect to="/payouts" replace />
+              </Route>
+              <Route>
+                <Empty title="This page does not exist">Choose one in the menu.</Empty>
+              </Route>
+            </Switch>
+          </PageBoundary>
+        </Suspense>
+      </Shell>
+      <ConfirmIdentity />
+    </Router>
+  );
+}

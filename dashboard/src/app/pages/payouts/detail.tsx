@@ -1,0 +1,3 @@
+export function PayoutDetail({ id }: { id: string }) {
+  return <p>{id}</p>;
+}

@@ -1,0 +1,99 @@
+import { Anchor, Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { type FormEvent, useEffect, useState } from "react";
+import { onConfirmationNeeded } from "../api.ts";
+import { renewCsrf, session } from "../session.ts";
+
+type Waiting = { resolve: (isConfirmed: boolean) => void };
+
+/** Asks for the password or a code where an act needs it, then lets that act go on. */
+export function ConfirmIdentity() {
+  const [waiting, setWaiting] = useState<Waiting | null>(null);
+  useEffect(() => {
+    onConfirmationNeeded(() => new Promise((resolve) => setWaiting({ resolve })));
+  }, []);
+  const end = (isConfirmed: boolean) => {
+    waiting?.resolve(isConfirmed);
+    setWaiting(null);
+  };
+  return (
+    <Modal
+      opened={waiting !== null}
+      onClose={() => end(false)}
+      title="Confirm it is you"
+      zIndex={400}
+    >
+      {waiting && <ConfirmForm onConfirmed={() => end(true)} onCancel={() => end(false)} />}
+    </Modal>
+  );
+}
+
+function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
+  const [way, setWay] = useState<"password" | "code">("password");
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isSending, setSending] = useState(false);
+
+  const send = async (event: FormEvent) => {
+    event.preventDefault();
+    setSending(true);
+    const isRight = await confirm(way, text);
+    setSending(false);
+    if (isRight) return props.onConfirmed();
+    setProblem(way === "password" ? "The password is not correct." : "The code is not correct.");
+  };
+  const common = {
+    value: text,
+    error: problem,
+    required: true,
+    "data-autofocus": true,
+    onChange: (event: { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value),
+  };
+  const change = (next: "password" | "code") => {
+    setWay(next);
+    setText("");
+    setProblem(null);
+  };
+  return (
+    <form onSubmit={send}>
+      <Stack>
+        <Text size="sm">This needs a confirmation of the last ten minutes.</Text>
+        {way === "password" ? (
+          <PasswordInput label="Password" autoComplete="current-password" {...common} />
+        ) : (
+          <TextInput label="Code" autoComplete="one-time-code" inputMode="numeric" {...common} />
+        )}
+        <Group justify="space-between">
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            onClick={() => change(way === "password" ? "code" : "password")}
+          >
+            {way === "password" ? "Use a code of your second factor" : "Use your password"}
+          </Anchor>
+          <Group gap="xs">
+            <Button variant="default" onClick={props.onCancel}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={isSending}>
+              Confirm
+            </Button>
+          </Group>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** The page of the same name takes the form; success is its redirect. */
+async function confirm(way: "password" | "code", text: string): Promise<boolean> {
+  const answer = await fetch("/confirm", {
+    method: "POST",
+    redirect: "manual",
+    headers: { accept: "text/html" },
+    body: new URLSearchParams({ csrf: session.csrf, [way]: text, next: "/dashboard" }),
+  });
+  if (answer.type !== "opaqueredirect") return false;
+  await renewCsrf();
+  return true;
+}

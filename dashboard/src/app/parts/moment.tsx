@@ -1,0 +1,39 @@
+import { useEffect, useState } from "react";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "medium",
+  timeStyle: "long",
+});
+
+/** How long ago for a day, then the date; the exact time with its zone as a title. */
+export function Moment({ at, now }: { at: string; now?: number | undefined }) {
+  const time = new Date(at);
+  const current = useNow(now);
+  return (
+    <time dateTime={at} title={exact.format(time)} className="moment">
+      {describe(time.getTime(), current, time)}
+    </time>
+  );
+}
+
+function describe(at_ms: number, now_ms: number, time: Date): string {
+  const age_ms = now_ms - at_ms;
+  if (age_ms < 0 || age_ms >= DAY_MS) return day.format(time);
+  if (age_ms < MINUTE_MS) return "just now";
+  if (age_ms < HOUR_MS) return `${Math.floor(age_ms / MINUTE_MS)} min ago`;
+  return `${Math.floor(age_ms / HOUR_MS)} h ago`;
+}
+
+function useNow(given: number | undefined): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), MINUTE_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return given ?? now;
+}

@@ -1,0 +1,135 @@
+import { Button, Center } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { KeyboardEvent, ReactNode } from "react";
+import { useLocation } from "wouter";
+import { Empty, Failure, Loading } from "./states.tsx";
+
+export type Column<Row> = {
+  name: string;
+  cell: (row: Row) => ReactNode;
+  /** Amounts stand at the right. */
+  is_amount?: boolean;
+  /** The first thing that a card on a narrow screen shows. */
+  is_title?: boolean;
+};
+
+export type RowPage<Row> = { rows: Row[]; has_more: boolean };
+
+type TableProps<Row> = {
+  label: string;
+  /** What the rows are of: changes with every filter. */
+  query_key: readonly unknown[];
+  load: (starting_after: string | undefined) => Promise<RowPage<Row>>;
+  columns: readonly Column<Row>[];
+  /** Where a row leads. */
+  pathOf?: (row: Row) => string;
+  empty: ReactNode;
+};
+
+/** A list of records, newest first, read page by page; on a narrow screen every row is a card. */
+export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) {
+  const { label, query_key, load, columns, pathOf, empty } = props;
+  const listed = useInfiniteQuery({
+    queryKey: query_key,
+    queryFn: ({ pageParam }) => load(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => (last.has_more ? last.rows.at(-1)?.id : undefined),
+  });
+  if (listed.isPending) return <Loading />;
+  if (listed.isError) return <Failure error={listed.error} onRetry={() => listed.refetch()} />;
+  const rows = listed.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) return empty;
+  return (
+    <>
+      <table className="records" {...has("table")} aria-label={label}>
+        <thead {...has("rowgroup")}>
+          <tr {...has("row")}>
+            {columns.map(({ name, is_amount }) => (
+              <th
+                key={name}
+                {...has("columnheader")}
+                scope="col"
+                className={is_amount ? "right" : undefined}
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody {...has("rowgroup")}>
+          {rows.map((row) => (
+            <TableRow key={row.id} row={row} columns={columns} path={pathOf?.(row) ?? null} />
+          ))}
+        </tbody>
+      </table>
+      {listed.hasNextPage && (
+        <Center mt="md">
+          <Button
+            variant="default"
+            loading={listed.isFetchingNextPage}
+            onClick={() => listed.fetchNextPage()}
+          >
+            Show more
+          </Button>
+        </Center>
+      )}
+    </>
+  );
+}
+
+/** Explicit, because a table that is displayed as blocks loses its roles in some browsers. */
+function has(role: "table" | "rowgroup" | "row" | "columnheader" | "cell") {
+  return { role };
+}
+
+function TableRow<Row>(props: { row: Row; columns: readonly Column<Row>[]; path: string | null }) {
+  const { row, columns, path } = props;
+  const [, navigate] = useLocation();
+  const open = path === null ? undefined : () => navigate(path);
+  const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>) => {
+    if (event.target !== event.currentTarget) return;
+    if (event.key === "Enter") open?.();
+    if (event.key === "j") step(event.currentTarget, "nextElementSibling");
+    if (event.key === "k") step(event.currentTarget, "previousElementSibling");
+  };
+  return (
+    <tr
+      {...has("row")}
+      tabIndex={open ? 0 : undefined}
+      className={open ? "link" : undefined}
+      onClick={open}
+      onKeyDown={onKeyDown}
+    >
+      {columns.map(({ name, cell, is_amount, is_title }) => (
+        <td
+          key={name}
+          {...has("cell")}
+          data-label={name}
+          className={[is_amount && "right", is_title && "title"].filter(Boolean).join(" ")}
+        >
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function step(row: HTMLElement, way: "nextElementSibling" | "previousElementSibling"): void {
+  (row[way] as HTMLElement | null)?.focus();
+}
+
+/** For a list that its filters leave empty. */
+export function NothingMatches({ onClear }: { onClear: () => void }) {
+  return (
+    <Empty
+      title="Nothing matches"
+      action={
+        <Button variant="default" onClick={onClear}>
+          Clear the filters
+        </Button>
+      }
+    >
+      No record has all of these.
+    </Empty>
+  );
+}

@@ -1,0 +1,180 @@
+import {
+  ActionIcon,
+  Badge,
+  Drawer,
+  Menu,
+  UnstyledButton,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { may, session } from "../session.ts";
+import { Icon, type IconName } from "./icons.tsx";
+
+type Entry = {
+  name: string;
+  path: string;
+  icon: IconName;
+  permission: string;
+  /** A page of the server, outside this program. */
+  is_outside?: boolean;
+};
+
+const ENTRIES: readonly (readonly Entry[])[] = [
+  [
+    { name: "Payouts", path: "/payouts", icon: "payouts", permission: "see_records" },
+    {
+      name: "Approvals",
+      path: "/dashboard/proposals",
+      icon: "approvals",
+      permission: "see_account",
+      is_outside: true,
+    },
+  ],
+  [
+    {
+      name: "Settings",
+      path: "/dashboard",
+      icon: "settings",
+      permission: "see_account",
+      is_outside: true,
+    },
+  ],
+];
+
+/** The frame around every page: the menu, the account, and the page itself. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <aside className="side">
+        <Brand />
+        <Navigation onGo={() => {}} />
+      </aside>
+      <Drawer
+        opened={isOpen}
+        onClose={() => setOpen(false)}
+        size={260}
+        title={<Brand />}
+        closeButtonProps={{ "aria-label": "Close menu" }}
+      >
+        <Navigation onGo={() => setOpen(false)} />
+      </Drawer>
+      <div className="stage">
+        <header className="bar">
+          <ActionIcon
+            className="burger"
+            variant="subtle"
+            color="gray"
+            aria-label="Open menu"
+            onClick={() => setOpen(true)}
+          >
+            <Icon name="menu" />
+          </ActionIcon>
+          <span className="bar-account">{session.account.name}</span>
+          {session.mode === "sandbox" && (
+            <Badge color="orange" variant="light">
+              Sandbox
+            </Badge>
+          )}
+          <span className="bar-space" />
+          <PersonMenu />
+        </header>
+        <main id="main" className="main">
+          {children}
+        </main>
+      </div>
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <span className="brand">
+      <svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
+        <rect width="24" height="24" rx="6" />
+        <path d="M8 19V5M8 13c0-4 8-2 8-8" />
+      </svg>
+      Sliproad
+    </span>
+  );
+}
+
+function Navigation({ onGo }: { onGo: () => void }) {
+  const [path] = useLocation();
+  return (
+    <nav aria-label="Main">
+      {ENTRIES.map((group) => (
+        <ul key={group[0]?.name} className="nav">
+          {group
+            .filter(({ permission }) => may(permission))
+            .map((entry) => (
+              <li key={entry.name}>
+                <NavigationLink entry={entry} path={path} onGo={onGo} />
+              </li>
+            ))}
+        </ul>
+      ))}
+    </nav>
+  );
+}
+
+function NavigationLink(props: { entry: Entry; path: string; onGo: () => void }) {
+  const { entry, path, onGo } = props;
+  const content = (
+    <>
+      <Icon name={entry.icon} />
+      {entry.name}
+    </>
+  );
+  if (entry.is_outside) return <a href={entry.path}>{content}</a>;
+  const isHere = path === entry.path || path.startsWith(`${entry.path}/`);
+  return (
+    <Link href={entry.path} onClick={onGo} aria-current={isHere ? "page" : undefined}>
+      {content}
+    </Link>
+  );
+}
+
+function PersonMenu() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <UnstyledButton className="person">{session.email}</UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{session.role_name}</Menu.Label>
+        <Menu.Item component="a" href="/dashboard/security">
+          Security
+        </Menu.Item>
+        {(["auto", "light", "dark"] as const).map((scheme) => (
+          <Menu.Item
+            key={scheme}
+            onClick={() => setColorScheme(scheme)}
+            aria-checked={colorScheme === scheme}
+            role="menuitemradio"
+          >
+            {SCHEME_NAMES[scheme]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={signOut}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+const SCHEME_NAMES = { auto: "Colours of the system", light: "Light", dark: "Dark" } as const;
+
+async function signOut(): Promise<void> {
+  await fetch("/sign-out", {
+    method: "POST",
+    redirect: "manual",
+    body: new URLSearchParams({ csrf: session.csrf }),
+  });
+  location.assign("/sign-in");
+}

@@ -1,0 +1,29 @@
+/** Who is signed in, as the document says it. */
+export type Session = {
+  mode: "sandbox" | "live";
+  csrf: string;
+  email: string;
+  person_id: string;
+  role: string;
+  role_name: string;
+  account: { id: string; name: string; is_operator: boolean };
+  accounts: { id: string; name: string }[];
+  permissions: string[];
+};
+
+export const session: Session = readSession(document);
+
+export function may(permission: string): boolean {
+  return session.permissions.includes(permission);
+}
+
+/** A confirmation gives the session a new token: the next document has it. */
+export async function renewCsrf(): Promise<void> {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  session.csrf = readSession(next).csrf;
+}
+
+function readSession(from: Document): Session {
+  return JSON.parse(from.getElementById("session")?.textContent ?? "{}");
+}

@@ -1,0 +1,29 @@
+import { createTheme, type MantineColorsTuple } from "@mantine/core";
+
+const road: MantineColorsTuple = [
+  "#eef4fc",
+  "#d9e6f8",
+  "#b0ccf0",
+  "#84b0e8",
+  "#5f98e1",
+  "#4787dc",
+  "#387edb",
+  "#2a6cc3",
+  "#1d5bb8",
+  "#12489a",
+];
+
+/** Contrast: the default shades of the kit are too light for small text. */
+export const theme = createTheme({
+  colors: { road },
+  primaryColor: "road",
+  primaryShade: 8,
+  autoContrast: true,
+  luminanceThreshold: 0.18,
+  defaultRadius: "md",
+  fontFamily:
+    'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "20px" },
+  headings: { fontWeight: "600" },
+  cursorType: "pointer",
+});

@@ -1,0 +1,74 @@
+import { parseCookie } from "cookie";
+import type { FastifyRequest } from "fastify";
+import type { Session } from "../../platform/db/database.ts";
+import type { Caller } from "../../platform/http/route.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { cookieName } from "../../platform/pages/cookies.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import type { Role } from "../model.ts";
+import { isConfirmed } from "../sign-in/confirm-identity.ts";
+import { findSession, isSameToken, type MemberSession } from "../sign-in/sessions.ts";
+import { refuseMember } from "./operations.ts";
+import { listActiveSessions, type SessionState } from "./store.ts";
+
+type MemberDeps = Pick<ModuleCore, "config" | "database" | "index_key" | "clock"> & {
+  public_url: () => string;
+};
+
+const PREFIX = "session:";
+/** Sent with every request of the dashboard; a page of another site cannot read or send it. */
+const CSRF_HEADER = "x-csrf-token";
+
+/**
+ * The signed-in member who sends a request to the API from the dashboard: the session's cookie,
+ * and the CSRF token of that session in a header, for reads as well. Null for everybody else.
+ */
+export function createAuthenticateMember(
+  deps: MemberDeps,
+): (request: FastifyRequest) => Promise<Caller | null> {
+  return async ({ headers }) => {
+    const given = headers[CSRF_HEADER];
+    if (given === undefined || headers.cookie === undefined) return null;
+    const token = parseCookie(headers.cookie)[cookieName(deps.public_url(), "session")];
+    const now = realTime(deps.clock);
+    const session = await findSession(deps, token, now);
+    if (session?.state !== "active" || !isSameToken(session.csrf, given)) return null;
+    return callerOf(session, now);
+  };
+}
+
+function callerOf(member: MemberSession, now: Date): Caller {
+  const { account_id, person_id, role } = member;
+  const is_confirmed = isConfirmed(member, now);
+  return {
+    account_id,
+    credential_id: credentialOf(member),
+    key_label: `member …${person_id.slice(-8)}`,
+    actor: `member:${person_id}`,
+    refuse: ({ operation }) => refuseMember({ role, is_confirmed }, operation),
+  };
+}
+
+export function isSessionCredential(credential_id: string): boolean {
+  return credential_id.startsWith(PREFIX);
+}
+
+/** Those that may still write: not ended, in the same account, with the same role. */
+export async function listActiveMembers(
+  session: Session,
+  credential_ids: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  if (credential_ids.length === 0) return [];
+  const states = credential_ids.map((credential_id): SessionState => {
+    const [id, account_id, person_id, role] = credential_id.slice(PREFIX.length).split(":");
+    return { id: id!, account_id: account_id!, person_id: person_id!, role: role as Role };
+  });
+  const active = await listActiveSessions(session, states, now);
+  return active.map(credentialOf);
+}
+
+/** Names the account and the role as well: the session may change both while a request waits. */
+function credentialOf({ id, account_id, person_id, role }: SessionState): string {
+  return `${PREFIX}${[id, account_id, person_id, role].join(":")}`;
+}

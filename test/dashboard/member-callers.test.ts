@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MEMBER_OPERATIONS } from "../../src/accounts/member-callers/operations.ts";
+import { ROLES, type Role } from "../../src/accounts/model.ts";
+import { may, type PermissionName } from "../../src/accounts/roles.ts";
+import { readDocument } from "../harness/api-document.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type BrowserMember, signInMember } from "./dashboard-server.ts";
+
+const USER = {
+  user: {
+    ...{ beneficiary_type: "individual", email: "payer@example.com" },
+    ...{ first_name: "Ana", last_name: "Sample" },
+  },
+};
+
+let server: TestServer;
+const members = new Map<Role, BrowserMember>();
+const member = (role: Role) => members.get(role)!;
+
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_SECOND_FACTOR: "optional" } });
+  for (const role of ROLES) {
+    const { account_id } = server;
+    const email = `${role}@example.test`;
+    members.set(role, await signInMember(server, { account_id, role, email }));
+  }
+});
+
+afterAll(() => server.close());
+
+describe("a signed-in member at the API", () => {
+  it("needs the session's cookie and its CSRF token, for reads as well", async () => {
+    const ada = member("admin");
+    expect((await ada.call("GET", "/users")).statusCode).toBe(200);
+    const without = await server.app.server.inject({
+      url: "/users",
+      cookies: Object.fromEntries(ada.visitor.cookies),
+    });
+    expect(without.statusCode).toBe(401);
+    const other = { "x-csrf-token": member("accountant").visitor.csrf };
+    expect((await ada.call("GET", "/users", undefined, other)).statusCode).toBe(401);
+    const bare = await server.app.server.inject({
+      url: "/users",
+      headers: { "x-csrf-token": ada.visitor.csrf },
+    });
+    expect(bare.statusCode).toBe(401);
+  });
+
+  it("acts under their own name", async () => {
+    const created = await member("finance_manager").call("POST", "/users", USER);
+    expect(created.statusCode).toBe(200);
+    const { id } = created.json().user;
+    const reason = "set up by a test";
+    const frozen = await member("admin").call("POST", `/users/${id}/freeze`, { reason });
+    expect(frozen.statusCode).toBe(200);
+    const { history } = (await member("admin").call("GET", `/records/${id}/history`)).json();
+    expect(history.map((item: { who: string }) => item.who)).toEqual([
+      `member:${member("admin").person_id}`,
+    ]);
+  });
+
+  it("confirms again before what moves money, and not before reading", async () => {
+    const path = `/users/${crypto.randomUUID()}/offramps/${crypto.randomUUID()}/refund`;
+    const { call, person_id } = member("finance_manager");
+    expect((await call("POST", path, {})).json().error_code).toBe("record_not_found");
+    await server.core.database.query(
+      `update sessions set confirmed_at = confirmed_at - interval '11 minutes'
+       where person_id = $1`,
+      [person_id],
+    );
+    const refused = await call("POST", path, {});
+    expect(refused.statusCode).toBe(403);
+    expect(refused.json().error_code).toBe("confirmation_required");
+    expect((await call("GET", "/users")).statusCode).toBe(200);
+  });
+
+  it("cannot write any more once the session has ended or the role has changed", async () => {
+    const { account_id } = server;
+    const role = "finance_manager";
+    const bob = await signInMember(server, { account_id, role, email: "bob@example.test" });
+    const update = "update members set role = $2 where person_id = $1";
+    await server.core.database.query(update, [bob.person_id, "accountant"]);
+    expect((await bob.call("POST", "/users", USER)).statusCode).toBe(403);
+    await server.core.database.query("delete from sessions where person_id = $1", [bob.person_id]);
+    expect((await bob.call("GET", "/users")).statusCode).toBe(401);
+  });
+
+  it("sees only the account that the session is in", async () => {
+    const other = await server.addAccount("other");
+    const { account_id } = other;
+    const eve = await signInMember(server, {
+      account_id,
+      role: "admin",
+      email: "eve@example.test",
+    });
+    expect((await eve.call("GET", "/users")).json().users).toEqual([]);
+  });
+});
+
+it("what only the dashboard needs takes no API key, and is not in the API's document", async () => {
+  const answer = await server.call("GET", "/dashboard/api/names");
+  expect(answer.status).toBe(403);
+  expect(answer.body.message).toBe("This route is for members who are signed in to the dashboard.");
+  const paths = readDocument(server.app.server).operations.map(({ path }) => path);
+  expect(paths.filter((path) => path.startsWith("/dashboard"))).toEqual([]);
+});
+
+describe("the table of roles and operations", () => {
+  const entries = Object.entries(MEMBER_OPERATIONS).flatMap(([permission, operations]) =>
+    operations.map((operation) => [operation as string, permission as PermissionName] as const),
+  );
+
+  it("names every operation of the API once", () => {
+    const names = readDocument(server.app.server).operations.map(({ name }) => name);
+    const listed = entries.map(([operation]) => operation);
+    expect(names.filter((name) => !listed.includes(name))).toEqual([]);
+    expect(listed).toHaveLength(new Set(listed).size);
+  });
+
+  it.each(ROLES)("is what the server permits a member with the role %s", async (role) => {
+    const permissions = new Map(entries);
+    const { operations } = readDocument(server.app.server);
+    const wrong: string[] = [];
+    for (const { name, method, path, path_parameters } of operations) {
+      const known = path_parameters.reduce(
+        (url, parameter) => url.replace(`{${parameter}}`, crypto.randomUUID()),
+        path,
+      );
+      const body = method === "GET" || method === "DELETE" ? undefined : {};
+      const answer = await member(role).call(method, known, body);
+      const is_refused = answer.statusCode === 403 && /^Your role/.test(answer.json().message);
+      if (is_refused === may(role, permissions.get(name)!)) wrong.push(name);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
