@@ -523,6 +523,21 @@ describe("answers", () => {
     expect(bodyOf(answer)).toBe("abc identity");
   });
 
+  test("an answer of single bytes is read in part; a file of single bytes is refused", async () => {
+    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    const { url } = await listen((socket) => {
+      socket.once("data", () => socket.write(`${head}${"1\r\na\r\n".repeat(5_000)}0\r\n\r\n`));
+    });
+    const here = sender({ allow_loopback: true });
+    const start = await get(here, url);
+    expect(start).toMatchObject({ status: 200, truncated: true });
+    expect(bodyOf(start)).toBe("a".repeat(1_001));
+    const on_body = async (body: AsyncIterable<Buffer>) => {
+      for await (const _ of body);
+    };
+    expect(await get(here, url, { on_body })).toMatchObject({ failure: "protocol", status: 200 });
+  });
+
   test.each([301, 302, 303, 307, 308])("never follows a %d", async (status) => {
     let hits = 0;
     const { url } = await serve((_request, response) => {

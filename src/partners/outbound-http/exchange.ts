@@ -49,6 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #first_bytes: Buffer | null = null;
   #left: number;
   #early_answers = 0;
+  #small_parts = 0;
 
   constructor(request: OutboundRequest, time_ms: number, ends: Ends) {
     this.#request = request;
@@ -98,7 +99,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
+    if (chunk.length < SMALL_PART_BYTES) this.#small_parts += 1;
+    const has_crumbs = this.#small_parts > SMALL_PARTS_MAX;
     if (this.#body) {
+      if (has_crumbs) {
+        this.fail(new SendError("protocol", CRUMBS));
+        return;
+      }
       this.#first_bytes ??= chunk.subarray(0, this.#request.max_answer_bytes);
       if (!this.#body.push(chunk)) controller.pause();
       return;
@@ -106,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase === "over") return;
     this.#chunks.push(chunk.length > this.#left ? chunk.subarray(0, this.#left) : chunk);
     this.#left -= chunk.length;
-    if (this.#left >= 0) return;
+    if (this.#left >= 0 && !has_crumbs) return;
     // The rest will not be read: the connection cannot be reused.
     this.#finish(true);
     this.#abort();
@@ -210,6 +217,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 /** Limits answers such as `103 Early Hints`, which may precede the real one. */
 const EARLY_ANSWERS_MAX = 20;
+/** Each part costs as much as a large one, and a server may send every byte as one. */
+const SMALL_PART_BYTES = 32;
+const SMALL_PARTS_MAX = 1_000;
+const CRUMBS = "The server sent its response in too many parts of a few bytes.";
 const FLOOD = "The server sent too many interim (1xx) responses.";
 const TOO_LATE = new SendError("timeout", "The server did not send a complete response in time.");
 
