@@ -1,11 +1,22 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { addChangeStream } from "./changes/routes.ts";
+import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addNamesRoute } from "./names-routes.ts";
 import { addDashboardShell } from "./shell.ts";
 
 /** The page that members see and steer everything with, and the reads that only it needs. */
 export function openDashboardModule(core: ModuleCore): Module {
+  const changes = openChangeWatch(core);
+  let endStreams = () => {};
   return {
-    routes: (addRoute) => addNamesRoute(addRoute, core),
+    routes: (addRoute, server) => {
+      addNamesRoute(addRoute, core);
+      endStreams = addChangeStream(server, { ...core, changes }).end;
+    },
     pages: (server) => addDashboardShell(server, core),
+    close: async () => {
+      changes.close();
+      endStreams();
+    },
   };
 }

@@ -54,6 +54,7 @@ export const MEMBER_OPERATIONS = {
     "showInvoice",
     "downloadInvoice",
     "listNames",
+    "watchChanges",
   ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   prepare_payouts: [

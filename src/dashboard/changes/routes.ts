@@ -1,0 +1,67 @@
+import type { FastifyInstance } from "fastify";
+import { listActiveMembers } from "../../accounts/member-callers/authenticate-member.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import type { ChangeWatch, Told } from "./watch-changes.ts";
+
+type ChangeDeps = Pick<ModuleCore, "database" | "clock"> & { changes: ChangeWatch };
+
+const STREAMS_MAX = 50;
+const RETRY_AFTER_SECONDS = 10;
+/** A comment keeps the connection open, and shows that the session still lasts. */
+const COMMENT_EVERY_MS = 15 * SECOND_MS;
+
+/**
+ * `GET /dashboard/api/changes`: tells an open page which records changed, as server-sent events.
+ * Only ids: the page reads what it shows through the API, with the rights of its member.
+ */
+export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
+  const open = new Map<string, Set<() => void>>();
+  const config = { is_api: true, members_only: true, operation: "watchChanges" };
+  server.get("/dashboard/api/changes", { config, schema: { hide: true } }, (request, reply) => {
+    const { account_id, credential_id } = request.caller!;
+    const streams = open.get(account_id) ?? new Set();
+    if (streams.size >= STREAMS_MAX) {
+      const message = "Too many pages of this account are open.";
+      throw new Refusal("too_many_requests", message, RETRY_AFTER_SECONDS);
+    }
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      "X-Accel-Buffering": "no",
+    });
+    raw.write(": open\n\n");
+    const stopWatching = deps.changes.watch(account_id, (change) => raw.write(lineOf(change)));
+    const comment = async () => {
+      const active = await listActiveMembers(deps.database, [credential_id], realTime(deps.clock));
+      if (active.length === 0) raw.end();
+      else raw.write(":\n\n");
+    };
+    const timer = setInterval(() => void comment().catch(() => raw.end()), COMMENT_EVERY_MS);
+    const end = () => raw.end();
+    open.set(account_id, streams.add(end));
+    raw.once("close", () => {
+      clearInterval(timer);
+      stopWatching();
+      streams.delete(end);
+      if (streams.size === 0) open.delete(account_id);
+    });
+  });
+  return {
+    /** Open streams would block the server's close. */
+    end: () => {
+      for (const streams of open.values()) for (const end of streams) end();
+    },
+  };
+}
+
+function lineOf(change: Told): string {
+  if (change === null) return "event: refresh\ndata: {}\n\n";
+  const { name, record_id } = change;
+  return `data: ${JSON.stringify({ name, record_id })}\n\n`;
+}

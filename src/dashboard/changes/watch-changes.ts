@@ -1,0 +1,90 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Session } from "../../platform/db/database.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
+import { firstIdAt } from "../../platform/ids.ts";
+import { LruMap } from "../../platform/lru-map.ts";
+import type { TaskLog } from "../../platform/tasks/task-log.ts";
+import { type Change, listChanges } from "./store.ts";
+
+const LOOK_EVERY_MS = SECOND_MS;
+/** A transaction that commits within this time after it named its events is not missed. */
+const OVERLAP_MS = 15 * SECOND_MS;
+const CHANGES_MAX = 200;
+const SEEN_MAX = 20_000;
+
+/** Null: too much happened at once to name it; the page reads everything again. */
+export type Told = Change | null;
+type Listener = (change: Told) => void;
+type WatchDeps = { database: Session; clock: Clock; log: TaskLog };
+
+export type ChangeWatch = {
+  /** Tells of every change of the account until the returned function is called. */
+  watch(account_id: string, tell: Listener): () => void;
+  close(): void;
+};
+
+/**
+ * Reads the new events of the accounts that somebody watches, once a second for all of them, and
+ * nothing while nobody does.
+ */
+export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatch {
+  const listeners = new Map<string, Set<Listener>>();
+  let seen = new LruMap<string, true>(SEEN_MAX);
+  let timer: NodeJS.Timeout | undefined;
+  let looked_at: Date | null = null;
+  let is_looking = false;
+
+  const tellAll = () => {
+    for (const told of listeners.values()) for (const tell of told) tell(null);
+  };
+  const look = async () => {
+    const now = clock.now();
+    const before = looked_at;
+    looked_at = now;
+    const since = new Date(now.getTime() - OVERLAP_MS);
+    const changes = await listChanges(
+      database,
+      [...listeners.keys()],
+      firstIdAt(since),
+      CHANGES_MAX,
+    );
+    const fresh = changes.filter(({ id }) => !seen.get(id));
+    for (const { id } of fresh) seen.set(id, true);
+    // The first look only learns what there is; a sandbox clock that was moved skips the overlap.
+    if (before === null) return;
+    if (now.getTime() - before.getTime() > OVERLAP_MS || fresh.length >= CHANGES_MAX) tellAll();
+    for (const change of fresh) {
+      for (const tell of listeners.get(change.account_id) ?? []) tell(change);
+    }
+  };
+  const tick = async () => {
+    if (is_looking) return;
+    is_looking = true;
+    try {
+      await look();
+    } catch (error) {
+      log.warn({ err: error }, "could not read changes for the dashboard");
+    } finally {
+      is_looking = false;
+    }
+  };
+  const stop = () => {
+    clearInterval(timer);
+    timer = undefined;
+    looked_at = null;
+    seen = new LruMap(SEEN_MAX);
+  };
+  return {
+    watch: (account_id, tell) => {
+      const told = listeners.get(account_id) ?? new Set();
+      listeners.set(account_id, told.add(tell));
+      timer ??= setInterval(tick, LOOK_EVERY_MS);
+      return () => {
+        told.delete(tell);
+        if (told.size === 0) listeners.delete(account_id);
+        if (listeners.size === 0) stop();
+      };
+    },
+    close: stop,
+  };
+}
