@@ -2,6 +2,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addNamesRoute } from "./names-routes.ts";
+import { addOverviewRoute } from "./overview/routes.ts";
 import { addDashboardShell } from "./shell.ts";
 
 /** The page that members see and steer everything with, and the reads that only it needs. */
@@ -12,6 +13,7 @@ export function openDashboardModule(core: ModuleCore): Module {
     routes: (addRoute, server) => {
       addNamesRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
+      addOverviewRoute(addRoute, core);
     },
     pages: (server) => addDashboardShell(server, core),
     close: async () => {

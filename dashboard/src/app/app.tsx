@@ -7,6 +7,7 @@ import { Empty, Loading } from "./parts/states.tsx";
 
 /** Each page is loaded when it is opened. */
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
+  ["/overview", lazy(() => import("./pages/overview/page.tsx"))],
   ["/payouts/:id?", lazy(() => import("./pages/payouts/page.tsx"))],
 ];
 
@@ -23,7 +24,7 @@ export function App() {
                 </Route>
               ))}
               <Route path="/">
-                <Redirect to="/payouts" replace />
+                <Redirect to="/overview" replace />
               </Route>
               <Route>
                 <Empty title="This page does not exist">Choose one in the menu.</Empty>

@@ -55,6 +55,7 @@ export const MEMBER_OPERATIONS = {
     "downloadInvoice",
     "listNames",
     "watchChanges",
+    "showOverview",
   ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   prepare_payouts: [

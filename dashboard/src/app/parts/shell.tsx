@@ -22,6 +22,7 @@ type Entry = {
 
 const ENTRIES: readonly (readonly Entry[])[] = [
   [
+    { name: "Overview", path: "/overview", icon: "overview", permission: "see_records" },
     { name: "Payouts", path: "/payouts", icon: "payouts", permission: "see_records" },
     {
       name: "Approvals",

@@ -1,0 +1,31 @@
+import { useQuery } from "@tanstack/react-query";
+import { ask } from "../../api.ts";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Failure, Loading } from "../../parts/states.tsx";
+import { BalanceCards } from "./balances.tsx";
+import { NeedsAttention, type Waiting } from "./needs-attention.tsx";
+import { type VolumeData, Volumes } from "./volumes.tsx";
+
+type Overview = VolumeData & { waiting: Waiting[] };
+
+/** What somebody must look at, what is held, and what was paid out. */
+export default function OverviewPage() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["overview"],
+    queryFn: () => ask<Overview>("/overview"),
+  });
+  return (
+    <>
+      <PageHead title="Overview" />
+      {data ? (
+        <NeedsAttention waiting={data.waiting} />
+      ) : error ? (
+        <Failure error={error} onRetry={refetch} />
+      ) : (
+        <Loading />
+      )}
+      <BalanceCards />
+      {data && <Volumes data={data} />}
+    </>
+  );
+}

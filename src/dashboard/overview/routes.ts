@@ -1,0 +1,55 @@
+import Type from "typebox";
+import { minorDigits } from "../../catalogue/currencies.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import { firstIdAt } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { minorToText } from "../../platform/money.ts";
+import { closedObject } from "../../platform/schema-parts.ts";
+import { findNextPayout, listVolumes, listWaiting, type Volume } from "./store.ts";
+
+type OverviewDeps = Pick<ModuleCore, "database" | "operator_id" | "clock">;
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+/** An account with more payouts sees the sums of its newest ones, and is told so. */
+const PAYOUTS_MAX = 5_000;
+
+/** What waits for somebody, and what was paid out in the last days. */
+export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
+  const { database, operator_id, clock } = deps;
+  addRoute({
+    method: "GET",
+    path: "/dashboard/api/overview",
+    operation: "showOverview",
+    summary: "Show the overview",
+    description: "What waits for somebody, and the volume of the last 30 days.",
+    tag: "Dashboard",
+    members_only: true,
+    query: closedObject({}),
+    answer: Type.Unknown(),
+    errors: [],
+    handle: async ({ caller: { account_id } }) => {
+      const today_ms = Math.floor(clock.now().getTime() / DAY_MS) * DAY_MS;
+      const first_day = new Date(today_ms - (DAYS - 1) * DAY_MS);
+      const range = { account_id, from_id: firstIdAt(first_day), limit: PAYOUTS_MAX };
+      const [waiting, volumes, uncounted_until] = await Promise.all([
+        listWaiting(database, { account_id, is_operator: account_id === operator_id }),
+        listVolumes(database, range),
+        findNextPayout(database, range),
+      ]);
+      return JSON.stringify({
+        waiting,
+        today: new Date(today_ms).toISOString().slice(0, 10),
+        days: DAYS,
+        payouts_max: PAYOUTS_MAX,
+        uncounted_until,
+        volumes: volumes.map(toAnswer),
+      });
+    },
+  });
+}
+
+function toAnswer(volume: Volume) {
+  const digits = minorDigits(volume.currency)!;
+  return { ...volume, amount: minorToText(BigInt(volume.amount), digits) };
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Sliproad } from "../../sdk/src/index.ts";
+import { createSampleBusiness } from "../harness/sample-business.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { signInMember } from "./dashboard-server.ts";
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await createSampleBusiness(new Sliproad({ baseUrl: server.url, apiKey: server.key }));
+});
+afterAll(() => server.close());
+
+const PATH = "/dashboard/api/overview";
+type Waiting = { name: string; count: number; oldest_at: string | null };
+
+function counts(waiting: readonly Waiting[]): Record<string, number> {
+  return Object.fromEntries(waiting.map(({ name, count }) => [name, count]));
+}
+
+it("counts what waits for the operator, and sums payouts by day and state", async () => {
+  const { account_id } = server;
+  const email = "accountant@example.test";
+  const member = await signInMember(server, { account_id, role: "accountant", email });
+  const overview = (await member.call("GET", PATH)).json();
+  expect(counts(overview.waiting)).toMatchObject({
+    ...{ held_payouts: 6, returned_payouts: 3, unmatched_deposits: 2, proposals: 0 },
+    ...{ bank_exceptions: 0, documents: 0, kyc_reviews: 0, failing_apps: 0 },
+  });
+  const bounced = overview.volumes.filter((one: { status: string }) => one.status === "bounced");
+  // The third payout of three payers, each with its own first amount.
+  const amount = (3 * (820 + 137.35 * 3)).toFixed(2);
+  expect(bounced).toEqual([
+    { day: overview.today, currency: "eur", status: "bounced", payouts: 3, amount },
+  ]);
+  expect(overview.uncounted_until).toBeNull();
+});
+
+it("shows nothing of other accounts, and nothing at all to a role that sees no records", async () => {
+  const { account_id } = await server.addAccount("other");
+  const admin = { account_id, role: "admin", email: "admin@example.test" } as const;
+  const other = (await (await signInMember(server, admin)).call("GET", PATH)).json();
+  expect(Object.values(counts(other.waiting)).filter((count) => count > 0)).toEqual([]);
+  expect(other.volumes).toEqual([]);
+  const developer = { account_id, role: "developer", email: "dev@example.test" } as const;
+  const refused = await (await signInMember(server, developer)).call("GET", PATH);
+  expect(refused.statusCode).toBe(403);
+});

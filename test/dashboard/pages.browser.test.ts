@@ -1,0 +1,100 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Sliproad } from "../../sdk/src/index.ts";
+import {
+  findBarriers,
+  openBrowser,
+  scrollsSideways,
+  takeShot,
+  watchErrors,
+} from "../harness/browser.ts";
+import { createSampleBusiness } from "../harness/sample-business.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { signInMember } from "./dashboard-server.ts";
+
+const SCRIPT_BYTES_MAX = 250_000;
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 360, height: 740 };
+
+let server: TestServer;
+let browser: Browser;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  const { account_id, url, key } = server;
+  await createSampleBusiness(new Sliproad({ baseUrl: url, apiKey: key }));
+  const email = "admin@example.test";
+  const { visitor } = await signInMember(server, { account_id, role: "admin", email });
+  browser = await openBrowser();
+  context = await browser.newContext();
+  await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url })));
+});
+afterAll(async () => {
+  try {
+    await browser?.close();
+  } finally {
+    await server?.close();
+  }
+});
+
+/** A page is there when it has its heading and nothing of it is being loaded. */
+async function settle(page: Page, name: string): Promise<void> {
+  await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+  await page.waitForFunction("document.querySelector('[aria-busy=true]') === null");
+}
+
+it("loads less than 250 kB of compressed script to show the overview", async () => {
+  const page = await context.newPage();
+  const scripts: string[] = [];
+  page.on("response", (response) => {
+    if (response.request().resourceType() === "script") scripts.push(response.url());
+  });
+  await page.goto(`${server.url}/dashboard/overview`);
+  await settle(page, "Overview");
+  await page.close();
+  const headers = { "accept-encoding": "br" };
+  const sizes = await Promise.all(
+    scripts.map(async (url) => {
+      const path = new URL(url).pathname;
+      const answer = await server.app.server.inject({ url: path, headers });
+      return answer.headers["content-encoding"] === "br" ? answer.rawPayload.length : Infinity;
+    }),
+  );
+  expect(sizes.length).toBeGreaterThan(0);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(SCRIPT_BYTES_MAX);
+});
+
+it("shows every page of the menu, wide and light, narrow and dark, without barriers", async () => {
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const errors = watchErrors(page);
+  await page.setViewportSize(WIDE);
+  await page.goto(`${server.url}/dashboard/overview`);
+  await settle(page, "Overview");
+  const links = page.getByRole("navigation", { name: "Main" }).locator("a");
+  const entries = await links.evaluateAll((all) =>
+    all.map((one) => ({ name: one.textContent ?? "", path: one.getAttribute("href") ?? "" })),
+  );
+  const wrong: string[] = [];
+  const seen: string[] = [];
+  for (const { name, path } of entries) {
+    await page.goto(server.url + path);
+    if ((await page.locator("#session").count()) === 0) continue;
+    await settle(page, name);
+    seen.push(name);
+    for (const [size, colorScheme] of [
+      [WIDE, "light"],
+      [NARROW, "dark"],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(size);
+      if (await scrollsSideways(page)) wrong.push(`${name} scrolls sideways at ${size.width} px`);
+      wrong.push(...(await findBarriers(page)).map((one) => `${name}, ${colorScheme}: ${one}`));
+      await takeShot(page, `dashboard-${name.toLowerCase()}-${size.width}`);
+    }
+  }
+  expect(seen).toEqual(expect.arrayContaining(["Overview", "Payouts"]));
+  expect(wrong).toEqual([]);
+  expect(errors).toEqual([]);
+});
