@@ -1,3 +1,4 @@
+import { isSessionCredential } from "../accounts/member-callers/authenticate-member.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import { findMissing } from "./kinds.ts";
@@ -20,15 +21,24 @@ export function propose(
   const { account_id, credential_id } = command;
   const proposer = proposerOf(command);
   const proposal = newProposal({ account_id, ...proposed }, actorOf(command), proposer, now);
-  const proposed_by_person = proposal.proposed_by_person ?? key_creators.get(credential_id) ?? null;
+  const proposed_by_person = memberOf(command) ?? key_creators.get(credential_id) ?? null;
   return { proposal: { ...proposal, proposed_by_person }, proposer, ...sealed };
 }
 
-/** The member who sent the command, if any: proposing counts as a confirmation. */
-function proposerOf({ account_id, actor, actor_account_id }: Command<unknown>): Proposer | null {
-  if (!actor?.startsWith("member:")) return null;
-  const person_id = actor.slice("member:".length);
+/**
+ * The member who proposes on a page that says so: that counts as a confirmation. A request to the
+ * API is no vote, also not a member's: nobody saw what two people have to see.
+ */
+function proposerOf(command: Command<unknown>): Proposer | null {
+  const { account_id, credential_id, actor_account_id } = command;
+  const person_id = memberOf(command);
+  if (person_id === null || isSessionCredential(credential_id)) return null;
   return { account_id: actor_account_id ?? account_id, person_id };
+}
+
+/** Null if a program sent it. */
+function memberOf({ actor }: Command<unknown>): string | null {
+  return actor?.startsWith("member:") ? actor.slice("member:".length) : null;
 }
 
 /** Refuses a description that lacks what members have to see. */
