@@ -523,6 +523,31 @@ describe("answers", () => {
     expect(bodyOf(answer)).toBe("abc identity");
   });
 
+  test("eight brotli answers at a time are expanded, each with a window of 16 MiB", async () => {
+    const stalled: http.ServerResponse[] = [];
+    const { url } = await serve((request, response) => {
+      response.setHeader("content-encoding", "br");
+      const bytes = brotliCompressSync(Buffer.from("hello"));
+      if (request.url !== "/stall") response.end(bytes);
+      else response.write(bytes.subarray(0, 1), () => void stalled.push(response));
+    });
+    const here = sender({ allow_loopback: true });
+    const held = Array.from({ length: 8 }, () => get(here, `${url}/stall`));
+    while (bodyOf(await get(here, url)) === "hello") await sleep(10);
+    let file = "";
+    const on_body = async (body: AsyncIterable<Buffer>) => {
+      for await (const chunk of body) file += chunk.toString();
+    };
+    const waiting = get(here, url, { on_body });
+    await get(here, url);
+    expect(file).toBe("");
+    for (const response of stalled) response.destroy();
+    expect(await waiting).toMatchObject({ status: 200 });
+    expect(file).toBe("hello");
+    await Promise.all(held);
+    expect(bodyOf(await get(here, url))).toBe("hello");
+  });
+
   test("an answer of single bytes is read in part; a file of single bytes is refused", async () => {
     const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     const { url } = await listen((socket) => {

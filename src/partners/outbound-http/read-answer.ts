@@ -1,5 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import {
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -14,8 +15,12 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
   "x-gzip": createGunzip,
   deflate: createInflate,
   br: createBrotliDecompress,
-  zstd: createZstdDecompress,
+  // RFC 9659: a window of 8 MiB is the largest that a client has to have.
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
 };
+/** A few bytes make these decoders fill a window of up to 16 MiB. */
+const WIDE_ENCODINGS: ReadonlySet<string> = new Set(["br", "zstd"]);
+const WIDE_AT_ONCE_MAX = 8;
 /** Compressed data may be slightly larger than its content, never much larger. */
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
@@ -53,7 +58,7 @@ export async function readExpandedStart(
   take: (chunk: Buffer) => void,
 ): Promise<boolean> {
   let left = bytes_max;
-  for await (const chunk of expanded(incoming, bytes_max)) {
+  for await (const chunk of expanded(incoming, bytes_max, { may_wait: false })) {
     take(chunk.subarray(0, left));
     left -= chunk.length;
     if (left < 0) break;
@@ -74,7 +79,9 @@ export function readWhole(
   const announced = Number(incoming.headers["content-length"] ?? 0);
   if (announced > bytes_max + COMPRESSED_EXTRA_BYTES) throw tooLarge(bytes_max);
   const broken: Broken = {};
-  const body = Readable.from(noting(capped(expanded(incoming, bytes_max), bytes_max), broken));
+  const body = Readable.from(
+    noting(capped(expanded(incoming, bytes_max, { may_wait: true }), bytes_max), broken),
+  );
   return { body, broken };
 }
 
@@ -93,11 +100,51 @@ async function* noting(source: AsyncGenerator<Buffer>, broken: Broken): AsyncGen
   }
 }
 
-async function* expanded(incoming: AnswerBody, bytes_max: number): AsyncGenerator<Buffer> {
+/** How many decoders with a large window work at once, in this process. */
+const wide = { running: 0, waiting: new Set<() => void>() };
+
+/** False if there is no place and the caller does not wait for one. */
+async function enterWide(may_wait: boolean): Promise<boolean> {
+  if (wide.running < WIDE_AT_ONCE_MAX) wide.running += 1;
+  else if (may_wait) await new Promise<void>((begin) => wide.waiting.add(begin));
+  else return false;
+  return true;
+}
+
+function leaveWide(): void {
+  const [next] = wide.waiting;
+  if (!next) wide.running -= 1;
+  else {
+    wide.waiting.delete(next);
+    next();
+  }
+}
+
+/** What is only shown to people is shown as received rather than waiting for a decoder. */
+async function* expanded(
+  incoming: AnswerBody,
+  bytes_max: number,
+  { may_wait }: { may_wait: boolean },
+): AsyncGenerator<Buffer> {
   const encoding = (incoming.headers["content-encoding"] ?? "").trim().toLowerCase();
-  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : null;
+  const openDecoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]! : null;
+  const is_wide = WIDE_ENCODINGS.has(encoding);
   // An unknown encoding is passed through: the reader gets bytes that it will not recognize.
-  if (!decoder) return yield* incoming as AsyncIterable<Buffer>;
+  if (!openDecoder || (is_wide && !(await enterWide(may_wait)))) {
+    return yield* incoming as AsyncIterable<Buffer>;
+  }
+  try {
+    yield* decompressed(incoming, bytes_max, openDecoder());
+  } finally {
+    if (is_wide) leaveWide();
+  }
+}
+
+async function* decompressed(
+  incoming: AnswerBody,
+  bytes_max: number,
+  decoder: NodeJS.ReadWriteStream,
+): AsyncGenerator<Buffer> {
   const compressed = { bytes: 0 };
   pipeline(
     incoming,
