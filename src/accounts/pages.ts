@@ -7,6 +7,8 @@ import { may, ROLE_NAMES } from "./roles.ts";
 import type { MemberSession } from "./sign-in/sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
+const MONEY_LINK = html`<div><dt>Money</dt>
+<dd><a href="/dashboard/overview">Overview, payouts, deposits and people</a></dd></div>`;
 const REVIEWS_LINK = html`<div><dt>KYC</dt>
 <dd><a href="/dashboard/kyc">Identity reviews</a></dd></div>`;
 const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
@@ -30,6 +32,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Signed in as</dt><dd>${session.email}</dd></div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
+${may(session.role, "see_records") && MONEY_LINK}
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
 ${may(session.role, "manage_members") && MEMBERS_LINK}
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
