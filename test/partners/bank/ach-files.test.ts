@@ -293,6 +293,16 @@ describe("what NACHA files say about payouts", () => {
     expect(await listAnswers()).toMatchObject([{ kind: "returned" }]);
   });
 
+  it("a return whose reason is no code is for a person, and one with a newer code counts", async () => {
+    await pay({});
+    const [lines] = await readOutbox();
+    await readAll(achReport("PPD", [back(lines!, 0, { code: "ZZZ" })]));
+    expect(await listAnswers()).toEqual([]);
+    expect(await listUnmatched()).toMatchObject([{ problem: expect.stringContaining("no code") }]);
+    await readAll(achReport("PPD", [back(lines!, 0, { code: "R97" })]));
+    expect(await listAnswers()).toMatchObject([{ kind: "returned", reasons: [{ code: "R97" }] }]);
+  });
+
   it("an entry that ACH refused is rejected", async () => {
     const [sent] = await pay({});
     const [lines] = await readOutbox();

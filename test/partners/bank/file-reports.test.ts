@@ -248,7 +248,10 @@ describe("the inbox", () => {
     );
     expect(await readNow()).toEqual([
       { name: "a.xml", problem: expect.stringContaining("not well-formed") },
-      { name: "c.xml", problem: "A statement is of an account that is not ours." },
+      {
+        name: "c.xml",
+        problem: "A statement is of the account …DE1, not of one in the banks file.",
+      },
     ]);
     expect((await listCredits()).map(({ amount }) => amount)).toEqual([200n]);
     expect(await readdir(join(inbox, "set-aside"))).toEqual(["a.xml", "c.xml"]);

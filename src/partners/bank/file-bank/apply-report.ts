@@ -109,10 +109,13 @@ async function applyEntries(
   const answers: BankAnswer[] = [];
   const find = await openLineFinder(tx, deps.accounts, entries);
   for (const [bank_account, of_account] of Map.groupBy(entries, (one) => one.bank_account)) {
-    const keys = of_account.map(({ entry_key }) => entry_key);
+    const nameOf = ({ entry_key }: BookedLine) => `${bank_account}\n${entry_key}`;
+    // A line can have hundreds of thousands of parts: it is looked for once.
+    const new_here = of_account.filter((entry) => !begun.has(nameOf(entry)));
+    const keys = [...new Set(new_here.map(({ entry_key }) => entry_key))];
     const known = await findKnownLines(tx, bank_account, keys);
     for (const entry of of_account) {
-      const name = `${bank_account}\n${entry.entry_key}`;
+      const name = nameOf(entry);
       // A line that was known before this report stays as it was divided then.
       if (known.has(entry.entry_key) && !begun.has(name)) continue;
       const line = begun.get(name) ?? { parts: entry.parts, next: 0 };

@@ -113,13 +113,16 @@ export type ClosedFile = {
   temporary_name: string | null;
 };
 
+const SHOWN_DIGITS = 4;
+
 /** The account of ours that a report names by its number. */
 export function accountOf(accounts: readonly FileBankAccount[], number: string): FileBankAccount {
   const account = accounts.find(({ debtor_account: id }) =>
     "iban" in id ? id.iban === number : id.number === number,
   );
   if (account) return account;
-  throw new UnreadableFile("A statement is of an account that is not ours.");
+  const shown = `…${number.slice(-SHOWN_DIGITS)}`;
+  throw new UnreadableFile(`A statement is of the account ${shown}, not of one in the banks file.`);
 }
 
 /** The account and route that pay an instruction; undefined if none does. */

@@ -108,14 +108,15 @@ export type LineRow = Pick<
   named_ids: readonly string[];
 };
 
-/** Lines that are known, with the number of parts that they were divided into. */
+/** Those of these lines that are known, in whatever parts. */
 export async function findKnownLines(
   session: Session,
   bank_account: string,
   entry_keys: readonly string[],
 ): Promise<Set<string>> {
   const rows = await session.query<{ entry_key: string }>(
-    `select distinct entry_key from bank_lines where bank_account = $1 and entry_key = any($2)`,
+    `select named.entry_key from unnest($2::text[]) as named (entry_key) where exists (
+       select from bank_lines l where l.bank_account = $1 and l.entry_key = named.entry_key)`,
     [bank_account, entry_keys],
   );
   return new Set(rows.map((row) => row.entry_key));

@@ -15,6 +15,8 @@ export type CorrectionDetails = { corrected: CorrectedData | null; text: string 
 
 export const CORRECTION_DETAILS = sealedJson<CorrectionDetails>("bank_corrections", "details");
 
+/** Also those that are newer than our table. */
+const RETURN_CODE = /^R\d\d$/;
 /** Banks' disputes about returns: they say nothing final about a payment. */
 const DISPUTES = /^R(6[1-9]|7[0-7])$/;
 
@@ -102,6 +104,9 @@ function decide(keys: ReadonlyMap<string, Buffer>, item: AchItem, payment: Known
     case "returned": {
       if (item.is_of_debit) return { problem: "A debit came back, and payouts are credits." };
       if (item.code === "") return { problem: "A return that does not say why." };
+      if (!RETURN_CODE.test(item.code)) {
+        return { problem: "A return whose reason is no code of ACH: its addendum may be wrong." };
+      }
       if (DISPUTES.test(item.code)) return { problem: "The banks dispute a return." };
       const reasons = [{ code: item.code, text: null }];
       const bank_reference = achReturnName(payment);
