@@ -3,13 +3,14 @@ import { removeMember } from "../../src/accounts/change-members.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
 import { hashEmail } from "../../src/accounts/person-email.ts";
+import { startSession } from "../../src/accounts/sign-in/sessions.ts";
 import { TRIM_SIGN_IN_TASK } from "../../src/accounts/sign-in/tasks.ts";
-import { findPerson } from "../../src/accounts/store.ts";
+import { findPerson, lockPersonById } from "../../src/accounts/store.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { whilePasswordIsSet } from "./new-password.ts";
+import { isPersonAwaited, whilePasswordIsSet } from "./new-password.ts";
 import { useRateClock } from "./rate-clock.ts";
 
 const BY = { actor: "command line", reason: "test" } as const;
@@ -204,6 +205,23 @@ describe("a reset link", () => {
       intruder.signIn(email, { password: CHOSEN }),
     );
     expect(answer.statusCode).toBe(401);
+  });
+
+  test("also ends the session of a sign-in that began before it and ends after it", async () => {
+    const email = "overtaken@example.test";
+    const { account_id, person_id } = await invite(email);
+    const { database, index_key } = server.core;
+    let chosen: ReturnType<typeof choose> | undefined;
+    const path = await linkTo(email, /^Invitation/);
+    await database.transaction(async (tx) => {
+      await lockPersonById(tx, person_id);
+      chosen = choose(path);
+      await waitFor(async () => (await isPersonAwaited(server.db.database)) || null);
+      startSession(tx, index_key, { account_id, person_id }, new Date());
+    });
+    expect((await chosen!).answer.statusCode).toBe(303);
+    const left = await database.query("select from sessions where person_id = $1", [person_id]);
+    expect(left).toEqual([]);
   });
 
   test("is asked for with the same answer for a known and an unknown e-mail, and sent to members only", async () => {

@@ -25,7 +25,8 @@ export async function whilePasswordIsSet<Result>(
   return outcome!;
 }
 
-async function isPersonAwaited(database: Database): Promise<boolean> {
+/** Whether a request waits for somebody who has locked a person. */
+export async function isPersonAwaited(database: Database): Promise<boolean> {
   const rows = await database.query(
     `select 1 from pg_stat_activity where datname = current_database()
        and wait_event_type = 'Lock' and query like '%people%'`,

@@ -5,7 +5,7 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { updatePasskeysAlone } from "../passkeys/store.ts";
 import { openEmail } from "../person-email.ts";
-import { listMemberships } from "../store.ts";
+import { listMemberships, lockPersonById } from "../store.ts";
 import { checkPassword } from "./check-password.ts";
 import { hashLinkToken } from "./password-links.ts";
 import {
@@ -47,6 +47,8 @@ export async function setPassword(
   if (problems.length > 0) throw Refusal.of(problems);
   const password_hash = await hashPassword(password);
   await database.transaction(async (tx) => {
+    // A sign-in with the old password either finds the new one, or its session is ended here.
+    await lockPersonById(tx, link.person_id);
     const claimed = await claimPasswordLink(tx, hashLinkToken(index_key, token), realTime(clock));
     if (!claimed) throw linkEnded();
     const action = link.kind === "invitation" ? "password.set" : "password.reset";
@@ -55,9 +57,9 @@ export async function setPassword(
 }
 
 /**
- * Writes the password; whoever knew the old one, or held another session or a link, is out. So is
- * whoever added a passkey of their own: none signs in alone before it was used after the new
- * password.
+ * Writes the password of a locked person; whoever knew the old one, or held another session or a
+ * link, is out. So is whoever added a passkey of their own: none signs in alone before it was used
+ * after the new password.
  */
 export async function recordNewPassword(
   tx: Transaction,
