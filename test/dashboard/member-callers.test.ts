@@ -71,6 +71,9 @@ describe("a signed-in member at the API", () => {
     const refused = await call("POST", path, {});
     expect(refused.statusCode).toBe(403);
     expect(refused.json().error_code).toBe("confirmation_required");
+    const to_thief = { type: "changePaymentOptions", input: { paymentOptions: [] } };
+    const redirected = await call("POST", `/invoices/${crypto.randomUUID()}/changes`, to_thief);
+    expect(redirected.json().error_code).toBe("confirmation_required");
     expect((await call("GET", "/users")).statusCode).toBe(200);
   });
 

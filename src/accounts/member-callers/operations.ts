@@ -128,10 +128,13 @@ export const MEMBER_OPERATIONS = {
   ],
 } as const satisfies Partial<Record<PermissionName, readonly string[]>>;
 
-/** What moves money, shows secrets or lets programs in: the person confirmed minutes ago. */
+/**
+ * What moves money, shows secrets or lets programs in: the person confirmed minutes ago. An invoice
+ * says where its buyer pays.
+ */
 const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["move_money", "operate", "erase_users", "manage_apps", "reset_app_used"] as const),
-  ...(["review_documents", "review_screening"] as const),
+  ...(["review_documents", "review_screening", "manage_invoices"] as const),
 ]);
 
 const permission_of = new Map<string, PermissionName>(
