@@ -77,6 +77,6 @@ function gatherChanges(): (name: string) => void {
   };
   return (name) => {
     waiting.add(name);
-    timer ??= setTimeout(read, GATHER_MS);
+    if (timer === undefined) timer = setTimeout(read, GATHER_MS);
   };
 }
