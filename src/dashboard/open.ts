@@ -2,6 +2,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addNamesRoute } from "./names-routes.ts";
+import { addOnrampListRoute } from "./onramp-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
 import { addDashboardShell } from "./shell.ts";
 
@@ -13,6 +14,7 @@ export function openDashboardModule(core: ModuleCore): Module {
     routes: (addRoute, server) => {
       addNamesRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
+      addOnrampListRoute(addRoute, core);
       addOverviewRoute(addRoute, core);
     },
     pages: (server) => addDashboardShell(server, core),

@@ -41,6 +41,15 @@ export function listOnramps(
   return listRows(session, "onramps", { account_id, user_id, status }, page);
 }
 
+/** Of all users of the account. */
+export function listAccountOnramps(
+  session: Session,
+  account_id: string,
+  page: Page,
+): Promise<OnrampRow[]> {
+  return listRows(session, "onramps", { account_id }, page);
+}
+
 /** Onramps by id, without a lock; absent ones are left out. */
 export function findOnramps(session: Session, keys: readonly RecordKey[]): Promise<OnrampRow[]> {
   return findRows(session, "onramps", keys);

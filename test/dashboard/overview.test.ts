@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const PATH = "/dashboard/api/overview";
+const ONRAMPS = "/dashboard/api/onramps";
 type Waiting = { name: string; count: number; oldest_at: string | null };
 
 function counts(waiting: readonly Waiting[]): Record<string, number> {
@@ -37,7 +38,7 @@ it("counts what waits for the operator, and sums payouts by day and state", asyn
   expect(overview.uncounted_until).toBeNull();
 });
 
-it("shows nothing of other accounts, and nothing at all to a role that sees no records", async () => {
+it("shows nothing of other accounts, and is not for roles that see no records", async () => {
   const { account_id } = await server.addAccount("other");
   const admin = { account_id, role: "admin", email: "admin@example.test" } as const;
   const other = (await (await signInMember(server, admin)).call("GET", PATH)).json();
@@ -46,4 +47,19 @@ it("shows nothing of other accounts, and nothing at all to a role that sees no r
   const developer = { account_id, role: "developer", email: "dev@example.test" } as const;
   const refused = await (await signInMember(server, developer)).call("GET", PATH);
   expect(refused.statusCode).toBe(403);
+});
+
+it("lists the onramps of all users, newest first and page by page", async () => {
+  const { account_id } = server;
+  const email = "approver@example.test";
+  const member = await signInMember(server, { account_id, role: "approver", email });
+  const list = async (query: string) => (await member.call("GET", `${ONRAMPS}?${query}`)).json();
+  const first = await list("limit=1");
+  expect(first).toMatchObject({ onramps: [{ destination_amount: 1250 }], has_more: true });
+  const second = await list(`limit=1&starting_after=${first.onramps[0].id}`);
+  expect(second).toMatchObject({ onramps: [{ destination_amount: 500 }], has_more: false });
+  const other = await server.addAccount("third");
+  const admin = { account_id: other.account_id, role: "admin", email: "eve@example.test" } as const;
+  const none = await (await signInMember(server, admin)).call("GET", ONRAMPS);
+  expect(none.json()).toEqual({ onramps: [], has_more: false });
 });

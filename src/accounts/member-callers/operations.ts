@@ -56,6 +56,7 @@ export const MEMBER_OPERATIONS = {
     "listNames",
     "watchChanges",
     "showOverview",
+    "listAccountOnramps",
   ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   prepare_payouts: [

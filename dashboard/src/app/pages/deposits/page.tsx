@@ -1,0 +1,108 @@
+import { Tabs } from "@mantine/core";
+import type { Onramp } from "@sliproad/sdk";
+import { ask } from "../../api.ts";
+import { loadNames, type Names } from "../../names.ts";
+import { Amount } from "../../parts/amount.tsx";
+import { useFilters } from "../../parts/filters.ts";
+import { Moment } from "../../parts/moment.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { Empty } from "../../parts/states.tsx";
+import { StatusChip } from "../../parts/status-chip.tsx";
+import { session } from "../../session.ts";
+import { BankExceptions } from "./exceptions.tsx";
+import { UnmatchedDeposits } from "./unmatched.tsx";
+
+/** Money that comes in: what people ordered, and what the operator must decide on. */
+export default function DepositsPage() {
+  const { filters, setFilter } = useFilters();
+  if (!session.account.is_operator) {
+    return (
+      <>
+        <PageHead title="Deposits" />
+        <Onramps />
+      </>
+    );
+  }
+  const tab = ["unmatched", "exceptions"].find((name) => name === filters.tab) ?? "onramps";
+  return (
+    <>
+      <PageHead title="Deposits" />
+      <Tabs
+        value={tab}
+        onChange={(next) => setFilter("tab", next === "onramps" ? null : next)}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label="Deposits" mb="md">
+          <Tabs.Tab value="onramps">Onramps</Tabs.Tab>
+          <Tabs.Tab value="unmatched">Unmatched</Tabs.Tab>
+          <Tabs.Tab value="exceptions">Bank exceptions</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="onramps">
+          <Onramps />
+        </Tabs.Panel>
+        <Tabs.Panel value="unmatched">
+          <UnmatchedDeposits />
+        </Tabs.Panel>
+        <Tabs.Panel value="exceptions">
+          <BankExceptions />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+type Row = Onramp & { names: Names };
+
+/** What a state means for money that comes in. */
+const STATES: Readonly<Record<string, string>> = {
+  initiated: "awaiting_fiat",
+  sending_fiat: "fiat_received",
+};
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    name: "Person",
+    cell: (row) => <span className="strong">{row.names.users[row.user_id]?.name ?? "Erased"}</span>,
+    is_title: true,
+  },
+  {
+    name: "To be paid in",
+    cell: (row) => <Amount value={row.deposit_amount} currency={row.fiat_currency} />,
+    is_amount: true,
+  },
+  {
+    name: "To be delivered",
+    cell: (row) => <Amount value={row.destination_amount} currency={row.crypto_currency} />,
+    is_amount: true,
+  },
+  { name: "State", cell: (row) => <StatusChip status={STATES[row.status] ?? row.status} /> },
+  { name: "Chain", cell: (row) => row.crypto_rails },
+  { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
+];
+
+function Onramps() {
+  return (
+    <RecordTable
+      label="Onramps, newest first"
+      query_key={["deposits", "onramps"]}
+      load={loadOnramps}
+      columns={COLUMNS}
+      pathOf={(row) => `/people/${row.user_id}`}
+      empty={
+        <Empty title="No onramps yet">
+          An onramp turns a bank deposit into tokens. It appears here as soon as it is created.
+        </Empty>
+      }
+    />
+  );
+}
+
+async function loadOnramps(starting_after?: string) {
+  const page = await ask<{ onramps: Onramp[]; has_more: boolean }>("/onramps", {
+    starting_after,
+    limit: "50",
+  });
+  const names = await loadNames({ users: page.onramps.map((row) => row.user_id) });
+  return { rows: page.onramps.map((row) => ({ ...row, names })), has_more: page.has_more };
+}

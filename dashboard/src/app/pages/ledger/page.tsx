@@ -1,0 +1,147 @@
+import { Tabs, Title } from "@mantine/core";
+import type { LedgerBalance, LedgerEntry } from "@sliproad/sdk";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../api.ts";
+import { Amount } from "../../parts/amount.tsx";
+import { useFilters } from "../../parts/filters.ts";
+import { Moment } from "../../parts/moment.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { Empty, Failure, Loading } from "../../parts/states.tsx";
+
+/** The double-entry books: what every account stands at, and each entry. */
+export default function LedgerPage() {
+  const { filters, setFilter } = useFilters();
+  return (
+    <>
+      <PageHead title="Ledger" />
+      <Tabs
+        value={filters.tab === "journal" ? "journal" : "balances"}
+        onChange={(next) => setFilter("tab", next === "journal" ? next : null)}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label="Ledger" mb="md">
+          <Tabs.Tab value="balances">Balances</Tabs.Tab>
+          <Tabs.Tab value="journal">Journal</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="balances">
+          <Balances />
+        </Tabs.Panel>
+        <Tabs.Panel value="journal">
+          <Journal />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+function Balances() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["ledger", "balances"],
+    queryFn: () => api.ledger.balances(),
+  });
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading />;
+  if (data.balances.length === 0) return <NoEntries />;
+  const currencies = [...new Set(data.balances.map(({ currency }) => currency))].sort();
+  return (
+    <>
+      <p className="quiet volume-note">Debits are above zero. Each currency sums to zero.</p>
+      <div className="halves">
+        {currencies.map((currency) => (
+          <CurrencyCard
+            key={currency}
+            currency={currency}
+            balances={data.balances.filter((one) => one.currency === currency)}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function CurrencyCard(props: { currency: string; balances: readonly LedgerBalance[] }) {
+  const { currency, balances } = props;
+  return (
+    <section className="card sums">
+      <div className="sums-head">
+        <Title order={2} size="h5">
+          {currency.toUpperCase()}
+        </Title>
+      </div>
+      <dl>
+        {balances.map(({ ledger_account, amount }) => (
+          <div key={ledger_account}>
+            <dt>{nameOfAccount(ledger_account)}</dt>
+            <dd>
+              <Amount value={amount} currency={currency} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+const COLUMNS: readonly Column<LedgerEntry>[] = [
+  {
+    name: "Entry",
+    cell: (row) => <span className="strong">{inWords(row.kind)}</span>,
+    is_title: true,
+  },
+  { name: "Lines", cell: (row) => <Lines entry={row} /> },
+  { name: "Booked", cell: (row) => <Moment at={row.created_at} /> },
+];
+
+function Journal() {
+  return (
+    <RecordTable
+      label="Journal, newest first"
+      query_key={["ledger", "journal"]}
+      load={loadEntries}
+      columns={COLUMNS}
+      empty={<NoEntries />}
+    />
+  );
+}
+
+function NoEntries() {
+  return <Empty title="Nothing is booked yet">The first deposit or payout is booked here.</Empty>;
+}
+
+/** The lines of an entry; they sum to zero in each currency. */
+function Lines({ entry }: { entry: LedgerEntry }) {
+  return (
+    <dl className="lines">
+      {entry.lines.map(({ ledger_account, currency, amount }) => (
+        <div key={`${ledger_account} ${currency} ${amount}`}>
+          <dt>{nameOfAccount(ledger_account)}</dt>
+          <dd>
+            <Amount value={amount} currency={currency} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+async function loadEntries(starting_after?: string) {
+  const after = starting_after ? { starting_after } : {};
+  const page = await api.ledger.listEntries({ ...after, limit: 25 }).page();
+  return { rows: page.records, has_more: page.has_more };
+}
+
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+/** An account of the chart in words; the record that it is of by its last characters. */
+function nameOfAccount(ledger_account: string): string {
+  const [name = "", ...places] = ledger_account.split(":");
+  const shown = places.map((place) => (ID.test(place) ? `…${place.slice(-8)}` : place));
+  return [inWords(name), ...shown].join(" · ");
+}
+
+function inWords(name: string): string {
+  const words = name.replaceAll("_", " ");
+  if (words === "fx position") return "Exchange position";
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

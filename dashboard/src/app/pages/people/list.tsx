@@ -1,0 +1,79 @@
+import { Select } from "@mantine/core";
+import type { User } from "@sliproad/sdk";
+import { api } from "../../api.ts";
+import { useFilters } from "../../parts/filters.ts";
+import { Moment } from "../../parts/moment.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
+import { Empty } from "../../parts/states.tsx";
+import { IdentityChip } from "./identity-chip.tsx";
+import { nameOfPerson } from "./name-of-person.ts";
+
+const STATES = [
+  { value: "all", label: "All" },
+  { value: "awaiting_manual_review", label: "To review" },
+  { value: "retry_required", label: "Must try again" },
+  { value: "not_started", label: "Not started" },
+  { value: "approved", label: "Approved" },
+  { value: "retry_denied", label: "Denied" },
+  { value: "suspended", label: "Suspended" },
+] as const;
+type State = Exclude<(typeof STATES)[number]["value"], "all">;
+
+const COLUMNS: readonly Column<User>[] = [
+  {
+    name: "Name",
+    cell: (row) => <span className="strong">{nameOfPerson(row)}</span>,
+    is_title: true,
+  },
+  { name: "E-mail", cell: (row) => <span className="breakable">{row.email}</span> },
+  {
+    name: "Kind",
+    cell: (row) => (row.beneficiary_type === "business" ? "Business" : "Person"),
+  },
+  { name: "Identity", cell: (row) => <IdentityChip status={row.kyc.general.status} /> },
+  { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
+];
+
+/** Everybody who pays or is paid through this account. */
+export function PeopleList() {
+  const { filters, setFilter, clearFilters } = useFilters();
+  const chosen = STATES.find(({ value }) => value === filters.status)?.value ?? "all";
+  const query = chosen === "all" ? {} : { status: chosen };
+  return (
+    <>
+      <PageHead title="People" />
+      <Select
+        className="filter"
+        label="Identity"
+        mb="md"
+        data={STATES.map((state) => ({ ...state }))}
+        value={chosen}
+        allowDeselect={false}
+        onChange={(next) => setFilter("status", next === "all" ? null : next)}
+      />
+      <RecordTable
+        label="People, newest first"
+        query_key={["people", query]}
+        load={(starting_after) => loadPeople(query, starting_after)}
+        columns={COLUMNS}
+        pathOf={(row) => `/people/${row.id}`}
+        empty={
+          chosen === "all" ? (
+            <Empty title="Nobody yet">
+              Somebody appears here as soon as your program registers them.
+            </Empty>
+          ) : (
+            <NothingMatches onClear={clearFilters} />
+          )
+        }
+      />
+    </>
+  );
+}
+
+async function loadPeople(query: { status?: State }, starting_after?: string) {
+  const after = starting_after ? { starting_after } : {};
+  const page = await api.users.list({ ...query, ...after, limit: 50 }).page();
+  return { rows: page.records, has_more: page.has_more };
+}
