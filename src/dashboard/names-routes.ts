@@ -1,4 +1,7 @@
 import Type from "typebox";
+import { listApiKeysOfAccount } from "../accounts/api-key-store.ts";
+import { openEmail } from "../accounts/person-email.ts";
+import { listMembersById } from "../accounts/store.ts";
 import { ACCOUNT_IDENTIFIERS } from "../catalogue/payment-detail-fields.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -9,12 +12,13 @@ import { closedObject } from "../platform/schema-parts.ts";
 import { nameOfUser } from "../users/model.ts";
 import { findUsers, openUsers } from "../users/store.ts";
 
-type NamesDeps = Pick<ModuleCore, "database" | "keyring">;
+type NamesDeps = Pick<ModuleCore, "database" | "keyring" | "index_key">;
 
 /** A page of a list names at most this many records of a kind. */
 const IDS_MAX = 100;
+const API_KEYS_MAX = 100;
 const Ids = Type.Optional(Type.String({ maxLength: IDS_MAX * 37 }));
-const NamesQuery = closedObject({ users: Ids, payment_details: Ids });
+const NamesQuery = closedObject({ users: Ids, payment_details: Ids, actors: Ids });
 
 /** How the records of a list are shown instead of by their ids. */
 export function addNamesRoute(addRoute: AddRoute, deps: NamesDeps): void {
@@ -23,7 +27,7 @@ export function addNamesRoute(addRoute: AddRoute, deps: NamesDeps): void {
     path: "/dashboard/api/names",
     operation: "listNames",
     summary: "List names",
-    description: "The names of users, and the holders and banks of payment details, by their ids.",
+    description: "The names of users, bank accounts, members and API keys, by their ids.",
     tag: "Dashboard",
     members_only: true,
     query: NamesQuery,
@@ -31,11 +35,12 @@ export function addNamesRoute(addRoute: AddRoute, deps: NamesDeps): void {
     errors: [],
     handle: async ({ caller, query }) => {
       const { account_id } = caller;
-      const [users, payment_details] = await Promise.all([
+      const [users, payment_details, actors] = await Promise.all([
         nameUsers(deps, account_id, readIds(query.users)),
         nameDetails(deps, account_id, readIds(query.payment_details)),
+        nameActors(deps, account_id, readIds(query.actors)),
       ]);
-      return JSON.stringify({ users, payment_details });
+      return JSON.stringify({ users, payment_details, actors });
     },
   });
 }
@@ -52,6 +57,24 @@ async function nameUsers(deps: NamesDeps, account_id: string, ids: readonly stri
   return Object.fromEntries(
     users.map((user) => [user.id, { name: nameOfUser(user), kyc_status: user.kyc.general.status }]),
   );
+}
+
+/** Members by their e-mail, API keys by the name that somebody gave them. */
+async function nameActors(deps: NamesDeps, account_id: string, ids: readonly string[]) {
+  if (ids.length === 0) return {};
+  const { database, index_key } = deps;
+  const [keys, people] = await Promise.all([
+    listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
+    listMembersById(database, [account_id], [...ids]),
+  ]);
+  return Object.fromEntries([
+    ...keys
+      .filter(({ id }) => ids.includes(id))
+      .map((key) => [key.id, `API key ${key.name || `…${key.last_four}`}`] as const),
+    ...people.map(
+      ({ person_id, email }) => [person_id, openEmail(index_key, person_id, email)] as const,
+    ),
+  ]);
 }
 
 async function nameDetails(deps: NamesDeps, account_id: string, ids: readonly string[]) {

@@ -4,6 +4,7 @@ import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addNamesRoute } from "./names-routes.ts";
 import { addOnrampListRoute } from "./onramp-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
+import { addPayoutRoute } from "./payout-routes.ts";
 import { addDashboardShell } from "./shell.ts";
 
 /** The page that members see and steer everything with, and the reads that only it needs. */
@@ -13,6 +14,7 @@ export function openDashboardModule(core: ModuleCore): Module {
   return {
     routes: (addRoute, server) => {
       addNamesRoute(addRoute, core);
+      addPayoutRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
       addOnrampListRoute(addRoute, core);
       addOverviewRoute(addRoute, core);

@@ -11,13 +11,18 @@ export type Names = {
 
 const NOBODY: Names = { users: {}, payment_details: {}, actors: {} };
 
-type Ids = { users?: readonly string[]; payment_details?: readonly string[] };
+type Ids = {
+  users?: readonly string[];
+  payment_details?: readonly string[];
+  actors?: readonly string[];
+};
 
 /** The names of these records; empty until they are known. */
 export function useNames(ids: Ids): Names {
   const query = {
     users: listOf(ids.users),
     payment_details: listOf(ids.payment_details),
+    actors: listOf(ids.actors),
   };
   const isAny = Object.values(query).some((text) => text !== undefined);
   const { data } = useQuery({
@@ -33,6 +38,7 @@ export function loadNames(ids: Ids): Promise<Names> {
   return ask<Names>("/names", {
     users: listOf(ids.users),
     payment_details: listOf(ids.payment_details),
+    actors: listOf(ids.actors),
   });
 }
 

@@ -13,6 +13,12 @@ const road: MantineColorsTuple = [
   "#12489a",
 ];
 
+/** The heading of a dialog is no landmark of the page; its close button has a name. */
+const DIALOG = {
+  attributes: { header: { role: "none" } },
+  closeButtonProps: { "aria-label": "Close" },
+};
+
 /** Contrast: the default shades of the kit are too light for small text. */
 export const theme = createTheme({
   colors: { road },
@@ -26,4 +32,5 @@ export const theme = createTheme({
   fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "20px" },
   headings: { fontWeight: "600" },
   cursorType: "pointer",
+  components: { Modal: { defaultProps: DIALOG }, Drawer: { defaultProps: DIALOG } },
 });

@@ -54,6 +54,7 @@ export const MEMBER_OPERATIONS = {
     "showInvoice",
     "downloadInvoice",
     "listNames",
+    "showPayout",
     "watchChanges",
     "showOverview",
     "listAccountOnramps",

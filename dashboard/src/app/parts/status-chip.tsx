@@ -64,6 +64,11 @@ export function statusName(status: string): string {
   return STATES[status]?.[1] ?? inWords(status);
 }
 
+/** What a state means for the reader. */
+export function statusFamily(status: string): Family {
+  return STATES[status]?.[0] ?? "waiting";
+}
+
 function inWords(status: string): string {
   const words = status.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,0 +1,47 @@
+import Type from "typebox";
+import { findAccountById } from "../accounts/store.ts";
+import { findQuotes } from "../offramps/quotes/store.ts";
+import { createOfframpRenderer } from "../offramps/render.ts";
+import { findOfframps, openOfframps } from "../offramps/store.ts";
+import { assertFound } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
+
+type PayoutDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "public_url" | "operator_id">;
+
+/** A payout by its id alone, with what its page shows beside the API's record. */
+export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
+  const { database, keyring, operator_id } = deps;
+  const renderer = createOfframpRenderer(deps.public_url, deps.clock);
+  addRoute({
+    method: "GET",
+    path: "/dashboard/api/payouts/:payout_id",
+    operation: "showPayout",
+    summary: "Show a payout",
+    description: "The offramp as the API shows it, and what its page needs to know beside it.",
+    tag: "Dashboard",
+    members_only: true,
+    answer: Type.Unknown(),
+    errors: [],
+    handle: async ({ caller: { account_id }, params, problems }) => {
+      const key = { account_id, id: params.payout_id };
+      const rows = isId(key.id) ? await findOfframps(database, [key]) : [];
+      const [entry] = await openOfframps(database, keyring, rows);
+      assertFound(entry, "payout_id", problems);
+      const { offramp } = entry;
+      const [[quote], account] = await Promise.all([
+        findQuotes(database, [{ account_id, id: offramp.quote_id }]),
+        findAccountById(database, account_id),
+      ]);
+      return JSON.stringify({
+        ...JSON.parse(renderer.offramp(offramp)),
+        deposit_token: quote?.deposit_token,
+        deposit_token_chain: quote?.deposit_token_chain,
+        /** Absent until a file was uploaded, or fetched from its URL. */
+        document_type: offramp.document_file === null ? null : offramp.document_type,
+        reviews_documents: account_id === operator_id || account?.document_review_by_account,
+      });
+    },
+  });
+}
