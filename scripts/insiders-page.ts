@@ -30,20 +30,24 @@ export function insidersPage(table: Table): string[] {
       "the scopes that it needs.",
     "## Ways out",
     table(
-      ["way out", "keys", "scopes that it takes", "above the approval amount"],
+      ["way out", "keys", "scopes that it takes", "roles", "above the approval amount"],
       WAY_OUT_NAMES.map((way) => [
         WAYS_OUT[way].meaning,
         WAYS_OUT[way].keys === "own" ? "the account's" : "the operator's",
         scopesOf(way)
           .map((scope) => `\`${scope}\``)
           .join(" and "),
+        ROLES.filter((role) => reachOf([`role:${role}`], way) !== "nothing")
+          .map((role) => ROLE_NAMES[role])
+          .join(", "),
         WAYS_OUT[way].above === "two_members"
           ? "two members must confirm it"
           : "only money that the user paid in for it leaves",
       ]),
     ),
-    `Roles that can confirm: ${voters.join(", ")}. A key cannot vote, and a member cannot send ` +
-      "any of these requests from the dashboard.",
+    `Roles that can confirm: ${voters.join(", ")}. A key cannot vote. A member who requests ` +
+      "something in the dashboard gave a password or a second factor in the last ten minutes, and " +
+      "does not confirm it by that; of the two who confirm, the last is somebody else.",
     "These tables are about money that leaves, not about what stops it: a key of the operator with " +
       "`admin`, or one of the operator's reviewers, clears a match of the screening alone, and such a " +
       "key ends a freeze alone. Both are in the audit log.",
@@ -58,8 +62,8 @@ export function insidersPage(table: Table): string[] {
       ["who", "can together"],
       stronger.map((pair) => [pair.map(nameOf).join(" and "), describe(gainOf(pair))]),
     ),
-    "No pair moves more than the approval amount of money that was not paid in for it: that " +
-      "takes two members who can confirm, and a key.",
+    "More than the approval amount of money that was not paid in for it takes two members who can " +
+      "confirm. A key or a role alone never moves it, nor do two keys.",
   ];
 }
 

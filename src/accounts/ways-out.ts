@@ -1,4 +1,5 @@
 import { KEY_SCOPE_NAMES, type KeyScope, scopeOf } from "./key-scopes.ts";
+import { mayDo } from "./member-callers/operations.ts";
 import { ROLES, type Role } from "./model.ts";
 import { may } from "./roles.ts";
 
@@ -86,9 +87,17 @@ export function scopesOf(way: WayOutName): KeyScope[] {
   return [...new Set(WAYS_OUT[way].operations.map((operation) => scopeOf(operation)!))];
 }
 
+/** A key with its scope, a member in the dashboard with their role. */
+function maySend(insider: Insider, operation: string): boolean {
+  const role = ROLES.find((known) => insider === `role:${known}`);
+  return role ? mayDo(role, operation) : insider === `key:${scopeOf(operation)}`;
+}
+
 export function reachOf(insiders: readonly Insider[], way: WayOutName): Reach {
-  const has_keys = scopesOf(way).every((scope) => insiders.includes(`key:${scope}`));
-  if (!has_keys) return "nothing";
+  const can_send = WAYS_OUT[way].operations.every((operation) =>
+    insiders.some((insider) => maySend(insider, operation)),
+  );
+  if (!can_send) return "nothing";
   if (WAYS_OUT[way].above === "from_own_deposit") return "any_amount";
   const voters = insiders.filter(
     (insider) => insider.startsWith("role:") && may(insider.slice(5) as Role, "vote"),

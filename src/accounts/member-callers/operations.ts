@@ -139,25 +139,36 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["review_documents", "review_screening", "manage_invoices"] as const),
 ]);
 
+/** A payee in a quote that a colleague is about to execute. */
+const CONFIRMED_OPERATIONS = ["createOfframps", "deleteOfframp"];
+
 const permission_of = new Map<string, PermissionName>(
   Object.entries(MEMBER_OPERATIONS).flatMap(([permission, operations]) =>
     operations.map((operation) => [operation, permission as PermissionName] as const),
   ),
 );
 
+export function mayDo(role: Role, operation: string): boolean {
+  const permission = permission_of.get(operation);
+  return permission !== undefined && may(role, permission);
+}
+
 /** Why a member with this role may not do it now; null when they may. */
 export function refuseMember(
   { role, is_confirmed }: { role: Role; is_confirmed: boolean },
-  /** The permission that a route of the dashboard itself names. */
-  operation: string | { permission: PermissionName },
+  operation: string,
 ): Refusal | null {
-  const permission =
-    typeof operation === "string" ? permission_of.get(operation) : operation.permission;
+  const permission = permission_of.get(operation);
   if (permission === undefined || !may(role, permission)) {
     const who = permission ? ` Roles that may: ${PERMISSIONS[permission].roles.join(", ")}.` : "";
     return new Refusal("insufficient_scope", `Your role may not do this.${who}`);
   }
-  const is_read = typeof operation === "string" && /^(list|show|download)/.test(operation);
-  if (is_confirmed || is_read || !CONFIRMED.has(permission)) return null;
-  return new Refusal("confirmation_required");
+  return is_confirmed || !needsConfirmation(permission, operation)
+    ? null
+    : new Refusal("confirmation_required");
+}
+
+function needsConfirmation(permission: PermissionName, operation: string): boolean {
+  if (CONFIRMED_OPERATIONS.includes(operation)) return true;
+  return CONFIRMED.has(permission) && !/^(list|show|download)/.test(operation);
 }
