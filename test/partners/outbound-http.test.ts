@@ -563,6 +563,28 @@ describe("answers", () => {
     expect(await get(here, url, { on_body })).toMatchObject({ failure: "protocol", status: 200 });
   });
 
+  test("headers after those that are too large cost nothing", async () => {
+    const here = sender({ allow_loopback: true });
+    const costOf = async (headers: number) => {
+      const large = `x: ${"a".repeat(16_390)}\r\n`;
+      const { url } = await listen((socket) => {
+        socket.once("data", () =>
+          socket.write(`HTTP/1.1 200 OK\r\n${large}${"t:\r\n".repeat(headers)}\r\n`),
+        );
+      });
+      const costs: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const before = process.cpuUsage();
+        const answers = await Promise.all([get(here, url), get(here, url), get(here, url)]);
+        costs.push(process.cpuUsage(before).user);
+        expect(answers).toMatchObject(Array(3).fill({ failure: "protocol" }));
+      }
+      return Math.min(...costs);
+    };
+    const few = await costOf(1_000);
+    expect(await costOf(11_500)).toBeLessThan(4 * few);
+  });
+
   test.each([301, 302, 303, 307, 308])("never follows a %d", async (status) => {
     let hits = 0;
     const { url } = await serve((_request, response) => {

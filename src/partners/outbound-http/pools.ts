@@ -13,6 +13,7 @@ const HEADERS_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 4_000;
 const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
 const BY_NODE_MAX = 1_000;
+const PART_BYTES_MAX = 1024;
 
 /** The connections to one origin on behalf of one account. */
 type Connections = {
@@ -78,7 +79,7 @@ export class Pools {
           (socket) => {
             // The waiting request is written before the callback returns.
             this.#is_new = true;
-            callback(null, socket);
+            callback(null, readInParts(socket));
             this.#is_new = false;
           },
           (error) => callback(error, null),
@@ -130,4 +131,19 @@ export class Pools {
       void pool.destroy();
     }
   }
+}
+
+/**
+ * undici parses all that a read returns, and does not stop at headers that are too large: it makes
+ * an error for each one after that. In small parts it ends with the part in which it gave up.
+ */
+function readInParts(socket: Socket): Socket {
+  const read = socket.read.bind(socket);
+  return Object.assign(socket, {
+    read: (bytes?: number) => {
+      if (socket.destroyed) return null;
+      const { readableLength } = socket;
+      return read(bytes ?? (readableLength > PART_BYTES_MAX ? PART_BYTES_MAX : undefined));
+    },
+  });
 }
