@@ -122,6 +122,18 @@ it("a listed wallet is found in any case, and as the tron address of the same ke
   expect(verdict(toBase58Check(Buffer.from(bytes).fill(1, 1)))).toBe("clear");
 });
 
+it.each([
+  "ZyxomatPeculiarHoldings",
+  "Zyx-omat Pecu-liar Hold-ings",
+  "Zyxomat\u3164Peculiar\u3164Holdings",
+  "zyxomatpeculiar limited",
+])("a company that writes its legal form into another word is found: %j", (written) => {
+  const listed = entry("Zyxomat Peculiar HOLDINGS", { kind: "business" });
+  const screen = createMatcher([listed], THRESHOLDS);
+  expect(screen(person(written, { kind: "business" }))).toHaveLength(1);
+  expect(screen(person("Zyxomat Bakery Holdings", { kind: "business" }))).toEqual([]);
+});
+
 it("a reviewer sees every entry of a common name", () => {
   const listed = Array.from({ length: 30 }, (_, at) => entry("Mustafa KALENDER", { id: `${at}` }));
   expect(createMatcher(listed, THRESHOLDS)(person("Mustafa Kalender"))).toHaveLength(30);

@@ -1,6 +1,7 @@
 import { compareJoined, compareWords } from "./compare-words.ts";
 import { INITIAL_WEIGHT, PARTICLE_WEIGHT, scoreMax } from "./score-bound.ts";
 import { letterKeys, type SimilarWords, WordIndex, wordKeys } from "./word-index.ts";
+import { withoutForm } from "./words-of-name.ts";
 
 /** A name of a list, as it is compared. */
 export type IndexedName = {
@@ -145,10 +146,15 @@ export class NameIndex {
 
   #findJoined(words: readonly string[]): Map<number, number> {
     const found = new Map<number, number>();
-    const joined = words.join("");
-    if (joined.length < JOINED_LENGTH_MIN) return found;
-    for (const [word_id, similarity] of this.#joined.similar(joined)) {
-      for (const id of this.#names_of_joined[word_id]!) found.set(id, similarity);
+    const whole = words.join("");
+    // A legal form that is written as part of a word was not left out.
+    for (const joined of new Set([whole, withoutForm(whole)])) {
+      if (joined.length < JOINED_LENGTH_MIN) continue;
+      for (const [word_id, similarity] of this.#joined.similar(joined)) {
+        for (const id of this.#names_of_joined[word_id]!) {
+          found.set(id, Math.max(similarity, found.get(id) ?? 0));
+        }
+      }
     }
     return found;
   }

@@ -45,6 +45,20 @@ function withoutForms(words: readonly string[]): readonly string[] {
   return distinctive.some((word) => /[a-z]{2}/.test(word)) ? distinctive : words;
 }
 
+/** Shorter ones end other words by chance. */
+const LONG_FORM_LENGTH_MIN = 4;
+const LONG_FORMS = [...COMPANY_FORMS].filter((form) => form.length >= LONG_FORM_LENGTH_MIN);
+
+/** The words of a name in one, without the legal form at its end. */
+export function withoutForm(joined: string): string {
+  const form = LONG_FORMS.filter((known) => joined.endsWith(known)).sort(byLength)[0];
+  return form === undefined ? joined : joined.slice(0, -form.length);
+}
+
+function byLength(one: string, other: string): number {
+  return other.length - one.length;
+}
+
 const DIGIT_LETTERS: Readonly<Record<string, string>> = { 0: "o", 1: "i", 3: "e", 4: "a", 5: "s" };
 
 /** No name of a person has digits: they stand for the letters that they look like. */
