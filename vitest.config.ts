@@ -11,10 +11,11 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  */
 const LONG_TESTS = [
   "test/app/{restore,live-story,live-mode}.test.ts",
-  "test/approvals/cooling-off.test.ts",
+  "test/approvals/{cooling-off,evasion}.test.ts",
   "test/cli/{cli,demo,listen,webhooks,controls,members}.test.ts",
   "test/guides{,-operators}.test.ts",
-  "test/offramps/concurrency.test.ts",
+  "test/offramps/{concurrency,examples,give-back}.test.ts",
+  "test/offramps/{documents/document-gate,payouts/bank}.test.ts",
   "test/reconcile/{any-order,banks}.test.ts",
   "test/**/crashes.test.ts",
   "test/partners/evm/{two-chains,freeze,server,send-server,stories,sweep}.test.ts",
