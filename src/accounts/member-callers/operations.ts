@@ -1,134 +1,43 @@
 import { Refusal } from "../../platform/errors.ts";
+import { type KeyScope, scopeOf } from "../key-scopes.ts";
 import type { Role } from "../model.ts";
 import { may, PERMISSIONS, type PermissionName } from "../roles.ts";
 
 /**
- * Which permission a member needs for an operation of the API, in the dashboard: every operation
- * stands under exactly one. What only the operator may do is checked by the operation itself, as
- * for API keys.
+ * The permission that a member needs in the dashboard for what a key needs a scope for. What only
+ * the operator may do is checked by the operation itself, as for API keys.
  */
-export const MEMBER_OPERATIONS = {
+const PERMISSION_OF_SCOPE: Readonly<Record<KeyScope, PermissionName>> = {
+  read: "see_records",
+  "payouts:create": "prepare_payouts",
+  "payouts:execute": "move_money",
+  refunds: "move_money",
+  onramps: "move_money",
+  invoices: "manage_invoices",
+  exports: "create_exports",
+  webhooks: "manage_apps",
+  admin: "operate",
+  sandbox: "use_sandbox",
+};
+
+/** Where roles differ within a scope, and what only the dashboard has. */
+const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
-    "showMe",
-    "listPaymentDetailRequirements",
-    "validatePaymentDetail",
-    "calculateQuoteRate",
-    "calculateConversion",
-    "listFees",
-    "showSandboxClock",
+    ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
+    ...["calculateConversion", "listFees", "showSandboxClock"],
   ],
-  see_records: [
-    "listUsers",
-    "showUser",
-    "showRetention",
-    "listPaymentDetails",
-    "showPaymentDetail",
-    "listExposures",
-    "listQuotes",
-    "showQuote",
-    "listOfframps",
-    "showOfframp",
-    "listAccountOfframps",
-    "showHistory",
-    "listLedgerEntries",
-    "listLedgerBalances",
-    "listExports",
-    "showExport",
-    "downloadExport",
-    "downloadSupportingDocument",
-    "downloadDocument",
-    "listLimits",
-    "listBalances",
-    "listAccountBalances",
-    "listCryptoDeposits",
-    "listRefundAddresses",
-    "listRefunds",
-    "listTravelRecords",
-    "showTravelRecord",
-    "listOnramps",
-    "showOnramp",
-    "listBankExceptions",
-    "listDeposits",
-    "showDeposit",
-    "listInvoices",
-    "showInvoice",
-    "downloadInvoice",
-    "listNames",
-    "showPayout",
-    "watchChanges",
-    "showOverview",
-    "listAccountOnramps",
-  ],
+  see_records: ["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
-  prepare_payouts: [
-    "createUser",
-    "updateUser",
-    "createKycSession",
-    "createPaymentDetail",
-    "deactivatePaymentDetail",
-    "createQuote",
-    "createOfframps",
-    "updateOfframp",
-    "deleteOfframp",
-    "uploadSupportingDocument",
-    "uploadDocument",
+  see_apps: [
+    ...["listApps", "showApp"],
+    ...["listWebhookEvents", "showWebhookEvent", "listWebhookDeliveries"],
   ],
-  move_money: [
-    "executeQuote",
-    "fundQuote",
-    "rerouteOfframp",
-    "refundOfframp",
-    "createRefundAddress",
-    "createRefund",
-    "createOnramp",
-  ],
-  manage_invoices: ["createInvoice", "convertInvoice", "changeInvoice"],
-  create_exports: ["createExport", "deleteExport"],
+  manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
+  reset_app_used: ["resetAppUsed"],
   review_documents: ["reviewSupportingDocument"],
   review_screening: ["listScreeningMatches", "clearScreeningMatch", "confirmScreeningMatch"],
-  operate: [
-    "freezeUser",
-    "unfreezeUser",
-    "matchDeposit",
-    "acceptDepositDifference",
-    "returnDeposit",
-    "dismissDeposit",
-    "resolveBankException",
-  ],
   erase_users: ["deleteUser", "restoreUser"],
-  see_apps: [
-    "listApps",
-    "showApp",
-    "listWebhookEvents",
-    "showWebhookEvent",
-    "listWebhookDeliveries",
-  ],
-  manage_apps: [
-    "createApp",
-    "updateApp",
-    "deleteApp",
-    "pauseApp",
-    "resumeApp",
-    "replayApp",
-    "rotateWebhookSecret",
-    "switchWebhookSecret",
-    "rotateClientSecret",
-    "redeliverWebhookEvent",
-  ],
-  reset_app_used: ["resetAppUsed"],
-  use_sandbox: [
-    "advanceSandboxClock",
-    "setSandboxKyc",
-    "setSandboxPaymentDetail",
-    "setSandboxOfframp",
-    "createSandboxCryptoDeposit",
-    "setSandboxOnramp",
-    "createSandboxDeposit",
-    "sendSandboxWebhook",
-    "setSandboxInvoice",
-    "createSandboxCryptoTransfer",
-  ],
-} as const satisfies Partial<Record<PermissionName, readonly string[]>>;
+};
 
 /**
  * What moves money, shows secrets or lets programs in: the person confirmed minutes ago. An invoice
@@ -142,14 +51,19 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
 /** A payee in a quote that a colleague is about to execute. */
 const CONFIRMED_OPERATIONS = ["createOfframps", "deleteOfframp"];
 
-const permission_of = new Map<string, PermissionName>(
-  Object.entries(MEMBER_OPERATIONS).flatMap(([permission, operations]) =>
+const permission_of_others = new Map(
+  Object.entries(OTHERS).flatMap(([permission, operations]) =>
     operations.map((operation) => [operation, permission as PermissionName] as const),
   ),
 );
 
+function permissionOf(operation: string): PermissionName | undefined {
+  const scope = scopeOf(operation);
+  return permission_of_others.get(operation) ?? (scope && PERMISSION_OF_SCOPE[scope]);
+}
+
 export function mayDo(role: Role, operation: string): boolean {
-  const permission = permission_of.get(operation);
+  const permission = permissionOf(operation);
   return permission !== undefined && may(role, permission);
 }
 
@@ -158,7 +72,7 @@ export function refuseMember(
   { role, is_confirmed }: { role: Role; is_confirmed: boolean },
   operation: string,
 ): Refusal | null {
-  const permission = permission_of.get(operation);
+  const permission = permissionOf(operation);
   if (permission === undefined || !may(role, permission)) {
     const who = permission ? ` Roles that may: ${PERMISSIONS[permission].roles.join(", ")}.` : "";
     return new Refusal("insufficient_scope", `Your role may not do this.${who}`);
