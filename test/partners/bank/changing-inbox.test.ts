@@ -1,4 +1,4 @@
-import { appendFile, mkdir, open, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, open, readdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { readInbox, retryFile } from "../../../src/partners/bank/file-bank/read-inbox.ts";
@@ -16,13 +16,10 @@ let bank: FileBankFixture;
 let inbox: string;
 beforeAll(async () => {
   bank = await openFileBankFixture();
-  inbox = join(bank.folder, "inbox");
 });
 afterAll(() => bank.close());
 beforeEach(async () => {
-  await bank.clear();
-  await rm(inbox, { recursive: true, force: true });
-  await mkdir(inbox);
+  inbox = await bank.clearInbox();
 });
 
 const credit = (at: number) =>

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAccount } from "../../../src/accounts/create-account.ts";
@@ -50,6 +50,14 @@ export async function openFileBankFixture(
   const state = { now: MORNING, submitted: 0 };
   const bankOf = (session: Database = database) =>
     createFileBank({ ...deps, database: session, clock: { now: () => state.now } as never });
+  const clear = async () => {
+    state.now = MORNING;
+    await database.query(
+      `truncate bank_files, bank_payments, bank_file_answers, bank_reports, bank_lines,
+         bank_statements, bank_statement_entries, bank_unmatched_statuses, bank_traces,
+         bank_ach_batches, bank_corrections, bank_set_aside, bank_returns`,
+    );
+  };
   return {
     database,
     database_url: db.url,
@@ -69,13 +77,14 @@ export async function openFileBankFixture(
       state.submitted += 1;
       return { ...sampleInstruction(account_id, state.submitted), ...change };
     },
-    clear: async () => {
-      state.now = MORNING;
-      await database.query(
-        `truncate bank_files, bank_payments, bank_file_answers, bank_reports, bank_lines,
-           bank_statements, bank_statement_entries, bank_unmatched_statuses, bank_traces,
-           bank_ach_batches, bank_corrections, bank_set_aside, bank_returns`,
-      );
+    clear,
+    /** The same, and an empty inbox: returns its path. */
+    clearInbox: async () => {
+      await clear();
+      const inbox = join(folder, "inbox");
+      await rm(inbox, { recursive: true, force: true });
+      await mkdir(inbox);
+      return inbox;
     },
     close: async () => {
       await db.drop();

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
@@ -17,13 +17,10 @@ let bank: FileBankFixture;
 let inbox: string;
 beforeAll(async () => {
   bank = await openFileBankFixture();
-  inbox = join(bank.folder, "inbox");
 });
 afterAll(() => bank.close());
 beforeEach(async () => {
-  await bank.clear();
-  await rm(inbox, { recursive: true, force: true });
-  await mkdir(inbox);
+  inbox = await bank.clearInbox();
 });
 
 /** Payments in a file that the bank has. */

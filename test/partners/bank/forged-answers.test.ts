@@ -1,4 +1,4 @@
-import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
+import { utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { listOpenLines } from "../../../src/partners/bank/file-bank/open-item-store.ts";
@@ -18,13 +18,10 @@ let bank: FileBankFixture;
 let inbox: string;
 beforeAll(async () => {
   bank = await openFileBankFixture();
-  inbox = join(bank.folder, "inbox");
 });
 afterAll(() => bank.close());
 beforeEach(async () => {
-  await bank.clear();
-  await rm(inbox, { recursive: true, force: true });
-  await mkdir(inbox);
+  inbox = await bank.clearInbox();
 });
 
 async function read(...lines: string[]): Promise<void> {
