@@ -5,6 +5,7 @@ import { addNamesRoute } from "./names-routes.ts";
 import { addOnrampListRoute } from "./onramp-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutRoute } from "./payout-routes.ts";
+import { addQuoteRoutes } from "./quotes/routes.ts";
 import { addDashboardShell } from "./shell.ts";
 
 /** The page that members see and steer everything with, and the reads that only it needs. */
@@ -15,6 +16,7 @@ export function openDashboardModule(core: ModuleCore): Module {
     routes: (addRoute, server) => {
       addNamesRoute(addRoute, core);
       addPayoutRoute(addRoute, core);
+      addQuoteRoutes(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
       addOnrampListRoute(addRoute, core);
       addOverviewRoute(addRoute, core);

@@ -84,6 +84,7 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
     all.map((one) => ({ name: one.textContent ?? "", path: one.getAttribute("href") ?? "" })),
   );
   entries.push(
+    { name: "Quotes", path: "/dashboard/quotes" },
     { name: "Deposits", path: "/dashboard/deposits?tab=unmatched" },
     { name: "Ledger", path: "/dashboard/ledger?tab=journal" },
     { name: "Ana Sample", path: person_path },

@@ -9,6 +9,7 @@ import { Empty, Loading } from "./parts/states.tsx";
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/overview", lazy(() => import("./pages/overview/page.tsx"))],
   ["/payouts/:id?", lazy(() => import("./pages/payouts/page.tsx"))],
+  ["/quotes/:id?", lazy(() => import("./pages/quotes/page.tsx"))],
   ["/deposits", lazy(() => import("./pages/deposits/page.tsx"))],
   ["/people/:id?", lazy(() => import("./pages/people/page.tsx"))],
   ["/ledger", lazy(() => import("./pages/ledger/page.tsx"))],

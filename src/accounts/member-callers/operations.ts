@@ -26,7 +26,10 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
   ],
-  see_records: ["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
+  see_records: [
+    ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
+    ...["listAccountQuotes", "showAccountQuote"],
+  ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   see_apps: [
     ...["listApps", "showApp"],

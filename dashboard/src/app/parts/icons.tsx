@@ -2,6 +2,7 @@
 const PATHS = {
   overview: "M4 13h6V4H4zm10 7h6V4h-6zM4 20h6v-3H4z",
   payouts: "M4 8h12l-3-3m3 3-3 3M20 16H8l3-3m-3 3 3 3",
+  quotes: "M12 3v5l3 2M12 13a5 5 0 1 0 0-10 5 5 0 0 0 0 10M5 17h14M8 21h8",
   deposits: "M12 4v11m0 0-4-4m4 4 4-4M5 20h14",
   people: "M9 11a3 3 0 1 0 0-7 3 3 0 0 0 0 7m-6 9a6 6 0 0 1 12 0m1-9a3 3 0 0 0 0-7m5 16q0-5-3-6",
   bank: "M4 9.5 12 4l8 5.5zM6 10v7m4-7v7m4-7v7m4-7v7M4 20h16",

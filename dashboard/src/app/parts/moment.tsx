@@ -10,7 +10,7 @@ const exact = new Intl.DateTimeFormat("en-GB", {
   timeStyle: "long",
 });
 
-/** How long ago for a day, then the date; the exact time with its zone as a title. */
+/** How long ago or until then within a day, else the date; its title has time and zone. */
 export function Moment({ at, now }: { at: string; now?: number | undefined }) {
   const time = new Date(at);
   const current = useNow(now);
@@ -23,7 +23,9 @@ export function Moment({ at, now }: { at: string; now?: number | undefined }) {
 
 function describe(at_ms: number, now_ms: number, time: Date): string {
   const age_ms = now_ms - at_ms;
-  if (age_ms < 0 || age_ms >= DAY_MS) return day.format(time);
+  if (Math.abs(age_ms) >= DAY_MS) return day.format(time);
+  if (age_ms < -HOUR_MS) return `in ${Math.floor(-age_ms / HOUR_MS)} h`;
+  if (age_ms < -MINUTE_MS) return `in ${Math.floor(-age_ms / MINUTE_MS)} min`;
   if (age_ms < MINUTE_MS) return "just now";
   if (age_ms < HOUR_MS) return `${Math.floor(age_ms / MINUTE_MS)} min ago`;
   return `${Math.floor(age_ms / HOUR_MS)} h ago`;

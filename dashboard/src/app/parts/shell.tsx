@@ -24,6 +24,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
   [
     { name: "Overview", path: "/overview", icon: "overview", permission: "see_records" },
     { name: "Payouts", path: "/payouts", icon: "payouts", permission: "see_records" },
+    { name: "Quotes", path: "/quotes", icon: "quotes", permission: "see_records" },
     { name: "Deposits", path: "/deposits", icon: "deposits", permission: "see_records" },
     { name: "People", path: "/people", icon: "people", permission: "see_records" },
     { name: "Invoices", path: "/invoices", icon: "invoices", permission: "see_records" },

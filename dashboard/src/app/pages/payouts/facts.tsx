@@ -44,7 +44,7 @@ export function PayoutFacts({ payout }: { payout: Payout }) {
           {deposit_token.toUpperCase()} on {inWords(deposit_token_chain)}
         </Fact>
         <Fact name="Quote">
-          <Link href={`/payouts?quote_id=${offramp.quote_id}`}>Payouts of this quote</Link>
+          <Link href={`/quotes/${offramp.quote_id}`}>Open the quote</Link>
         </Fact>
         <Fact name="Created">
           <Moment at={offramp.created_at} />
