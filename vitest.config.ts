@@ -25,7 +25,7 @@ const LONG_TESTS = [
   "test/invoices/pdf/renderer.test.ts",
   "test/cli/odd-answers.test.ts",
   "test/approvals/proposals.browser.test.ts",
-  "test/dashboard/{pages,payouts}.browser.test.ts",
+  "test/dashboard/*.browser.test.ts",
   "test/docs/docs.browser.test.ts",
   "test/platform/db/embedded.test.ts",
   "test/{sdk,cli}/packed.test.ts",

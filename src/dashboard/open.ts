@@ -1,8 +1,10 @@
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
+import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
+import { addCoinDepositRoute } from "./deposits/coin-routes.ts";
+import { addOnrampListRoute } from "./deposits/onramp-routes.ts";
 import { addNamesRoute } from "./names-routes.ts";
-import { addOnrampListRoute } from "./onramp-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutRoute } from "./payout-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
@@ -19,6 +21,8 @@ export function openDashboardModule(core: ModuleCore): Module {
       addQuoteRoutes(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
       addOnrampListRoute(addRoute, core);
+      addCoinDepositRoute(addRoute, core);
+      addCandidatesRoute(addRoute, core);
       addOverviewRoute(addRoute, core);
     },
     pages: (server) => addDashboardShell(server, core),

@@ -63,3 +63,24 @@ it("lists the onramps of all users, newest first and page by page", async () => 
   const none = await (await signInMember(server, admin)).call("GET", ONRAMPS);
   expect(none.json()).toEqual({ onramps: [], has_more: false });
 });
+
+it("names the onramps that an unmatched deposit may be for, the likeliest first", async () => {
+  const { account_id } = server;
+  const email = "finance@example.test";
+  const member = await signInMember(server, { account_id, role: "finance_manager", email });
+  const deposits = (await member.call("GET", "/deposits?status=unmatched")).json().deposits;
+  const deposit = deposits.find(({ currency }: { currency: string }) => currency === "usd");
+  const path = `/dashboard/api/deposits/${deposit.id}/candidates`;
+  const { candidates } = (await member.call("GET", path)).json();
+  expect(candidates.length).toBeGreaterThan(1);
+  const differences = candidates.map((one: { difference: string }) => Number(one.difference));
+  for (const [at, { amount }] of candidates.entries()) {
+    expect(differences[at]).toBeCloseTo(deposit.amount - amount, 6);
+  }
+  const distances = differences.map(Math.abs);
+  expect(distances).toEqual([...distances].sort((one, next) => one - next));
+  const other = await server.addAccount("fourth");
+  const admin = { account_id: other.account_id, role: "admin", email: "o@example.test" } as const;
+  const refused = await (await signInMember(server, admin)).call("GET", path);
+  expect(refused.statusCode).toBe(404);
+});

@@ -28,7 +28,8 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   ],
   see_records: [
     ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
-    ...["listAccountQuotes", "showAccountQuote"],
+    ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
+    "listDepositCandidates",
   ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   see_apps: [

@@ -1,4 +1,6 @@
+import { Button } from "@mantine/core";
 import type { BankException } from "@sliproad/sdk";
+import { useState } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
@@ -6,7 +8,8 @@ import { Moment } from "../../parts/moment.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
-import { session } from "../../session.ts";
+import { may, session } from "../../session.ts";
+import { ResolveDialog } from "./resolve-dialog.tsx";
 
 const KINDS: Readonly<Record<BankException["kind"], string>> = {
   suspense: "Money came back that fits no sent payment",
@@ -48,14 +51,34 @@ const COLUMNS: readonly Column<BankException>[] = [
 
 /** Answers of the bank that contradict what is known. */
 export function BankExceptions() {
+  const [chosen, choose] = useState<BankException | null>(null);
+  const decide: Column<BankException> = {
+    name: "Decide",
+    cell: (row) =>
+      row.status === "open" && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`Resolve ${row.bank_reference || row.end_to_end_id}`}
+          onClick={() => choose(row)}
+        >
+          Resolve
+        </Button>
+      ),
+  };
   return (
-    <RecordTable
-      label="Bank exceptions, newest first"
-      query_key={["deposits", "exceptions"]}
-      load={loadExceptions}
-      columns={COLUMNS}
-      empty={<Empty title="Nothing is unclear">Every answer of the bank fits a payout.</Empty>}
-    />
+    <>
+      <RecordTable
+        label="Bank exceptions, newest first"
+        query_key={["deposits", "exceptions"]}
+        load={loadExceptions}
+        columns={may("operate") ? [...COLUMNS, decide] : COLUMNS}
+        empty={<Empty title="Nothing is unclear">Every answer of the bank fits a payout.</Empty>}
+      />
+      {chosen && (
+        <ResolveDialog exception={chosen} what={KINDS[chosen.kind]} onClose={() => choose(null)} />
+      )}
+    </>
   );
 }
 

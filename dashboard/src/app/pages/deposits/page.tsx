@@ -10,43 +10,44 @@ import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
+import { CoinDeposits } from "./coins.tsx";
 import { BankExceptions } from "./exceptions.tsx";
 import { UnmatchedDeposits } from "./unmatched.tsx";
 
-/** Money that comes in: what people ordered, and what the operator must decide on. */
+/** Name, title and content of each tab; the operator's account has the last two as well. */
+const TABS = [
+  ["onramps", "Onramps", Onramps],
+  ["coins", "Coins", CoinDeposits],
+  ["unmatched", "Unmatched", UnmatchedDeposits],
+  ["exceptions", "Bank exceptions", BankExceptions],
+] as const;
+const OF_OPERATOR = ["unmatched", "exceptions"];
+
+/** Money that comes in: what people ordered and sent, and what the operator must decide on. */
 export default function DepositsPage() {
   const { filters, setFilter } = useFilters();
-  if (!session.account.is_operator) {
-    return (
-      <>
-        <PageHead title="Deposits" />
-        <Onramps />
-      </>
-    );
-  }
-  const tab = ["unmatched", "exceptions"].find((name) => name === filters.tab) ?? "onramps";
+  const tabs = TABS.filter(([tab]) => session.account.is_operator || !OF_OPERATOR.includes(tab));
+  const open = tabs.find(([tab]) => tab === filters.tab)?.[0] ?? "onramps";
   return (
     <>
       <PageHead title="Deposits" />
       <Tabs
-        value={tab}
+        value={open}
         onChange={(next) => setFilter("tab", next === "onramps" ? null : next)}
         keepMounted={false}
       >
         <Tabs.List aria-label="Deposits" mb="md">
-          <Tabs.Tab value="onramps">Onramps</Tabs.Tab>
-          <Tabs.Tab value="unmatched">Unmatched</Tabs.Tab>
-          <Tabs.Tab value="exceptions">Bank exceptions</Tabs.Tab>
+          {tabs.map(([tab, name]) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {name}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
-        <Tabs.Panel value="onramps">
-          <Onramps />
-        </Tabs.Panel>
-        <Tabs.Panel value="unmatched">
-          <UnmatchedDeposits />
-        </Tabs.Panel>
-        <Tabs.Panel value="exceptions">
-          <BankExceptions />
-        </Tabs.Panel>
+        {tabs.map(([tab, , Content]) => (
+          <Tabs.Panel key={tab} value={tab}>
+            <Content />
+          </Tabs.Panel>
+        ))}
       </Tabs>
     </>
   );

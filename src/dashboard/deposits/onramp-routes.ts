@@ -1,9 +1,9 @@
 import Type from "typebox";
-import { renderOnramps } from "../onramps/render.ts";
-import { listAccountOnramps, openOnramps } from "../onramps/store.ts";
-import { cutPage, listQuery, requirePage } from "../platform/http/list.ts";
-import type { AddRoute } from "../platform/http/route.ts";
-import type { ModuleCore } from "../platform/module.ts";
+import { renderOnramps } from "../../onramps/render.ts";
+import { listAccountOnramps, openOnramps } from "../../onramps/store.ts";
+import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 
 /** The onramps of all users; the API lists them by user. */
 export function addOnrampListRoute(

@@ -1,0 +1,81 @@
+import { Radio } from "@mantine/core";
+import type { Deposit } from "@sliproad/sdk";
+import { useQuery } from "@tanstack/react-query";
+import { ask } from "../../api.ts";
+import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Failure, Loading } from "../../parts/states.tsx";
+
+type Candidate = {
+  onramp_id: string;
+  person: string | null;
+  account: string | null;
+  amount: string;
+  /** What the deposit is above it; negative where it is below. */
+  difference: string;
+  is_named: boolean;
+  created_at: string;
+};
+
+type CandidatesProps = {
+  deposit: Deposit;
+  value: string | null;
+  onChange: (onramp_id: string) => void;
+};
+
+/** The onramps that a deposit may be for, the likeliest first, with what differs. */
+export function Candidates({ deposit, value, onChange }: CandidatesProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["deposits", "candidates", deposit.id],
+    queryFn: () => ask<{ candidates: Candidate[] }>(`/deposits/${deposit.id}/candidates`),
+  });
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading />;
+  if (data.candidates.length === 0) {
+    return <p className="calm">No unpaid onramp in {deposit.currency.toUpperCase()} is open.</p>;
+  }
+  return (
+    <Radio.Group label="What it pays for" value={value} onChange={onChange}>
+      <div className="candidates">
+        {data.candidates.map((candidate) => (
+          <Radio.Card
+            key={candidate.onramp_id}
+            value={candidate.onramp_id}
+            className="candidate"
+            aria-label={`${candidate.person ?? "Erased"}, ${candidate.amount}`}
+          >
+            <Radio.Indicator />
+            <Facts candidate={candidate} currency={deposit.currency} />
+          </Radio.Card>
+        ))}
+      </div>
+    </Radio.Group>
+  );
+}
+
+function Facts({ candidate, currency }: { candidate: Candidate; currency: string }) {
+  const { person, account, amount, difference, is_named, created_at } = candidate;
+  const isExact = Number(difference) === 0;
+  return (
+    <>
+      <span className="candidate-who">
+        <span className="strong">{person ?? "Erased"}</span>
+        <span className="quiet">
+          {account} · ordered <Moment at={created_at} />
+          {is_named && " · its code is in the text"}
+        </span>
+      </span>
+      <span className="candidate-amount">
+        <Amount value={amount} currency={currency} />
+        <span className={isExact ? "exact" : "differs"}>
+          {isExact ? "exact" : `differs by ${signed(difference, currency)}`}
+        </span>
+      </span>
+    </>
+  );
+}
+
+function signed(difference: string, currency: string): string {
+  const text = formatAmount(difference, currency);
+  return text.startsWith("-") ? `−${text.slice(1)}` : `+${text}`;
+}

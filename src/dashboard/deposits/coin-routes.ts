@@ -1,0 +1,37 @@
+import Type from "typebox";
+import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
+import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { minorToText } from "../../platform/money.ts";
+import { listAccountDeposits } from "./store.ts";
+
+/** The coins that arrived for all users; the API lists them by user. */
+export function addCoinDepositRoute(
+  addRoute: AddRoute,
+  { database }: Pick<ModuleCore, "database">,
+): void {
+  addRoute({
+    method: "GET",
+    path: "/dashboard/api/crypto_deposits",
+    operation: "listAccountCryptoDeposits",
+    summary: "List the coin deposits of all users",
+    description: "Newest first.",
+    tag: "Dashboard",
+    members_only: true,
+    query: listQuery({}),
+    answer: Type.Unknown(),
+    errors: [],
+    handle: async ({ caller, query, problems }) => {
+      const page = requirePage(query, problems);
+      const found = await listAccountDeposits(database, caller.account_id, page);
+      const { rows, has_more } = cutPage(found, page);
+      return JSON.stringify({
+        crypto_deposits: rows.map(({ account_id: _, amount, ...deposit }) => {
+          return { ...deposit, amount: minorToText(amount, TOKEN_DIGITS) };
+        }),
+        has_more,
+      });
+    },
+  });
+}

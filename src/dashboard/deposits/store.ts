@@ -1,0 +1,30 @@
+import type { Deposit } from "../../balances/deposit-store.ts";
+import type { OnrampRow } from "../../onramps/store.ts";
+import type { Session } from "../../platform/db/database.ts";
+import { listRows } from "../../platform/db/rows.ts";
+import type { Page } from "../../platform/http/list.ts";
+
+/** The coin deposits of all users; the API lists them by user. */
+export function listAccountDeposits(
+  session: Session,
+  account_id: string,
+  page: Page,
+): Promise<Deposit[]> {
+  return listRows(session, "deposits", { account_id }, page);
+}
+
+/** Of all accounts: unpaid onramps that cost about this, the nearest below and above it. */
+export function listUnpaidOnramps(
+  session: Session,
+  { currency, amount }: { currency: string; amount: bigint },
+  each_max: number,
+): Promise<OnrampRow[]> {
+  return session.query<OnrampRow>(
+    `(select * from onramps where status = 'initiated' and fiat_currency = $1
+        and deposit_amount >= $2 order by deposit_amount limit $3)
+     union all
+     (select * from onramps where status = 'initiated' and fiat_currency = $1
+        and deposit_amount < $2 order by deposit_amount desc limit $3)`,
+    [currency, amount, each_max],
+  );
+}

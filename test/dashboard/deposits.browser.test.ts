@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSampleBusiness } from "../harness/sample-business.ts";
+import { inspect, NARROW, openStories, type Stories, WIDE } from "./browser-stories.ts";
+
+let stories: Stories;
+
+beforeAll(async () => {
+  stories = await openStories(["admin", "accountant"]);
+  await createSampleBusiness(stories.sliproad);
+});
+afterAll(() => stories?.close());
+
+test("a deposit without a code is matched to the onramp that it pays", async () => {
+  const { sliproad, server } = stories;
+  const users = await sliproad.users.list({ limit: 100 }).page();
+  const [onramp] = (
+    await Promise.all(users.records.map(({ id }) => sliproad.onramps.list(id).page()))
+  ).flatMap(({ records }) => records.filter(({ status }) => status === "initiated"));
+  const { deposit_amount: amount, fiat_currency: currency } = onramp!;
+  const bank_reference = "STATEMENT-LINE-7";
+  const text = { deposit_message: "as agreed", bank_reference };
+  await sliproad.sandbox.createDeposit({ amount, currency, ...text });
+  await stories.visit("admin", WIDE, async (page) => {
+    await page.goto(`${server.url}/dashboard/overview`);
+    await page
+      .getByRole("link", { name: /deposits/i })
+      .nth(1)
+      .click();
+    await page.waitForURL("**/deposits?tab=unmatched");
+    const row = page.getByRole("row").filter({ hasText: bank_reference });
+    await row.getByRole("button").click();
+    await page.getByRole("menuitem", { name: "Match" }).click();
+    const dialog = page.getByRole("dialog", { name: "Match" });
+    const match = dialog.getByRole("button", { name: /^Match / });
+    expect(await match.isDisabled()).toBe(true);
+    const [likeliest] = await dialog.getByRole("radio").all();
+    await dialog.getByText("exact", { exact: true }).first().waitFor();
+    await inspect(page, "deposit-match");
+    await likeliest!.click();
+    await match.click();
+    await dialog.waitFor({ state: "detached" });
+    await row.waitFor({ state: "detached" });
+  });
+  const shown = await sliproad.onramps.show(onramp!.user_id, onramp!.id);
+  expect(["sending_fiat", "crypto_sent"]).toContain(shown.status);
+});
+
+test.each([WIDE, NARROW])("coins, $width: an accountant decides nothing", async (look) => {
+  const { url } = stories.server;
+  await stories.visit("accountant", look, async (page) => {
+    await page.goto(`${url}/dashboard/deposits?tab=coins`);
+    await page.getByRole("row").nth(1).waitFor();
+    await inspect(page, `coins-${look.width}`);
+    await page.goto(`${url}/dashboard/deposits?tab=unmatched`);
+    await page.getByRole("row").nth(1).waitFor();
+    expect(await page.getByRole("button", { name: /Decide/ }).count()).toBe(0);
+    await inspect(page, `unmatched-${look.width}`);
+  });
+});
