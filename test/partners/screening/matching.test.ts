@@ -134,6 +134,21 @@ it.each([
   expect(screen(person("Zyxomat Bakery Holdings", { kind: "business" }))).toEqual([]);
 });
 
+it.each([
+  "Dr. Tesrik Varlomov PhD",
+  "Mr Mr Tesrik Varlomov Jr",
+  "Tesrik Varlomov Tesrik Varlomov",
+  "Tesrik Varlomov and Maria Invented",
+  "Maria Invented / Tesrik Varlomov",
+  "Invented Imports c/o Tesrik Varlomov",
+])("titles, repeated words and other holders hide nobody: %s", (written) => {
+  const screen = createMatcher([entry("Tesrik VARLOMOV")], THRESHOLDS);
+  const more = { countries: ["PT"] };
+  expect(screen(person(written, more))).toHaveLength(1);
+  expect(screen(person(written, { ...more, kind: "business" }))).toHaveLength(1);
+  expect(screen(person(written.replaceAll("Tesrik", "Olav"), more))).toEqual([]);
+});
+
 it("a reviewer sees every entry of a common name", () => {
   const listed = Array.from({ length: 30 }, (_, at) => entry("Mustafa KALENDER", { id: `${at}` }));
   expect(createMatcher(listed, THRESHOLDS)(person("Mustafa Kalender"))).toHaveLength(30);

@@ -3,10 +3,11 @@ import { compareBirth, compareCountries, SAME_DAY } from "./compare-facts.ts";
 import { foldWallet } from "./fold-wallet.ts";
 import { type IndexedName, NameIndex } from "./name-index.ts";
 import { preparePerson, scoreNames } from "./score-names.ts";
+import { spellingsOf } from "./spellings.ts";
 import { wordsOfName } from "./words-of-name.ts";
 
 /** Part of the lists' version: whoever changes how names are compared raises it. */
-export const ALGORITHM_VERSION = 6;
+export const ALGORITHM_VERSION = 7;
 
 export type MatchThresholds = {
   /** From here a reviewer decides; 0 to 1. */
@@ -35,7 +36,7 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
         hits.set(entry, { entry, verdict: "match", by: "wallet", score: 1, listed: wallet });
       }
     }
-    for (const { words, is_compared } of spellings(person)) {
+    for (const { words, is_compared } of spellingsOf(person)) {
       const prepared = preparePerson(index, words);
       for (const { name: listed, word_ids, joined } of index.candidates(words, score_min)) {
         const entry = entries[listed.entry]!;
@@ -54,23 +55,6 @@ export function createMatcher(entries: readonly ListEntry[], thresholds: MatchTh
 /** A match before a possible one: the birth date raises the scores of both to 1. */
 function worstFirst(a: ScreeningHit, b: ScreeningHit): number {
   return Number(b.verdict === "match") - Number(a.verdict === "match") || b.score - a.score;
-}
-
-/**
- * The words of each name. Whether it is a person's or a company's is what the caller says: with
- * entries of the other kind it is also compared as that kind is written.
- */
-function spellings({ kind, names }: ScreenedPerson) {
-  const is_company = kind === "business";
-  return names.flatMap((name) => {
-    const words = wordsOfName(name, is_company);
-    const others = wordsOfName(name, !is_company);
-    const all = { words, is_compared: () => true };
-    const isOther = (entry: ListEntry) => (entry.kind === "individual") === is_company;
-    return words.join(" ") === others.join(" ")
-      ? [all]
-      : [all, { words: others, is_compared: isOther }];
-  });
 }
 
 /** The score of the names, corrected by what else is known; undefined: not this entry. */

@@ -31,7 +31,13 @@ export function wordsOfName(name: string, is_company: boolean): readonly string[
     .replace(/['`’]/g, "")
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");
-  return is_company ? withoutForms(firstWords(words)) : wordsOfPerson(firstWords(words));
+  const first = firstWords(withoutRepeated(words));
+  return is_company ? withoutForms(first) : withoutTitles(wordsOfPerson(first));
+}
+
+/** A word that is written again says nothing new. Letters do: they may spell a name. */
+function withoutRepeated(words: readonly string[]): string[] {
+  return words.filter((word, at) => word.length === 1 || words.indexOf(word) === at);
 }
 
 /** Letters do not count: a name that is written letter by letter is compared as a whole. */
@@ -67,6 +73,26 @@ function wordsOfPerson(words: readonly string[]): string[] {
     /[a-z]/.test(word) ? word.replace(/[01345]/g, (digit) => DIGIT_LETTERS[digit]!) : word,
   );
   return joinArabic(spelled).map(foldArabic);
+}
+
+/** Before a person's name; not those that are also given names. */
+const TITLES_BEFORE = new Set(
+  (
+    "mr mrs ms miss mx dr prof professor sir madam herr frau monsieur madame mme mlle senor " +
+    "senora signor signora his her excellency honourable honorable"
+  ).split(" "),
+);
+const TITLES_AFTER = new Set(
+  "jr sr junior senior ii iii iv phd md msc bsc mba esq esquire".split(" "),
+);
+const NAME_WORDS_MIN = 2;
+
+/** The words of a person's name without titles, as long as a name is left. */
+function withoutTitles(words: readonly string[]): readonly string[] {
+  const first = words.findIndex((word) => !TITLES_BEFORE.has(word));
+  const last = words.findLastIndex((word) => !TITLES_AFTER.has(word));
+  const named = words.slice(Math.max(first, 0), last + 1);
+  return named.length >= NAME_WORDS_MIN ? named : words;
 }
 
 const ARTICLES = new Set(["al", "el", "ul"]);
