@@ -62,13 +62,14 @@ function inScript(value: unknown): string {
 }
 
 /** What the page knows of who is signed in; no secret but the CSRF token. */
-async function describeSession({ database, mode }: PageDeps, member: MemberSession) {
+async function describeSession({ database, mode, clock }: PageDeps, member: MemberSession) {
   const { email, person_id, role, account_id, account_name, is_operator, csrf } = member;
   const memberships = await listMemberships(database, person_id, MEMBERSHIPS_MAX);
   const names = Object.keys(PERMISSIONS) as PermissionName[];
   return {
     mode,
     csrf,
+    now: clock.now(),
     email,
     person_id,
     role,

@@ -2,6 +2,8 @@
 export type Session = {
   mode: "sandbox" | "live";
   csrf: string;
+  /** The time of the service when the document was made. */
+  now: string;
   email: string;
   person_id: string;
   role: string;

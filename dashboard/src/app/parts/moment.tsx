@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { serviceNow } from "../clock.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -11,9 +12,9 @@ const exact = new Intl.DateTimeFormat("en-GB", {
 });
 
 /** How long ago or until then within a day, else the date; its title has time and zone. */
-export function Moment({ at, now }: { at: string; now?: number | undefined }) {
+export function Moment({ at }: { at: string }) {
   const time = new Date(at);
-  const current = useNow(now);
+  const current = useNow();
   return (
     <time dateTime={at} title={exact.format(time)} className="moment">
       {describe(time.getTime(), current, time)}
@@ -31,11 +32,11 @@ function describe(at_ms: number, now_ms: number, time: Date): string {
   return `${Math.floor(age_ms / HOUR_MS)} h ago`;
 }
 
-function useNow(given: number | undefined): number {
-  const [now, setNow] = useState(() => Date.now());
+function useNow(): number {
+  const [now, setNow] = useState(serviceNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), MINUTE_MS);
+    const timer = setInterval(() => setNow(serviceNow()), MINUTE_MS);
     return () => clearInterval(timer);
   }, []);
-  return given ?? now;
+  return now;
 }

@@ -1,15 +1,9 @@
-import {
-  ActionIcon,
-  Badge,
-  Drawer,
-  Menu,
-  UnstyledButton,
-  useMantineColorScheme,
-} from "@mantine/core";
+import { ActionIcon, Drawer, Menu, UnstyledButton, useMantineColorScheme } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { may, session } from "../session.ts";
 import { Icon, type IconName } from "./icons.tsx";
+import { SandboxBar } from "./sandbox-bar.tsx";
 
 type Entry = {
   name: string;
@@ -81,14 +75,10 @@ export function Shell({ children }: { children: ReactNode }) {
             <Icon name="menu" />
           </ActionIcon>
           <span className="bar-account">{session.account.name}</span>
-          {session.mode === "sandbox" && (
-            <Badge color="orange" variant="light">
-              Sandbox
-            </Badge>
-          )}
           <span className="bar-space" />
           <PersonMenu />
         </header>
+        {session.mode === "sandbox" && <SandboxBar />}
         <main id="main" className="main">
           {children}
         </main>
