@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { listActiveMembers } from "../../accounts/member-callers/authenticate-member.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
@@ -27,14 +28,11 @@ export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
       const message = "Too many pages of this account are open.";
       throw new Refusal("too_many_requests", message, RETRY_AFTER_SECONDS);
     }
-    reply.hijack();
     const { raw } = reply;
-    raw.writeHead(200, {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-      "X-Accel-Buffering": "no",
-    });
+    reply.header("Content-Type", "text/event-stream").header("X-Accel-Buffering", "no").hijack();
+    // The page was closed while its session was read: `close` will not be emitted again.
+    if (raw.closed) return;
+    raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
     raw.write(": open\n\n");
     const stopWatching = deps.changes.watch(account_id, (change) => raw.write(lineOf(change)));
     const comment = async () => {

@@ -34,8 +34,8 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
   let looked_at: Date | null = null;
   let is_looking = false;
 
-  const tellAll = () => {
-    for (const told of listeners.values()) for (const tell of told) tell(null);
+  const tellAccount = (account_id: string, changes: readonly Told[]) => {
+    for (const tell of listeners.get(account_id) ?? []) for (const change of changes) tell(change);
   };
   const look = async () => {
     const now = clock.now();
@@ -52,9 +52,12 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
     for (const { id } of fresh) seen.set(id, true);
     // The first look only learns what there is; a sandbox clock that was moved skips the overlap.
     if (before === null) return;
-    if (now.getTime() - before.getTime() > OVERLAP_MS || fresh.length >= CHANGES_MAX) tellAll();
-    for (const change of fresh) {
-      for (const tell of listeners.get(change.account_id) ?? []) tell(change);
+    const is_skipped = now.getTime() - before.getTime() > OVERLAP_MS;
+    const by_account = Map.groupBy(fresh, ({ account_id }) => account_id);
+    for (const account_id of listeners.keys()) {
+      const own = by_account.get(account_id) ?? [];
+      // Each account by itself: one that is busy must not make the pages of all others read again.
+      tellAccount(account_id, is_skipped || own.length >= CHANGES_MAX ? [null] : own);
     }
   };
   const tick = async () => {

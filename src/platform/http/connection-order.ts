@@ -7,7 +7,8 @@ type AwaitEarlier = (request: IncomingMessage, answer: ServerResponse) => Promis
  * A client may send requests without waiting for answers, which it gets in the same order. Work on
  * each begins when the one before it is answered: otherwise a single connection could start
  * thousands at once, which everybody else's requests would wait for. Other connections have their
- * turn in between.
+ * turn in between. Requests of a client that is gone by then never begin: nobody reads their
+ * answers, and old versions of Node emit no `close` for them, which some of their work waits for.
  */
 export function createConnectionOrder(): AwaitEarlier {
   const last = new WeakMap<Socket, ServerResponse>();
@@ -15,6 +16,11 @@ export function createConnectionOrder(): AwaitEarlier {
     const earlier = last.get(socket);
     last.set(socket, answer);
     if (!earlier || earlier.closed) return undefined;
-    return new Promise((done) => earlier.once("close", () => setImmediate(done)));
+    return new Promise((done) => {
+      const begin = () => {
+        if (!socket.destroyed) done();
+      };
+      earlier.once("close", () => setImmediate(begin));
+    });
   };
 }

@@ -1,7 +1,9 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createConnectionOrder } from "../../../src/platform/http/connection-order.ts";
 import { AHEAD_MAX } from "../../../src/platform/http/node-server.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
@@ -75,6 +77,25 @@ describe("a client that sends requests without waiting for answers", () => {
     is_over = true;
     server.app.server.server.off("request", note);
     expect(new Set(answered_in).size).toBe(50);
+  });
+
+  it("has no work begun for it once it is gone", async () => {
+    const awaitEarlier = createConnectionOrder();
+    const begun = async (is_gone: boolean) => {
+      const socket = new Socket();
+      const [first, second] = [new EventEmitter(), new EventEmitter()];
+      awaitEarlier({ socket } as never, first as never);
+      let is_begun = false;
+      void awaitEarlier({ socket } as never, second as never)?.then(() => {
+        is_begun = true;
+      });
+      if (is_gone) socket.destroy();
+      first.emit("close");
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      return is_begun;
+    };
+    expect(await begun(false)).toBe(true);
+    expect(await begun(true)).toBe(false);
   });
 
   it("is disconnected if it goes on and reads nothing", async () => {

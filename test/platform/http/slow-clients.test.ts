@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { drain } from "../../../src/platform/http/drain.ts";
 import { createSlowClients } from "../../../src/platform/http/slow-clients.ts";
 
 const MEGABYTE = 1024 * 1024;
 const BYTES_MAX = 10 * MEGABYTE;
+const LOOK_EVERY_MS = 250;
 const SOON = { timeout: 20_000 };
 /** More than the buffers of the network take. */
 const ANSWER = "x".repeat(4 * MEGABYTE);
@@ -19,9 +21,12 @@ afterEach(() => {
 });
 
 /** A server with the limit; `ended` are the connections that it has closed, by their numbers. */
-async function start(handle: (request: IncomingMessage) => string | null): Promise<number[]> {
+async function start(
+  handle: (request: IncomingMessage) => string | null,
+  onClosed = () => {},
+): Promise<number[]> {
   const ended: number[] = [];
-  const watch = createSlowClients(() => {}, BYTES_MAX);
+  const watch = createSlowClients(onClosed, BYTES_MAX);
   let connections = 0;
   server = createServer((request, answer) => {
     const number = connections++;
@@ -91,4 +96,26 @@ it("files and discarded bodies are not in memory, and do not count", async () =>
   for (let count = 0; count < 3; count += 1) await send(GET);
   await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([8, 9]));
   expect(Math.min(...ended)).toBe(8);
+});
+
+it("answers that a client who left did not wait for do not count", async () => {
+  let [requests, closed] = [0, 0];
+  const ended = await start(
+    () => {
+      requests += 1;
+      return ANSWER;
+    },
+    () => {
+      closed += 1;
+    },
+  );
+  const ahead = GET.replace("Connection: close\r\n", "");
+  for (const sent of [2, 4, 6, 8]) {
+    const socket = await send(ahead + GET);
+    await expect.poll(() => requests, SOON).toBe(sent);
+    socket.destroy();
+    await expect.poll(() => ended.length, SOON).toBe(sent);
+  }
+  await setTimeout(2 * LOOK_EVERY_MS);
+  expect(closed).toBe(0);
 });
