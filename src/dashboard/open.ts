@@ -9,6 +9,7 @@ import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutRoute } from "./payout-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { addDashboardShell } from "./shell.ts";
+import { addWebhookRoutes } from "./webhooks/routes.ts";
 
 /** The page that members see and steer everything with, and the reads that only it needs. */
 export function openDashboardModule(core: ModuleCore): Module {
@@ -24,6 +25,7 @@ export function openDashboardModule(core: ModuleCore): Module {
       addCoinDepositRoute(addRoute, core);
       addCandidatesRoute(addRoute, core);
       addOverviewRoute(addRoute, core);
+      addWebhookRoutes(addRoute, core);
     },
     pages: (server) => addDashboardShell(server, core),
     close: async () => {

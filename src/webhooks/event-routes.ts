@@ -1,28 +1,15 @@
 import { listConsents, listEndpointsFor } from "../apps/store.ts";
-import {
-  findEvent,
-  findEventPosition,
-  listEvents,
-  type StoredEvent,
-} from "../events/order-store.ts";
-import { bodyPlace } from "../events/record-events.ts";
-import { open } from "../platform/encryption/cipher.ts";
+import { findEventPosition, listEvents } from "../events/order-store.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, type ListQuery, type Page, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import { openAnswer } from "./delivery/sealed-answer.ts";
 import type { Delivery } from "./delivery/store.ts";
+import { type FoundEvent, findDeliveries, openEvents, withAttempts } from "./find-deliveries.ts";
 import { chooseReceivers, redeliverEvent } from "./redeliver-event.ts";
-import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
-import {
-  type ReadableDelivery,
-  type ReadableEvent,
-  renderDeliveries,
-  renderEvent,
-  renderEvents,
-} from "./render.ts";
+import { listDeliveriesOfEvent } from "./redelivery-store.ts";
+import { renderDeliveries, renderEvent, renderEvents } from "./render.ts";
 import {
   DeliveryListAnswer,
   DeliveryListQuery,
@@ -34,9 +21,6 @@ import {
 
 const TAG = "Webhook events";
 const LIMIT_DEFAULT = 25;
-const ATTEMPTS_SHOWN = 20;
-/** Each attempt may show 16 kB, up to six times as long when escaped. */
-const ATTEMPTS_OF_ANSWER_MAX = 100;
 
 export function addEventRoutes(addRoute: AddRoute, deps: ModuleCore): void {
   addList(addRoute, deps);
@@ -173,7 +157,7 @@ function addRedeliver(addRoute: AddRoute, deps: ModuleCore): void {
       const found = [...problems];
       const [endpoints, { event, deliveries }] = await Promise.all([
         listEndpointsFor(database, account_id),
-        look(deps, account_id, event_id),
+        findDeliveries(deps, account_id, event_id),
       ]);
       const own = endpoints.filter((endpoint) => endpoint.account_id === account_id);
       if (!event && deliveries.length === 0) found.push(notFound("webhook_event_id"));
@@ -220,67 +204,11 @@ async function find(
   account_id: string,
   id: string,
   problems: readonly Problem[],
-): Promise<Found> {
-  const found = await look(deps, account_id, id);
+): Promise<FoundEvent> {
+  const found = await findDeliveries(deps, account_id, id);
   if (!found.event && found.deliveries.length === 0) {
     throw Refusal.of([...problems, notFound("webhook_event_id")]);
   }
   if (problems.length > 0) throw Refusal.of(problems);
   return found;
-}
-
-/** The event is undefined for a sample. */
-type Found = { event: StoredEvent | undefined; deliveries: Delivery[] };
-
-/**
- * An event of this account, or one sent to an application of this account, as long as the event's
- * account consents.
- */
-async function look({ database }: ModuleCore, account_id: string, id: string): Promise<Found> {
-  const [own, all] = await Promise.all([
-    findEvent(database, account_id, id),
-    listDeliveriesOfEvent(database, account_id, id),
-  ]);
-  const owner_id = all.find((one) => one.event_account_id !== account_id)?.event_account_id;
-  if (own || owner_id === undefined) return { event: own, deliveries: all };
-  const consents = await listConsents(database, [owner_id]);
-  const deliveries = all.filter(({ app_id }) => consents.some((one) => one.app_id === app_id));
-  const event = deliveries.length > 0 ? await findEvent(database, owner_id, id) : undefined;
-  return { event, deliveries };
-}
-
-async function openEvents(
-  { database, keyring }: ModuleCore,
-  events: readonly StoredEvent[],
-): Promise<ReadableEvent[]> {
-  const keyOf = await keyring.openOwners(database, events);
-  return events.map((event) => {
-    const { account_id, id, body } = event;
-    const key = keyOf(event);
-    const text = key && body ? open(key, bodyPlace(account_id, id), body).toString() : null;
-    return { ...event, text };
-  });
-}
-
-async function withAttempts(
-  { database, keyring }: ModuleCore,
-  account_id: string,
-  deliveries: readonly Delivery[],
-): Promise<ReadableDelivery[]> {
-  const ids = deliveries.map((delivery) => delivery.id);
-  const shown = Math.min(ATTEMPTS_SHOWN, Math.floor(ATTEMPTS_OF_ANSWER_MAX / ids.length));
-  const [attempts, key] = await Promise.all([
-    listAttempts(database, account_id, ids, shown),
-    keyring.openAccount(database, account_id),
-  ]);
-  const readable = attempts.map((attempt) => {
-    const { answer, ...rest } = attempt;
-    const text = answer && openAnswer(key, { ...rest, account_id }, answer).toString();
-    return { ...rest, answer: text };
-  });
-  const by_delivery = Map.groupBy(readable, (attempt) => attempt.delivery_id);
-  return deliveries.map((delivery) => ({
-    delivery,
-    attempts: by_delivery.get(delivery.id) ?? [],
-  }));
 }

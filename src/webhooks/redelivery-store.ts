@@ -64,6 +64,22 @@ export async function updateMissedAgain(
   return rows.map((row) => row.event_id);
 }
 
+/** How many deliveries of events in a range of ids were missed, up to the limit. */
+export async function countMissed(
+  session: Session,
+  app: { account_id: string; id: string },
+  events: { after_id: string; below_id: string; limit: number },
+): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    `select count(*)::integer as count from (
+       select from webhook_deliveries
+       where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
+         and event_id > $3 and event_id < $4 limit $5) as missed`,
+    [app.account_id, app.id, events.after_id, events.below_id, events.limit],
+  );
+  return row!.count;
+}
+
 /** Requeues the deliveries of these events that the replay has not requeued yet. */
 export async function updateEventsAgain(
   tx: Session,

@@ -73,7 +73,10 @@ export function renderDeliveries(
   return writeDeliveries({ deliveries: deliveries.map(toDeliveryRecord), has_more });
 }
 
-function toDeliveryRecord({ delivery, attempts }: ReadableDelivery): Static<typeof DeliveryRecord> {
+export function toDeliveryRecord({
+  delivery,
+  attempts,
+}: ReadableDelivery): Static<typeof DeliveryRecord> {
   return {
     id: delivery.id,
     app_id: delivery.app_id,

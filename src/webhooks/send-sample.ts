@@ -9,18 +9,20 @@ import { handOver } from "./fan-out.ts";
 
 /**
  * Sends a sample event to every application of the account that subscribed to it (invoice events
- * need no subscription). It belongs to no record, so it appears only among the deliveries.
+ * need no subscription), or to one of them. It belongs to no record, so it appears only among the
+ * deliveries.
  */
 export async function sendSample(
   { database, keyring }: { database: Database; keyring: Keyring },
   account_id: string,
-  sample: { name: EventName; body: string },
+  sample: { name: EventName; body: string; app_id?: string },
   now: Date,
 ): Promise<number> {
   const endpoints = await listEndpointsFor(database, account_id);
   const receivers = endpoints.filter(
     (endpoint) =>
       endpoint.account_id === account_id &&
+      (sample.app_id === undefined || sample.app_id === endpoint.id) &&
       missingSetup(endpoint) === null &&
       endpoint.webhook_state !== "disabled" &&
       chose(endpoint, sample.name),

@@ -80,11 +80,13 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
   await page.goto(`${server.url}/dashboard/overview`);
   await settle(page, "Overview");
   const links = page.getByRole("navigation", { name: "Main" }).locator("a");
-  const entries = await links.evaluateAll((all) =>
+  const linked = await links.evaluateAll((all) =>
     all.map((one) => ({ name: one.textContent ?? "", path: one.getAttribute("href") ?? "" })),
   );
+  const entries = linked.filter(({ name }) => name !== "Settings");
   entries.push(
     { name: "Quotes", path: "/dashboard/quotes" },
+    { name: "Apps", path: "/dashboard/settings/developer/apps" },
     { name: "Deposits", path: "/dashboard/deposits?tab=unmatched" },
     { name: "Ledger", path: "/dashboard/ledger?tab=journal" },
     { name: "Ana Sample", path: person_path },
@@ -107,7 +109,7 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
       await takeShot(page, `dashboard-${seen.length}-${name}-${size.width}`);
     }
   }
-  expect(seen).toEqual(expect.arrayContaining(["Overview", "Payouts", "Ana Sample"]));
+  expect(seen).toEqual(expect.arrayContaining(["Overview", "Payouts", "Ana Sample", "Apps"]));
   expect(wrong).toEqual([]);
   expect(errors).toEqual([]);
 });

@@ -13,6 +13,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/deposits", lazy(() => import("./pages/deposits/page.tsx"))],
   ["/people/:id?", lazy(() => import("./pages/people/page.tsx"))],
   ["/ledger", lazy(() => import("./pages/ledger/page.tsx"))],
+  ["/settings/*?", lazy(() => import("./pages/settings/page.tsx"))],
   ["/invoices", lazy(() => import("./pages/invoices/page.tsx"))],
 ];
 

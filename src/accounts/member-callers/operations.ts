@@ -35,7 +35,9 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_apps: [
     ...["listApps", "showApp"],
     ...["listWebhookEvents", "showWebhookEvent", "listWebhookDeliveries"],
+    ...["listAppDeliveries", "showAppDelivery", "showReplayCount"],
   ],
+  use_sandbox: ["sendTestEvent"],
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
   review_documents: ["reviewSupportingDocument"],

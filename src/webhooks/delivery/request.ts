@@ -24,7 +24,7 @@ export type SendResult = {
   retry_after_ms: number;
 };
 
-const USER_AGENT = `Sliproad-Webhooks/${manifest.version}`;
+export const USER_AGENT = `Sliproad-Webhooks/${manifest.version}`;
 
 /** A signed request. Each attempt has a new timestamp and signature; the body never changes. */
 export function requestOf(

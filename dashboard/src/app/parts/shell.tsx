@@ -31,15 +31,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
       is_outside: true,
     },
   ],
-  [
-    {
-      name: "Settings",
-      path: "/dashboard",
-      icon: "settings",
-      permission: "see_account",
-      is_outside: true,
-    },
-  ],
+  [{ name: "Settings", path: "/settings", icon: "settings", permission: "see_account" }],
 ];
 
 /** The frame around every page: the menu, the account, and the page itself. */
