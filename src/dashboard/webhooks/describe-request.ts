@@ -4,7 +4,7 @@ import { USER_AGENT } from "../../webhooks/delivery/request.ts";
 import { readSecret } from "../../webhooks/delivery/sign.ts";
 import type { Delivery } from "../../webhooks/delivery/store.ts";
 
-export type ShownRequest = {
+type ShownRequest = {
   method: "POST";
   url: string | null;
   headers: { name: string; value: string | null; note: string | null }[];

@@ -4,7 +4,7 @@ import { DELIVERY_COLUMNS, type Delivery } from "../../webhooks/delivery/store.t
 /** How many deliveries of the account one page looks at: those of other applications too. */
 const READ_MAX = 10_000;
 
-export type DeliveryPage = {
+type DeliveryPage = {
   app_id: string;
   below_id: string;
   status: string | null;

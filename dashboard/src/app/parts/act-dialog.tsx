@@ -72,11 +72,11 @@ export function ActDialog(props: ActDialogProps) {
   );
 }
 
-function isProposal(outcome: Outcome): boolean {
-  return outcome !== undefined && "proposal" in outcome;
+export function isProposal(outcome: unknown): boolean {
+  return typeof outcome === "object" && outcome !== null && "proposal" in outcome;
 }
 
-function Proposed({ onClose }: { onClose: () => void }) {
+export function Proposed({ onClose }: { onClose: () => void }) {
   return (
     <Stack>
       <Text>

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Modal, Stack } from "@mantine/core";
 import { SliproadError } from "@sliproad/sdk";
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent, ReactNode } from "react";
 import { messageOf } from "../api.ts";
+import { isProposal, Proposed } from "./act-dialog.tsx";
 
 type FormDialogProps<Outcome> = {
   title: string;
@@ -52,25 +53,6 @@ export function FormDialog<Outcome>(props: FormDialogProps<Outcome>) {
         </form>
       )}
     </Modal>
-  );
-}
-
-/** Whether an act waits for the votes of other members. */
-export function isProposal(outcome: unknown): boolean {
-  return typeof outcome === "object" && outcome !== null && "proposal" in outcome;
-}
-
-function Proposed({ onClose }: { onClose: () => void }) {
-  return (
-    <Stack>
-      <Text role="status">
-        Nothing has changed yet: a second member must confirm this first. It waits under{" "}
-        <a href="/dashboard/proposals">Approvals</a>.
-      </Text>
-      <Group justify="flex-end">
-        <Button onClick={onClose}>Close</Button>
-      </Group>
-    </Stack>
   );
 }
 

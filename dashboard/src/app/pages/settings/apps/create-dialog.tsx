@@ -9,18 +9,25 @@ import { APPS_PATH, FLOWS, linesOf } from "./app.ts";
 import { EventChoice } from "./event-choice.tsx";
 import { secretsOf } from "./secrets.ts";
 
-type Flow = App["flow"];
+type Form = {
+  name: string;
+  flow: App["flow"];
+  redirects: string;
+  url: string;
+  secret: string;
+  events: string[];
+};
+
+const BLANK: Form = {
+  ...{ name: "", redirects: "", url: "", secret: "", events: [] },
+  flow: "client_credentials",
+};
 
 /** A new application; its secrets are shown right after. */
 export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [made, setMade] = useState<AppWithSecrets | null>(null);
-  const [name, setName] = useState("");
-  const [flow, setFlow] = useState<Flow>("client_credentials");
-  const [redirects, setRedirects] = useState("");
-  const [url, setUrl] = useState("");
-  const [secret, setSecret] = useState("");
-  const [events, setEvents] = useState<string[]>([]);
+  const [form, setForm] = useState(BLANK);
   if (made) {
     return (
       <SecretDialog
@@ -30,52 +37,77 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       />
     );
   }
-  const isForPeople = flow === "authorization_code";
-  const app: NewApp = {
-    name,
-    flow,
-    events,
-    ...(isForPeople ? { redirect_uris: linesOf(redirects) } : {}),
-    ...(url.trim() ? { webhook_url: url.trim() } : {}),
-    ...(secret ? { webhook_secret: secret } : {}),
-  };
   return (
     <FormDialog
       title="Create app"
       act="Create app"
-      is_ready={name.trim() !== "" && (!isForPeople || linesOf(redirects).length > 0)}
-      send={() => api.apps.create(app)}
+      is_ready={isComplete(form)}
+      send={() => api.apps.create(appOf(form))}
       onDone={(created) => {
         queries.invalidateQueries({ queryKey: ["apps"] });
         setMade(created);
       }}
       onClose={onClose}
     >
+      <Fields form={form} onChange={(changes) => setForm({ ...form, ...changes })} />
+    </FormDialog>
+  );
+}
+
+function isForPeople({ flow }: Form): boolean {
+  return flow === "authorization_code";
+}
+
+function isComplete(form: Form): boolean {
+  return form.name.trim() !== "" && (!isForPeople(form) || linesOf(form.redirects).length > 0);
+}
+
+function appOf(form: Form): NewApp {
+  const { name, flow, events, secret } = form;
+  const url = form.url.trim();
+  return {
+    name,
+    flow,
+    events,
+    ...(isForPeople(form) ? { redirect_uris: linesOf(form.redirects) } : {}),
+    ...(url ? { webhook_url: url } : {}),
+    ...(secret ? { webhook_secret: secret } : {}),
+  };
+}
+
+function Fields(props: { form: Form; onChange: (changes: Partial<Form>) => void }) {
+  const { form, onChange } = props;
+  return (
+    <>
       <TextInput
         label="Name"
         description="People see it when they authorize the app."
         required
         maxLength={100}
         data-autofocus
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        value={form.name}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
-      <Radio.Group label="Flow" value={flow} onChange={(next) => setFlow(next as Flow)}>
+      <Radio.Group
+        label="Flow"
+        value={form.flow}
+        onChange={(next) => onChange({ flow: next as Form["flow"] })}
+      >
         <Stack gap={6} mt="xs">
-          {Object.entries(FLOWS).map(([value, { name: label, means }]) => (
-            <Radio key={value} value={value} label={label} description={means} />
+          {Object.entries(FLOWS).map(([value, { name, means }]) => (
+            <Radio key={value} value={value} label={name} description={means} />
           ))}
         </Stack>
       </Radio.Group>
-      {isForPeople && (
+      {isForPeople(form) && (
         <Textarea
           label="Redirect URLs"
           description="One on each line. https, or http on localhost."
           required
           rows={3}
           spellCheck={false}
-          value={redirects}
-          onChange={(event) => setRedirects(event.currentTarget.value)}
+          value={form.redirects}
+          onChange={(event) => onChange({ redirects: event.currentTarget.value })}
         />
       )}
       <TextInput
@@ -83,17 +115,17 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
         description="Where events are sent. It can be set later."
         inputMode="url"
         spellCheck={false}
-        value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
+        value={form.url}
+        onChange={(event) => onChange({ url: event.currentTarget.value })}
       />
       <PasswordInput
         label="Webhook secret"
         description="Signs every event. Leave it empty to have one generated."
         autoComplete="off"
-        value={secret}
-        onChange={(event) => setSecret(event.currentTarget.value)}
+        value={form.secret}
+        onChange={(event) => onChange({ secret: event.currentTarget.value })}
       />
-      <EventChoice chosen={events} onChange={setEvents} />
-    </FormDialog>
+      <EventChoice chosen={form.events} onChange={(events) => onChange({ events })} />
+    </>
   );
 }

@@ -66,23 +66,14 @@ export function OAuthCard({ app }: { app: App }) {
       </dl>
       {open === "edit" && <EditDialog app={app} onClose={close} />}
       {open === "rotate" && (
-        <FormDialog
-          title="New client secret"
-          act="Create new secret"
-          is_dangerous
-          send={() => api.apps.rotateClientSecret(app.id)}
+        <RotateDialog
+          app={app}
           onDone={(answer) => {
             close();
             setMade(answer);
-            void refreshApp(app.id);
           }}
           onClose={close}
-        >
-          <p className="dialog-text">
-            The current client secret of {app.name} stops working at once; tokens that it asked for
-            before stay valid until they expire.
-          </p>
-        </FormDialog>
+        />
       )}
       {made && (
         <SecretDialog
@@ -92,6 +83,32 @@ export function OAuthCard({ app }: { app: App }) {
         />
       )}
     </section>
+  );
+}
+
+function RotateDialog(props: {
+  app: App;
+  onDone: (answer: AppWithSecrets) => void;
+  onClose: () => void;
+}) {
+  const { app, onDone, onClose } = props;
+  return (
+    <FormDialog
+      title="New client secret"
+      act="Create new secret"
+      is_dangerous
+      send={() => api.apps.rotateClientSecret(app.id)}
+      onDone={(answer) => {
+        onDone(answer);
+        void refreshApp(app.id);
+      }}
+      onClose={onClose}
+    >
+      <p className="dialog-text">
+        The current client secret of {app.name} stops working at once; tokens that it asked for
+        before stay valid until they expire.
+      </p>
+    </FormDialog>
   );
 }
 

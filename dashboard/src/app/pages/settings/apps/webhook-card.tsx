@@ -82,6 +82,8 @@ export function WebhookCard({ app }: { app: App }) {
   );
 }
 
+const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
 /** During a rotation both secrets sign; the receiver changes over in this time. */
 function Overlap({ app, until }: { app: App; until: string }) {
   const ending = useMutation({
@@ -90,9 +92,8 @@ function Overlap({ app, until }: { app: App; until: string }) {
   });
   return (
     <Alert color="yellow" variant="light" mt="md" title="Two secrets sign">
-      Until {new Date(until).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })},{" "}
-      <code>X-Webhook-Signature</code> is made with the old secret and{" "}
-      <code>webhook-signature</code> carries both. Then only the new one signs.
+      Until {moment.format(new Date(until))}, <code>X-Webhook-Signature</code> is made with the old
+      secret and <code>webhook-signature</code> carries both. Then only the new one signs.
       {may("manage_apps") && (
         <div>
           <Button
