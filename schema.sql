@@ -1276,6 +1276,7 @@ create table offramps (
   rate_until timestamp with time zone,
   rate_paused_at timestamp with time zone,
   document_after_approval boolean not null default false,
+  reference_index bytea,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),
@@ -1295,10 +1296,12 @@ create table offramps (
 CREATE INDEX offramps_account_list_by_status ON public.offramps USING btree (status, account_id, id);
 CREATE INDEX offramps_document ON public.offramps USING btree (document_id, account_id) WHERE (document_id IS NOT NULL);
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
+CREATE INDEX offramps_list_by_kind ON public.offramps USING btree (rails, account_id, destination_currency, status, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
 CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));
 CREATE INDEX offramps_payment_detail ON public.offramps USING btree (payment_detail_id, account_id, id);
 CREATE INDEX offramps_quote ON public.offramps USING btree (quote_id, account_id, id);
+CREATE INDEX offramps_reference ON public.offramps USING btree (reference_index, account_id, id) WHERE (reference_index IS NOT NULL);
 CREATE INDEX offramps_rejected_document ON public.offramps USING btree (account_id, id) WHERE (document_status = 'rejected'::text);
 CREATE INDEX offramps_rerouted ON public.offramps USING btree (payment_detail_id, account_id) WHERE (attempt > 1);
 
@@ -1342,6 +1345,7 @@ create table onramps (
 );
 CREATE INDEX onramps_list ON public.onramps USING btree (user_id, account_id, id);
 CREATE INDEX onramps_list_by_status ON public.onramps USING btree (user_id, account_id, status, id);
+CREATE INDEX onramps_unpaid ON public.onramps USING btree (fiat_currency, deposit_amount) WHERE (status = 'initiated'::text);
 
 create table partner_cursors (
   name text not null,

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { bodyPlace } from "../src/events/record-events.ts";
 import type { NewOfframps } from "../src/offramps/create-offramps.ts";
-import { digestFacts, type Offramp } from "../src/offramps/model.ts";
+import { digestFacts, indexReference, type Offramp } from "../src/offramps/model.ts";
 import type { OfframpRenderer } from "../src/offramps/render.ts";
 import { sealAnswer } from "../src/platform/commands/replay.ts";
 import type { Command } from "../src/platform/commands/use-case.ts";
@@ -61,9 +61,10 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
   await client.query(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
-       document_status, document_source, deposit_token, deposit_token_chain, created_at, updated_at)
+       document_status, document_source, deposit_token, deposit_token_chain, reference_index,
+       created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-       $19)`,
+       $20, $20)`,
     [
       account_id,
       id,
@@ -83,6 +84,7 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
       offramp.document_source,
       offramp.deposit_token,
       offramp.deposit_token_chain,
+      indexReference(key, offramp),
       offramp.created_at,
     ],
   );

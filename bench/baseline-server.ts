@@ -55,6 +55,7 @@ const approvals = { cooling_off_ms: 0 };
 const use_case = createOfframps({
   catalogue,
   keyring,
+  index_key,
   price_versions: prices,
   renderer,
   approvals,

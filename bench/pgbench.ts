@@ -140,10 +140,11 @@ insert into commands
     ${bytes(lengths.answer)}, now());
 insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
   destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
-  document_status, document_source, deposit_token, deposit_token_chain, created_at, updated_at)
+  document_status, document_source, deposit_token, deposit_token_chain, reference_index,
+  created_at, updated_at)
   values (:account_id, :offramp_id, :user_id, :quote_id, :payment_detail_id, 'initiated',
     12550, 'eur', 'local', 0.86, 51, 146511628, 593024, ${bytes(lengths.details)}, null, null, 'usdc',
-    'polygon', now(), now());
+    'polygon', sha256(uuid_send(gen_random_uuid())), now(), now());
 update quotes set token_amount = token_amount + 146511628, token_fees = token_fees + 593024,
   offramp_count = offramp_count + 1, updated_at = now()
   where account_id = :account_id and id = :quote_id;

@@ -6,8 +6,10 @@ import { addCoinDepositRoute } from "./deposits/coin-routes.ts";
 import { addOnrampListRoute } from "./deposits/onramp-routes.ts";
 import { addNamesRoute } from "./names-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
-import { addPayoutRoute } from "./payout-routes.ts";
+import { addPayoutListRoute } from "./payouts/list-route.ts";
+import { addPayoutRoute } from "./payouts/show-route.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
+import { addSearchRoute } from "./search/route.ts";
 import { addDashboardShell } from "./shell.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
 
@@ -20,6 +22,8 @@ export function openDashboardModule(core: ModuleCore): Module {
       addNamesRoute(addRoute, core);
       addPayoutRoute(addRoute, core);
       addQuoteRoutes(addRoute, core);
+      addPayoutListRoute(addRoute, core);
+      addSearchRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
       addOnrampListRoute(addRoute, core);
       addCoinDepositRoute(addRoute, core);

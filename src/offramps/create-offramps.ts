@@ -60,6 +60,7 @@ type Created = { offramps: Offramp[]; key: Buffer };
 type CreateOfframpsDeps = {
   catalogue: Catalogue;
   keyring: Keyring;
+  index_key: Buffer;
   price_versions: PriceVersions;
   renderer: OfframpRenderer;
   approvals: Pick<ApprovalRules, "cooling_off_ms">;
@@ -82,7 +83,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
           return [input.quote_id, loaded.quotes.get(account_id, input.quote_id)!];
         }),
       );
-      await insertInParts(tx, deps.renderer, created, now);
+      await insertInParts(tx, deps, created, now);
       updateTotals(tx, [...quotes.values()]);
       reserveInvoices(
         tx,
@@ -105,14 +106,14 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
 /** Inserts them with their events. Encrypting much metadata takes long. */
 async function insertInParts(
   tx: Transaction,
-  renderer: OfframpRenderer,
+  { renderer, index_key }: Pick<CreateOfframpsDeps, "renderer" | "index_key">,
   created: readonly KeyedOfframp[],
   now: Date,
 ): Promise<void> {
   const sizeOf = ({ offramp }: KeyedOfframp) => renderer.offramp(offramp).length;
   for (const [index, part] of splitByBytes(created, sizeOf).entries()) {
     if (index > 0) await setImmediate();
-    insertOfframps(tx, part, now);
+    insertOfframps(tx, index_key, part, now);
     const news = part.map((entry) => ({ ...entry, from_status: null }));
     offrampEvents(tx, renderer, news, now);
   }

@@ -1,6 +1,7 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { Rail } from "../catalogue/rails.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 
 export const OFFRAMP_STATUSES = [
@@ -117,6 +118,19 @@ export const BEFORE_PAYOUT: readonly OfframpStatus[] = [
 
 export function isBeforePayout(status: OfframpStatus): boolean {
   return BEFORE_PAYOUT.includes(status);
+}
+
+/** The blind index of a reference in the account, whatever its case and spaces. */
+export function hashReference(index_key: Buffer, account_id: string, reference: string): Buffer {
+  const words = reference.normalize("NFKC").toLowerCase().split(/\s+/).filter(Boolean);
+  return keyedHash(index_key, "offramp reference", account_id, words.join(" "));
+}
+
+export function indexReference(
+  index_key: Buffer,
+  { account_id, details: { reference } }: Pick<Offramp, "account_id" | "details">,
+): Buffer | null {
+  return reference ? hashReference(index_key, account_id, reference) : null;
 }
 
 /** Every non-personal field: what the digest in the last event covers. */

@@ -27,7 +27,7 @@ import {
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
 
 type OfframpDeps = ApprovedChangeDeps &
-  Pick<ModuleCore, "mode" | "database" | "executor" | "public_url"> & {
+  Pick<ModuleCore, "mode" | "database" | "executor" | "public_url" | "index_key"> & {
     prices: PriceBook;
     documents: Pick<DocumentSource, "refuse">;
   };
@@ -101,8 +101,9 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
 }
 
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
-  const { executor, keyring, renderer } = deps;
-  const submitUpdate = executor.register(changeOfframps(keyring, renderer, updateOfframps));
+  const { executor, keyring, renderer, index_key } = deps;
+  const edit = updateOfframps(index_key);
+  const submitUpdate = executor.register(changeOfframps(keyring, renderer, edit));
   const submitRefund = executor.register(refundWithApproval(deps));
   const submitReroute = executor.register(rerouteWithApproval(deps));
   addRoute({

@@ -18,7 +18,7 @@ import { SET_BYTES_MAX } from "../platform/tasks/split-by-bytes.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
-import { BEFORE_PAYOUT, type Offramp, type OfframpStatus } from "./model.ts";
+import { BEFORE_PAYOUT, indexReference, type Offramp, type OfframpStatus } from "./model.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
@@ -119,7 +119,12 @@ export function lockOfframps(tx: Session, keys: readonly RecordKey[]): Promise<O
 }
 
 /** All created at the same time, `now`. */
-export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[], now: Date): void {
+export function insertOfframps(
+  tx: Transaction,
+  index_key: Buffer,
+  entries: readonly KeyedOfframp[],
+  now: Date,
+): void {
   insertRows(
     tx,
     "offramps",
@@ -128,10 +133,32 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
      token_amount bigint, token_fee bigint, details bytea, document_status text,
      document_source text, deposit_token text, invoice_id uuid, document_id uuid,
      document_file text, document_hash bytea, document_type text, deposit_token_chain text,
-     created_at timestamptz, updated_at timestamptz`,
-    entries.map(({ offramp, key }) => {
-      return { ...offramp, details: sealDetails(offramp, key), created_at: now, updated_at: now };
-    }),
+     reference_index bytea, created_at timestamptz, updated_at timestamptz`,
+    entries.map(({ offramp, key }) => ({
+      ...offramp,
+      details: sealDetails(offramp, key),
+      reference_index: indexReference(index_key, offramp),
+      created_at: now,
+      updated_at: now,
+    })),
+  );
+}
+
+/** After their references changed. */
+export function updateReferences(
+  tx: Transaction,
+  index_key: Buffer,
+  offramps: readonly Offramp[],
+): void {
+  updateRows(
+    tx,
+    "offramps",
+    "account_id uuid, id uuid",
+    "reference_index bytea",
+    offramps.map((offramp) => ({
+      ...offramp,
+      reference_index: indexReference(index_key, offramp),
+    })),
   );
 }
 

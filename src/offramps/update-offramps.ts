@@ -4,6 +4,7 @@ import type { OfframpRule } from "./change-offramps.ts";
 import type { Quote } from "./quotes/model.ts";
 import { lockQuotes } from "./quotes/store.ts";
 import { advanceOfframp } from "./record-changes.ts";
+import { updateReferences } from "./store.ts";
 
 /** Undefined leaves a field as it is. */
 export type OfframpEdit = { reference?: string | null; metadata?: Metadata };
@@ -12,7 +13,7 @@ export type OfframpEdit = { reference?: string | null; metadata?: Metadata };
  * Reference and metadata may change until the deposit is confirmed, or until two members have
  * approved them. Locks the quote, as the task does that compares what they approved.
  */
-export const updateOfframps: OfframpRule<OfframpEdit, AccountMap<Quote>> = {
+export const updateOfframps = (index_key: Buffer): OfframpRule<OfframpEdit, AccountMap<Quote>> => ({
   name: "update-offramps",
   load: async (tx, commands) => {
     const keys = commands.flatMap(({ account_id, input: { quote_id: id } }) =>
@@ -36,5 +37,9 @@ export const updateOfframps: OfframpRule<OfframpEdit, AccountMap<Quote>> = {
     const details = { ...offramp.details, reference, metadata };
     return { value: advanceOfframp(entry, { details }, now) };
   },
-  record: () => {},
-};
+  record: (tx, changes) => {
+    // The same one may have been changed twice.
+    const last = new Map(changes.map(({ offramp }) => [offramp.id, offramp]));
+    updateReferences(tx, index_key, [...last.values()]);
+  },
+});

@@ -1,12 +1,13 @@
-import { ibanCountryOf } from "../catalogue/bank-countries.ts";
+import { bankCountriesOf, ibanCountryOf } from "../catalogue/bank-countries.ts";
 import { accountNumberIn } from "../catalogue/bank-identifiers.ts";
 import { type Catalogue, requirementOf } from "../catalogue/catalogue.ts";
+import { PAYOUT_CURRENCIES } from "../catalogue/currencies.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   BANK_IDENTIFIERS,
   type FieldName,
 } from "../catalogue/payment-detail-fields.ts";
-import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
+import { DEFAULT_RAIL, RAILS, type Rail } from "../catalogue/rails.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 
@@ -79,6 +80,26 @@ export function hashPayee(
   if (!name) return null;
   const number = accountNumberIn(fields[name]!, bankCountry(catalogue, payee));
   return keyedHash(index_key, "payee", account_id, number);
+}
+
+/** Where a bank may be whose account is named by its number alone. */
+const NUMBER_COUNTRIES: readonly (string | null)[] = [
+  null,
+  ...new Set(
+    PAYOUT_CURRENCIES.flatMap((currency) =>
+      RAILS.flatMap((rail) => bankCountriesOf(currency, rail)?.[0] ?? []),
+    ),
+  ),
+];
+
+/** The blind indexes that a bank account may have of which somebody knows an identifier. */
+export function hashPossiblePayees(
+  index_key: Buffer,
+  account_id: string,
+  identifier: string,
+): Buffer[] {
+  const numbers = NUMBER_COUNTRIES.map((country) => accountNumberIn(identifier, country));
+  return [...new Set(numbers)].map((number) => keyedHash(index_key, "payee", account_id, number));
 }
 
 function bankCountry(catalogue: Catalogue, { fields, rail }: Payee): string | null {

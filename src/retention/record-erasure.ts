@@ -8,6 +8,7 @@ import { type UserKey, updateDeactivated, updateErased } from "../users/store.ts
 import { enqueueUserTasks, USER_ERASED_TASK } from "../users/task-kinds.ts";
 import { updateAnswersErased } from "../webhooks/redelivery-store.ts";
 import type { Retention } from "./model.ts";
+import { updateReferencesErased } from "./store.ts";
 
 /** Erases a user once nothing has to be kept any more. */
 export const ERASE_USER_TASK = "erase-user";
@@ -29,6 +30,7 @@ export function recordErasure(
   const { account_id, user_id } = key;
   updateErased(tx, key, now);
   updateAnswersErased(tx, account_id, user_id);
+  updateReferencesErased(tx, key);
   keyring.eraseSubject(tx, { account_id, subject_id: user_id });
   enqueueUserTasks(tx, USER_ERASED_TASK, [key], now);
   recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);

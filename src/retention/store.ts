@@ -1,4 +1,4 @@
-import type { Session } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { UserKey } from "../users/store.ts";
 
@@ -16,6 +16,15 @@ export async function findLastPayment(session: Session, key: UserKey): Promise<D
     [key.account_id, key.user_id],
   );
   return row?.last_at ?? null;
+}
+
+/** The references of an erased user's payouts cannot be searched for any more. */
+export function updateReferencesErased(tx: Transaction, { account_id, user_id }: UserKey): void {
+  tx.write(
+    `update offramps set reference_index = null
+     where user_id = $2 and account_id = $1 and reference_index is not null`,
+    [account_id, user_id],
+  );
 }
 
 /**

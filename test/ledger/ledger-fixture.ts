@@ -225,6 +225,7 @@ function insertQuote(tx: Transaction, { quote, offramps }: Opened, price_version
   );
   insertOfframps(
     tx,
+    SUBJECT_KEY,
     offramps.map((offramp) => ({ offramp, key: SUBJECT_KEY })),
     NOW,
   );

@@ -29,7 +29,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_records: [
     ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
-    "listDepositCandidates",
+    ...["listDepositCandidates", "listPayouts", "searchRecords"],
   ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   see_apps: [

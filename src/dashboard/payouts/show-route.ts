@@ -1,12 +1,12 @@
 import Type from "typebox";
-import { findAccountById } from "../accounts/store.ts";
-import { findQuotes } from "../offramps/quotes/store.ts";
-import { createOfframpRenderer } from "../offramps/render.ts";
-import { findOfframps, openOfframps } from "../offramps/store.ts";
-import { assertFound } from "../platform/errors.ts";
-import type { AddRoute } from "../platform/http/route.ts";
-import { isId } from "../platform/ids.ts";
-import type { ModuleCore } from "../platform/module.ts";
+import { findAccountById } from "../../accounts/store.ts";
+import { findQuotes } from "../../offramps/quotes/store.ts";
+import { createOfframpRenderer } from "../../offramps/render.ts";
+import { findOfframps, openOfframps } from "../../offramps/store.ts";
+import { assertFound } from "../../platform/errors.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
 
 type PayoutDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "public_url" | "operator_id">;
 

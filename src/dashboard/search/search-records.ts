@@ -1,0 +1,157 @@
+import { minorDigits } from "../../catalogue/currencies.ts";
+import { readEmail } from "../../catalogue/text.ts";
+import { hashReference } from "../../offramps/model.ts";
+import { offrampIdOf } from "../../offramps/payouts/model.ts";
+import { findOfframps } from "../../offramps/store.ts";
+import { hashPossiblePayees } from "../../payment-details/payee.ts";
+import { FIRST_ID, isId, LAST_ID } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { minorToText } from "../../platform/money.ts";
+import { nameOfUser } from "../../users/model.ts";
+import { hashUserEmail, listUsers, openUsers } from "../../users/store.ts";
+import { nameDetails, nameUsers } from "../names.ts";
+import {
+  type Found,
+  KINDS,
+  listById,
+  listByPayee,
+  listByReference,
+  listPeopleByEmail,
+} from "./store.ts";
+
+export type SearchDeps = Pick<ModuleCore, "database" | "keyring" | "index_key">;
+
+/** A record, as a line of the results. */
+type Hit = Found & { title: string; note: string };
+/** Everything that belongs to what was searched for, as a filter of the payouts. */
+type Filter = { name: "reference" | "payee" | "user_id"; value: string };
+type SearchResult = { hits: Hit[]; filters: Filter[]; people_searched: number };
+
+const HITS_MAX = 8;
+/** Names are stored encrypted: those of the newest people are read and compared. */
+const PEOPLE_MAX = 200;
+const ACCOUNT_DIGITS_MIN = 4;
+const NAME_LENGTH_MIN = 2;
+
+/** Looks for a text in every way in which it can name a record. */
+export async function searchRecords(
+  deps: SearchDeps,
+  account_id: string,
+  text: string,
+): Promise<SearchResult> {
+  const { database, index_key } = deps;
+  const id = isId(text) ? text.toLowerCase() : offrampIdOf(text.toLowerCase());
+  if (id !== null) {
+    const found = await listById(database, account_id, id);
+    return { hits: await toHits(deps, account_id, found), filters: [], people_searched: 0 };
+  }
+  const email = readEmail(text);
+  if (email !== null) {
+    const email_index = hashUserEmail(index_key, account_id, email);
+    const people = await listPeopleByEmail(database, account_id, email_index);
+    const filters = people.map(({ id: value }) => ({ name: "user_id" as const, value }));
+    return { hits: await toHits(deps, account_id, people), filters, people_searched: 0 };
+  }
+  const digits = text.replace(/\D+/g, "").length;
+  const payees =
+    digits >= ACCOUNT_DIGITS_MIN ? hashPossiblePayees(index_key, account_id, text) : [];
+  const reference = hashReference(index_key, account_id, text);
+  const [payouts, details, named] = await Promise.all([
+    listByReference(database, account_id, reference, HITS_MAX),
+    listByPayee(database, account_id, payees, HITS_MAX),
+    findNamed(deps, account_id, text),
+  ]);
+  const accounts = new Set(details.map(({ payee_index }) => payee_index.toString("hex")));
+  const found = [...payouts, ...details.map(({ payee_index: _, ...detail }) => detail)];
+  return {
+    hits: [...(await toHits(deps, account_id, found)), ...named.hits],
+    filters: [
+      ...(payouts.length > 0
+        ? [{ name: "reference" as const, value: reference.toString("hex") }]
+        : []),
+      ...[...accounts].map((value) => ({ name: "payee" as const, value })),
+    ],
+    people_searched: named.people_searched,
+  };
+}
+
+/** The newest people in whose names all words begin a word. */
+async function findNamed(
+  { database, keyring }: SearchDeps,
+  account_id: string,
+  text: string,
+): Promise<{ hits: Hit[]; people_searched: number }> {
+  const words = wordsOf(text);
+  if (text.length < NAME_LENGTH_MIN || words.length === 0) return { hits: [], people_searched: 0 };
+  const page = { limit: PEOPLE_MAX - 1, below_id: LAST_ID, from_id: FIRST_ID };
+  const rows = await listUsers(database, account_id, undefined, page);
+  const people = await openUsers(database, keyring, rows);
+  const hits = people
+    .filter((user) => {
+      const own = wordsOf(nameOfUser(user));
+      return words.every((word) => own.some((one) => one.startsWith(word)));
+    })
+    .slice(0, HITS_MAX)
+    .map((user) => ({
+      ...{ kind: "person" as const, id: user.id, user_id: user.id },
+      ...{ title: nameOfUser(user), note: user.identity.email ?? "" },
+    }));
+  return { hits, people_searched: people.length };
+}
+
+/** In small letters, without accents. */
+function wordsOf(text: string): string[] {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase();
+  return plain.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+}
+
+async function toHits(
+  deps: SearchDeps,
+  account_id: string,
+  found: readonly Found[],
+): Promise<Hit[]> {
+  const idsOf = (kind: Found["kind"]) =>
+    found.filter((one) => one.kind === kind).map(({ id }) => id);
+  const keys = idsOf("payout").map((id) => ({ account_id, id }));
+  const payouts = keys.length > 0 ? await findOfframps(deps.database, keys) : [];
+  const detail_ids = [
+    ...idsOf("bank_account"),
+    ...payouts.map(({ payment_detail_id }) => payment_detail_id),
+  ];
+  const user_ids = found.flatMap(({ user_id }) => user_id ?? []);
+  const [users, details] = await Promise.all([
+    nameUsers(deps, account_id, user_ids),
+    nameDetails(deps, account_id, detail_ids),
+  ]);
+  const payerOf = ({ user_id }: Found) => (user_id && users[user_id]?.name) ?? "";
+  const amounts = new Map(
+    payouts.map((payout) => {
+      const { destination_currency: currency, destination_amount, payment_detail_id } = payout;
+      const amount = minorToText(destination_amount, minorDigits(currency)!);
+      const payee = details[payment_detail_id]?.holder ?? "";
+      return [payout.id, [`${amount} ${currency.toUpperCase()}`, payee] as const];
+    }),
+  );
+  const describe = (one: Found): readonly [title: string, note: string] => {
+    const detail = details[one.id];
+    if (one.kind === "payout") return amounts.get(one.id) ?? ["", ""];
+    if (one.kind === "person") return [payerOf(one), ""];
+    if (one.kind === "bank_account" && detail) {
+      return [`${detail.holder}, ${detail.bank} ··${detail.account}`, payerOf(one)];
+    }
+    return [`${one.kind === "onramp" ? "Onramp" : "Quote"} …${one.id.slice(-8)}`, payerOf(one)];
+  };
+  const order = (one: Found) => KINDS.indexOf(one.kind);
+  // Without a name, the person was erased.
+  return found
+    .toSorted((a, b) => order(a) - order(b))
+    .filter((one) => one.kind === "invoice" || payerOf(one) !== "")
+    .map((one) => {
+      const [title, note] =
+        one.kind === "invoice" ? ([`Invoice …${one.id.slice(-8)}`, ""] as const) : describe(one);
+      return { ...one, title, note };
+    });
+}
