@@ -17,7 +17,7 @@ type Look = { width: number; colorScheme: "light" | "dark" };
 export const WIDE: Look = { width: 1280, colorScheme: "light" };
 export const NARROW: Look = { width: 360, colorScheme: "dark" };
 /** Less than a test has, so that what was waited for is named. */
-const WAIT_MS = 15_000;
+const WAIT_MS = 40_000;
 
 /** A service and a browser in which members of its first account do their work. */
 export type Stories = {

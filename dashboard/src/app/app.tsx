@@ -14,7 +14,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/people/:id?", lazy(() => import("./pages/people/page.tsx"))],
   ["/ledger", lazy(() => import("./pages/ledger/page.tsx"))],
   ["/settings/*?", lazy(() => import("./pages/settings/page.tsx"))],
-  ["/invoices", lazy(() => import("./pages/invoices/page.tsx"))],
+  ["/invoices/:id?", lazy(() => import("./pages/invoices/page.tsx"))],
 ];
 
 export function App() {

@@ -27,7 +27,7 @@ function formatOf(currency: string): Intl.NumberFormat {
 }
 
 /** Tokens have six digits, of which two are always shown. */
-function digitsOf(currency: string): Intl.NumberFormatOptions {
+export function digitsOf(currency: string): Intl.NumberFormatOptions {
   if (TOKENS.includes(currency)) return { minimumFractionDigits: 2, maximumFractionDigits: 6 };
   if (COINS.includes(currency)) return { minimumFractionDigits: 2, maximumFractionDigits: 9 };
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat("en", {

@@ -10,6 +10,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CLOCK_READ_MS = 60_000;
 const SHOWN_MS = 6_000;
+const IS_ID = /^[0-9a-f-]{36}$/;
 
 type Act = { name: string; play: () => Promise<unknown> };
 
@@ -74,7 +75,7 @@ async function readClock(): Promise<string> {
 /** What the partners can do about the record that this page shows. */
 function actsOn(path: string): Act[] {
   const [, section, id] = path.split("/");
-  if (!id) return [];
+  if (!id || !IS_ID.test(id)) return [];
   const { sandbox } = api;
   if (section === "payouts") {
     return [

@@ -1,0 +1,118 @@
+import type { FieldError, NewInvoice } from "@sliproad/sdk";
+import { digitsOf, fromMinor } from "../../parts/amount.tsx";
+
+export const CURRENCIES = [
+  ...["USD", "EUR", "GBP", "CHF", "CAD", "AUD", "SGD", "JPY", "AED", "BRL", "MXN", "INR"],
+  ...["NGN", "KES", "ZAR", "TRY", "PLN", "SEK", "NOK", "DKK"],
+];
+export const CHAINS = ["polygon", "ethereum", "arbitrum", "base", "tron", "solana"];
+
+export type Item = { key: number; name: string; quantity: string; price: string; tax: string };
+export const EMPTY_ITEM: Item = { key: 0, name: "", quantity: "1", price: "", tax: "" };
+
+/** What is typed; amounts as people write them. */
+export type Draft = {
+  number: string;
+  currency: string;
+  email: string;
+  name: string;
+  due: string;
+  items: Item[];
+  way: "iban" | "number" | "wallet";
+  holder: string;
+  iban: string;
+  account: string;
+  routing: string;
+  address: string;
+  chain: string;
+  note: string;
+};
+
+export const EMPTY_DRAFT: Draft = {
+  ...{ number: "", currency: "USD", email: "", name: "", due: "", items: [EMPTY_ITEM] },
+  ...{ way: "iban", holder: "", iban: "", account: "", routing: "", address: "" },
+  ...{ chain: "polygon", note: "" },
+};
+
+/** As the API takes it; what is not written is left out. */
+export function toInvoice(draft: Draft, convert: boolean): NewInvoice {
+  const { currency } = draft;
+  return {
+    invoiceNumber: draft.number.trim(),
+    invoiceItems: draft.items.map((item) => ({
+      currency,
+      name: item.name.trim(),
+      quantity: item.quantity.trim(),
+      unitPrice: toMinor(item.price, currency) ?? item.price.trim(),
+      ...(item.tax.trim() ? { tax: { type: "percentage", amount: item.tax.trim() } } : {}),
+    })),
+    buyerInfo: {
+      email: draft.email.trim(),
+      ...(draft.name.trim() ? { businessName: draft.name.trim() } : {}),
+    },
+    ...(draft.due ? { paymentTerms: { dueDate: draft.due } } : {}),
+    paymentOptions: [toOption(draft)],
+    ...(draft.note.trim() ? { note: draft.note.trim() } : {}),
+    convert,
+  };
+}
+
+function toOption(draft: Draft): NewInvoice["paymentOptions"][number] {
+  const { way, currency, chain, address, holder, iban, account, routing } = draft;
+  if (way === "wallet") {
+    const paymentInformation = { paymentAddress: address.trim(), chain };
+    return { type: "wallet", value: { currencies: ["USDC", "USDT"], paymentInformation } };
+  }
+  const number =
+    way === "iban"
+      ? { iban: iban.trim() }
+      : { accountNumber: account.trim(), routingNumber: routing.trim() };
+  const paymentInformation = { accountName: holder.trim(), ...number };
+  return { type: "bank-account", value: { currencies: [currency], paymentInformation } };
+}
+
+/** "99.9" in USD is "9990"; null when it is no amount of the currency. */
+function toMinor(text: string, currency: string): string | null {
+  const { maximumFractionDigits: digits = 2 } = digitsOf(currency.toLowerCase());
+  const found = /^(\d{1,13})(?:\.(\d+))?$/.exec(text.trim());
+  if (!found) return null;
+  const [, whole = "", part = ""] = found;
+  if (part.length > digits) return null;
+  return String(BigInt(whole + part.padEnd(digits, "0")));
+}
+
+/** To look at while writing; the service computes what counts. */
+export function totalsOf({ items, currency }: Draft): { net: string; tax: string; total: string } {
+  const minor = items.map((item) => {
+    const price = Number(toMinor(item.price, currency) ?? 0);
+    const net = Math.round(price * (Number(item.quantity) || 0));
+    return { net, tax: Math.round((net * (Number(item.tax) || 0)) / 100) };
+  });
+  const net = minor.reduce((sum, item) => sum + item.net, 0);
+  const tax = minor.reduce((sum, item) => sum + item.tax, 0);
+  const text = (value: number) => fromMinor(String(value), currency.toLowerCase());
+  return { net: text(net), tax: text(tax), total: text(net + tax) };
+}
+
+const LABELS: readonly (readonly [pattern: RegExp, label: string])[] = [
+  [/^invoiceNumber$/, "Number"],
+  [/^buyerInfo\.email$/, "E-mail of the buyer"],
+  [/^buyerInfo\./, "Name of the buyer"],
+  [/^paymentTerms\./, "Due"],
+  [/^invoiceItems\[\d+\]\.name$/, "What"],
+  [/^invoiceItems\[\d+\]\.quantity$/, "Quantity"],
+  [/^invoiceItems\[\d+\]\.unitPrice$/, "Price"],
+  [/^invoiceItems\[\d+\]\.tax/, "Tax"],
+  [/^paymentOptions/, "How you are paid"],
+];
+
+/** How the form names a field of the API; the field itself where it has none. */
+export function labelOf(field: string): string {
+  return LABELS.find(([pattern]) => pattern.test(field))?.[1] ?? field;
+}
+
+/** A problem beside its field: the API's sentence names the field, which is not needed here. */
+export function sayProblem({ field, code, message }: FieldError): string {
+  if (field.endsWith(".paymentDetailId")) return "Enter the account.";
+  return code === "parameter_missing" ? "This is needed." : message;
+}

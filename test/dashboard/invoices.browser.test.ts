@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { inspect, NARROW, openStories, type Stories, WIDE } from "./browser-stories.ts";
+
+let stories: Stories;
+
+beforeAll(async () => {
+  stories = await openStories(["finance_manager", "accountant"]);
+});
+afterAll(() => stories?.close());
+
+test("an invoice is written, sent, and marked as paid", async () => {
+  const { sliproad, server } = stories;
+  await stories.visit("finance_manager", WIDE, async (page) => {
+    await page.goto(`${server.url}/dashboard/invoices`);
+    await page.getByRole("link", { name: "New invoice" }).first().click();
+    await page.getByLabel("Number", { exact: true }).fill("2026-0042");
+    await page.getByLabel("E-mail of the buyer").fill("accounts@buyer.example");
+    await page.getByLabel("Holder").fill("Seller Sample Inc");
+    await page.getByLabel("IBAN").last().fill("DE89370400440532013000");
+    await page.getByLabel("What").fill("Consulting");
+    await page.getByLabel("Tax %").fill("20");
+    await page.getByLabel("Price").fill("99.9");
+    await page.getByText("119.88").waitFor();
+    await page.getByRole("button", { name: "Send invoice" }).click();
+    await page.getByRole("heading", { name: /2026-0042/ }).waitFor();
+    await inspect(page, "invoice");
+    await page.getByRole("button", { name: "Payment arrived" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Payment arrived" }).click();
+    await page.getByText("The seller says it is paid").waitFor();
+  });
+  const { records } = await sliproad.invoices.list().page();
+  expect(records).toMatchObject([{ invoiceNumber: "2026-0042", total: "11988", status: "paid" }]);
+});
+
+test("an accountant sees invoices and changes none", async () => {
+  const { url } = stories.server;
+  await stories.visit("accountant", NARROW, async (page) => {
+    await page.goto(`${url}/dashboard/invoices`);
+    await page.getByRole("row").nth(1).waitFor();
+    await inspect(page, "invoices");
+    expect(await page.getByRole("link", { name: "New invoice" }).count()).toBe(0);
+    await page.getByRole("row").nth(1).click();
+    await page.getByRole("heading", { name: /2026-0042/ }).waitFor();
+    const buttons = await page.locator(".detail-actions").getByRole("button").allTextContents();
+    expect(buttons).toEqual(["PDF"]);
+  });
+});
