@@ -1415,6 +1415,31 @@ CREATE INDEX payment_details_list_by_status ON public.payment_details USING btre
 CREATE INDEX payment_details_payee ON public.payment_details USING btree (COALESCE(payee_index, uuid_send(id)), account_id);
 CREATE INDEX payment_details_without_payee ON public.payment_details USING btree (account_id, id) WHERE (payee_index IS NULL);
 
+create table payout_batches (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  status text not null,
+  deposit_token text not null,
+  deposit_token_chain text not null,
+  title bytea not null,
+  content bytea not null,
+  row_count integer not null,
+  file_index bytea not null,
+  quote_id uuid,
+  attempt integer not null,
+  version integer not null,
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint payout_batches_pkey PRIMARY KEY (account_id, id),
+  constraint payout_batches_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'creating'::text, 'created'::text]))),
+  constraint payout_batches_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX payout_batches_expired ON public.payout_batches USING btree (account_id, expires_at);
+CREATE INDEX payout_batches_file ON public.payout_batches USING btree (file_index, account_id);
+
 create table payout_holds (
   id uuid not null,
   kind text not null,

@@ -1,4 +1,9 @@
+import type { OfframpDeps } from "../offramps/open.ts";
+import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import type { ScreenUsers } from "../users/clearance.ts";
+import { addBatchRoutes } from "./batches/routes.ts";
+import { DELETE_BATCHES_TASK, deleteBatchesTask } from "./batches/tasks.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
@@ -13,8 +18,14 @@ import { addSearchRoute } from "./search/route.ts";
 import { addDashboardShell } from "./shell.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
 
+type DashboardNeeds = {
+  offramps: { deps: OfframpDeps };
+  screening: ScreeningPort;
+  screenUsers: ScreenUsers;
+};
+
 /** The page that members see and steer everything with, and the reads that only it needs. */
-export function openDashboardModule(core: ModuleCore): Module {
+export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Module {
   const changes = openChangeWatch(core);
   let endStreams = () => {};
   return {
@@ -30,7 +41,15 @@ export function openDashboardModule(core: ModuleCore): Module {
       addCandidatesRoute(addRoute, core);
       addOverviewRoute(addRoute, core);
       addWebhookRoutes(addRoute, core);
+      addBatchRoutes(addRoute, {
+        ...needs.offramps.deps,
+        screening: needs.screening,
+        screenUsers: needs.screenUsers,
+        kyc_enforcement: core.config.kyc_enforcement,
+      });
     },
+    tasks: [deleteBatchesTask(core)],
+    recurring: [DELETE_BATCHES_TASK],
     pages: (server) => addDashboardShell(server, core),
     close: async () => {
       changes.close();

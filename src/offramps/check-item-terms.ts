@@ -11,7 +11,11 @@ import type { Prices } from "../prices/price-book.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Quote } from "./quotes/model.ts";
 
-type Context = { prices: Prices; quote: Quote; report: ObjectProblems["report"] };
+type Context = {
+  prices: Prices;
+  quote: Pick<Quote, "deposit_token">;
+  report: ObjectProblems["report"];
+};
 export type PricedTerms = ReturnType<typeof priceOfframp> & {
   rails: Rail;
   currency: string;

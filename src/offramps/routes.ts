@@ -12,7 +12,7 @@ import {
   rerouteWithApproval,
 } from "./approved-changes.ts";
 import { changeOfframps } from "./change-offramps.ts";
-import { checkItems, checkMetadata, checkReference } from "./check-items.ts";
+import { type CheckedItem, checkItems, checkMetadata, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
 import { readDocumentId } from "./documents/uploaded-document-routes.ts";
 import { addOfframpReadRoutes } from "./read-routes.ts";
@@ -56,7 +56,7 @@ export function addOfframpRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
 }
 
 function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
-  const { executor, prices: price_versions, documents, mode } = deps;
+  const { executor, prices: price_versions } = deps;
   const submitCreate = executor.register(createOfframps({ ...deps, price_versions }));
   addRoute({
     method: "POST",
@@ -81,23 +81,28 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     body_bytes_max: BATCH_BYTES_MAX,
     answer: OfframpsAnswer,
     errors: CREATE_ERRORS,
-    handle: ({ params, body, problems, command }) => {
-      const idOf = (url: string) => readDocumentId(deps.public_url(), params.user_id, url);
-      const refuseUrl = (url: string) => (idOf(url) === null ? documents.refuse(url) : null);
-      const checked = checkItems(body.offramps, { mode, refuseUrl }, problems);
-      return submitCreate(
-        command({
-          user_id: params.user_id,
-          quote_id: params.quote_id,
-          items: checked.items.map((item) => ({
-            ...item,
-            document_id: item.submitted_url && idOf(item.submitted_url),
-          })),
-          problems: checked.problems,
-        }),
-      );
+    handle: ({ params: { user_id, quote_id }, body, problems, command }) => {
+      const checked = checkNewOfframps(deps, user_id, body.offramps, problems);
+      return submitCreate(command({ user_id, quote_id, ...checked }));
     },
   });
+}
+
+/** Checks requested offramps as far as that is possible without the database. */
+export function checkNewOfframps(
+  { documents, mode, public_url }: Pick<OfframpDeps, "documents" | "mode" | "public_url">,
+  user_id: string,
+  requested: unknown,
+  found: readonly Problem[],
+): ReturnType<typeof checkItems> {
+  const idOf = (url: string) => readDocumentId(public_url(), user_id, url);
+  const refuseUrl = (url: string) => (idOf(url) === null ? documents.refuse(url) : null);
+  const { items, problems } = checkItems(requested, { mode, refuseUrl }, found);
+  const withDocument = (item: CheckedItem) => ({
+    ...item,
+    document_id: item.submitted_url && idOf(item.submitted_url),
+  });
+  return { items: items.map(withDocument), problems };
 }
 
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {

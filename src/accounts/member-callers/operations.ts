@@ -31,6 +31,10 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
     ...["listDepositCandidates", "listPayouts", "searchRecords"],
   ],
+  prepare_payouts: [
+    ...["listBatches", "showBatch", "createBatch", "changeBatch", "deleteBatch"],
+    "createBatchPayouts",
+  ],
   vote: ["listProposals", "showProposal", "listProposedPayouts"],
   see_apps: [
     ...["listApps", "showApp"],
@@ -55,7 +59,7 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
 ]);
 
 /** A payee in a quote that a colleague is about to execute. */
-const CONFIRMED_OPERATIONS = ["createOfframps", "deleteOfframp"];
+const CONFIRMED_OPERATIONS = ["createOfframps", "createBatchPayouts", "deleteOfframp"];
 
 const permission_of_others = new Map(
   Object.entries(OTHERS).flatMap(([permission, operations]) =>

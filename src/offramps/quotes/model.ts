@@ -117,7 +117,7 @@ export function withTotals(quote: Quote, offramps: readonly Offramp[], now: Date
   return { ...quote, token_amount, token_fees, offramp_count, updated_at: now };
 }
 
-export function totalProblems(quote: Quote): Problem[] {
+export function totalProblems(quote: Pick<Quote, "offramp_count" | "token_amount">): Problem[] {
   const problems: Problem[] = [];
   const refuse = (message: string) =>
     problems.push({ field: "offramps", code: "record_invalid", message });

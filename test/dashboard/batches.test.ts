@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Sliproad } from "../../sdk/src/index.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type BrowserMember, signInMember } from "./dashboard-server.ts";
+import { ibanAt } from "./payout-files.ts";
+
+const PATH = "/dashboard/api/batches";
+const DAY_MS = 86_400_000;
+
+let server: TestServer;
+let sliproad: Sliproad;
+let member: BrowserMember;
+let user_id: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  sliproad = new Sliproad({ baseUrl: server.url, apiKey: server.key });
+  const { account_id } = server;
+  const email = "finance@example.test";
+  member = await signInMember(server, { account_id, role: "finance_manager", email });
+  user_id = await newPayer("payer@example.test");
+});
+afterAll(() => server.close());
+
+async function newPayer(email: string): Promise<string> {
+  const name = { first_name: "Ana", last_name: "Sample" };
+  const user = await sliproad.users.create({ beneficiary_type: "individual", email, ...name });
+  await sliproad.sandbox.setKycStatus(user.id, "approved");
+  return user.id;
+}
+
+type Cells = Record<string, string>;
+
+function newRow(n: number, cells: Cells = {}): { n: number; cells: Cells } {
+  const payee = {
+    ...{ account_name: `Payee ${n}`, currency: "eur", beneficiary_type: "business" },
+    ...{ bank_name: "Sample Bank", address_line1: "1 Sample Street", city: "Lisbon" },
+    ...{ postal_code: "1100-148", country: "PT", iban: ibanAt(n) },
+  };
+  return { n, cells: { ...payee, amount: `${100 + n}.50`, reference: `Invoice ${n}`, ...cells } };
+}
+
+let files = 0;
+function newBatch(rows: unknown[], change: object = {}) {
+  files += 1;
+  return {
+    batch: {
+      ...{ user_id, deposit_token: "usdc", deposit_token_chain: "polygon" },
+      ...{ file_name: "payouts.csv", file_hash: files.toString(16).padStart(64, "0"), rows },
+      ...change,
+    },
+  };
+}
+
+async function upload(rows: unknown[], change: object = {}) {
+  const answer = await member.call("POST", PATH, newBatch(rows, change));
+  expect(answer.statusCode).toBe(200);
+  return answer.json();
+}
+
+/** Repeats the step until all is created. */
+async function createAll(id: string, digest: string) {
+  for (let step = 0; step < 20; step += 1) {
+    const answer = await member.call("POST", `${PATH}/${id}/payouts`, { digest });
+    if (answer.statusCode !== 200) return answer;
+    if (answer.json().batch.status === "created") return answer;
+  }
+  throw new Error("it is never created");
+}
+
+type Row = {
+  n: number;
+  payee: string;
+  problems: { cell: string; severity: string; code: string }[];
+};
+const problemsOf = (shown: { rows: Row[] }) =>
+  shown.rows.flatMap(({ n, problems }) =>
+    problems.map(({ cell, severity, code }) => [n, cell, severity, code]),
+  );
+
+describe("the check", () => {
+  it("names every problem in its cell, by the rules of the API, and creates nothing", async () => {
+    const shown = await upload([
+      newRow(1),
+      newRow(2, { iban: "DE00370400440532013000" }),
+      newRow(3, { amount: "1.234,50" }),
+      newRow(4, { amount: "0.01" }),
+      newRow(5, { currency: "xxx" }),
+      newRow(6, { amount: "20000" }),
+      newRow(7, { city: "", amount: "" }),
+      newRow(8, { payment_detail_id: crypto.randomUUID() }),
+      newRow(9, { country: "KP", reference: "x".repeat(141) }),
+    ]);
+    expect(problemsOf(shown)).toEqual([
+      [2, "iban", "error", "record_invalid"],
+      [3, "amount", "error", "record_invalid"],
+      [4, "amount", "error", "below_currency_limit"],
+      [5, "currency", "error", "currency_not_supported"],
+      [6, "document_url", "error", "supporting_document_required"],
+      [7, "city", "error", "parameter_missing"],
+      [7, "amount", "error", "parameter_missing"],
+      [8, "payment_detail_id", "error", "record_not_found"],
+      [9, "country", "error", "country_not_supported"],
+      [9, "reference", "error", "value_too_long"],
+    ]);
+    expect(shown.is_ready).toBe(false);
+    expect(shown.rows[0]).toMatchObject({ n: 1, payee: "new", is_ready: true });
+    const refused = await createAll(shown.batch.id, shown.batch.digest);
+    expect(refused.json().errors[0].message).toMatch(/exclude the rows with problems/);
+    const details = await sliproad.paymentDetails.list(user_id).page();
+    expect(details.records).toEqual([]);
+  });
+
+  it("is done again after each change; excluded rows do not count", async () => {
+    const shown = await upload([newRow(1), newRow(2, { amount: "x" }), newRow(3, { city: "" })]);
+    const rows = [
+      { n: 2, cells: { amount: "12.00" } },
+      { n: 3, is_excluded: true },
+    ];
+    const path = `${PATH}/${shown.batch.id}`;
+    const changed = (await member.call("PATCH", path, { batch: { rows } })).json();
+    expect(changed.is_ready).toBe(true);
+    expect(changed.sums).toEqual([{ currency: "eur", amount: "113.5", count: 2 }]);
+    expect(changed.batch.digest).not.toBe(shown.batch.digest);
+    const stale = await createAll(shown.batch.id, shown.batch.digest);
+    expect(stale.statusCode).toBe(422);
+    expect(stale.json().errors[0].message).toMatch(/has changed since it was shown/);
+  });
+});
+
+it("creates payees, a quote and payouts once, however often a step is repeated", async () => {
+  const payer = await newPayer("once@example.test");
+  const rows = [newRow(11), newRow(12), newRow(13, { ...newRow(11).cells, amount: "77.00" })];
+  const shown = await upload(rows, { user_id: payer });
+  const { id, digest } = shown.batch;
+  const created = (await createAll(id, digest)).json();
+  expect(created.batch).toMatchObject({
+    status: "created",
+    progress: { payees: 2, payees_created: 2, payouts: 3, payouts_created: 3 },
+  });
+  const again = (await createAll(id, digest)).json();
+  expect(again.batch.quote_id).toBe(created.batch.quote_id);
+  const { records: details } = await sliproad.paymentDetails.list(payer).page();
+  expect(details).toHaveLength(2);
+  const { records } = await sliproad.offramps.listAll({ user_id: payer }).page();
+  expect(records.map(({ destination_amount, status }) => [destination_amount, status])).toEqual([
+    [77, "initiated"],
+    [112.5, "initiated"],
+    [111.5, "initiated"],
+  ]);
+  const refused = await member.call("PATCH", `${PATH}/${id}`, { batch: { rows: [] } });
+  expect(refused.json().errors[0].message).toMatch(/when the quote has expired/);
+
+  // The second file: its payees are known, its payouts look like the first ones.
+  const second = await upload([newRow(11, { city: "", reference: "New" }), newRow(12)], {
+    user_id: payer,
+  });
+  expect(second.rows.map(({ payee }: Row) => payee)).toEqual(["known", "known"]);
+  expect(problemsOf(second)).toEqual([[12, "amount", "duplicate", "duplicate_payout"]]);
+  const path = `${PATH}/${second.batch.id}`;
+  const known = { batch: { rows: [{ n: 12, is_acknowledged: true }] } };
+  expect((await member.call("PATCH", path, known)).json().is_ready).toBe(true);
+});
+
+it("the same file again, and the same row twice, must be acknowledged", async () => {
+  const payer = await newPayer("twice@example.test");
+  const file_hash = "f".repeat(64);
+  const rows = [newRow(21), newRow(22, { ...newRow(21).cells })];
+  const first = await upload(rows, { user_id: payer, file_hash });
+  expect(problemsOf(first)).toEqual([[22, "amount", "duplicate", "duplicate_row"]]);
+  const { id } = first.batch;
+  const change = { batch: { rows: [{ n: 22, is_excluded: true }] } };
+  const { batch } = (await member.call("PATCH", `${PATH}/${id}`, change)).json();
+  expect((await createAll(id, batch.digest)).statusCode).toBe(200);
+  const second = await upload([newRow(23)], { user_id: payer, file_hash });
+  expect(second.notes).toMatchObject([{ severity: "duplicate", code: "duplicate_file" }]);
+  expect(second.is_ready).toBe(false);
+  const acknowledged = { batch: { is_file_acknowledged: true } };
+  const after = await member.call("PATCH", `${PATH}/${second.batch.id}`, acknowledged);
+  expect(after.json().is_ready).toBe(true);
+});
+
+it("when its quote has expired, it can be changed and created with new rates", async () => {
+  const payer = await newPayer("late@example.test");
+  const shown = await upload([newRow(31)], { user_id: payer });
+  const { id, digest } = shown.batch;
+  const first = (await createAll(id, digest)).json();
+  await server.call("POST", "/sandbox/clock", { advance_ms: 3_600_000 });
+  const expired = (await member.call("GET", `${PATH}/${id}`)).json();
+  expect(expired.rows).toMatchObject([{ n: 31, payee: "known", is_ready: true }]);
+  const second = (await createAll(id, expired.batch.digest)).json();
+  expect(second.batch.status).toBe("created");
+  expect(second.batch.quote_id).not.toBe(first.batch.quote_id);
+  const { records } = await sliproad.paymentDetails.list(payer).page();
+  expect(records).toHaveLength(1);
+});
+
+it("belongs to its account and to those who prepare payouts; erasure and time end it", async () => {
+  const payer = await newPayer("gone@example.test");
+  const shown = await upload([newRow(41)], { user_id: payer });
+  const path = `${PATH}/${shown.batch.id}`;
+  const other = await server.addAccount("other");
+  const admin = { account_id: other.account_id, role: "admin" } as const;
+  const stranger = await signInMember(server, { ...admin, email: "other@example.test" });
+  expect((await stranger.call("GET", path)).statusCode).toBe(404);
+  const theirs = await stranger.call("POST", PATH, newBatch([newRow(1)]));
+  expect(theirs.statusCode).toBe(404);
+  const { account_id } = server;
+  const email = "accountant@example.test";
+  const accountant = await signInMember(server, { account_id, role: "accountant", email });
+  expect((await accountant.call("GET", path)).statusCode).toBe(403);
+  // Nothing of a file is readable in the database.
+  const [row] = await server.core.database.query<{ title: Buffer; content: Buffer }>(
+    "select title, content from payout_batches where id = $1",
+    [shown.batch.id],
+  );
+  const stored = Buffer.concat([row!.title, row!.content]).toString("latin1");
+  expect(stored).not.toMatch(/Payee|payouts|rows/);
+  const { retention } = (await server.call("DELETE", `/users/${payer}`)).body;
+  expect(retention.status).toBe("erased");
+  expect((await member.call("GET", path)).statusCode).toBe(404);
+
+  const kept = await upload([newRow(42)]);
+  await server.call("POST", "/sandbox/clock", { advance_ms: 8 * DAY_MS });
+  expect((await member.call("GET", `${PATH}/${kept.batch.id}`)).statusCode).toBe(404);
+});
