@@ -14,6 +14,7 @@ import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutListRoute } from "./payouts/list-route.ts";
 import { addPayoutRoute } from "./payouts/show-route.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
+import { addRecordWebhooksRoute } from "./record-webhooks/routes.ts";
 import { addSearchRoute } from "./search/route.ts";
 import { addDashboardShell } from "./shell.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
@@ -33,6 +34,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addNamesRoute(addRoute, core);
       addPayoutRoute(addRoute, core);
       addQuoteRoutes(addRoute, core);
+      addRecordWebhooksRoute(addRoute, core);
       addPayoutListRoute(addRoute, core);
       addSearchRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;

@@ -7,6 +7,7 @@ import { Copy } from "../../parts/record-id.tsx";
 import { statusFamily } from "../../parts/status-chip.tsx";
 import type { Payout } from "./payout.ts";
 import { actorOf, sentenceOf } from "./sentences.ts";
+import { PayoutWebhooks } from "./webhooks.tsx";
 
 /** What happened to a payout: as a story, as bookings, and as the API shows it. */
 export function PayoutTabs({ payout }: { payout: Payout }) {
@@ -17,6 +18,7 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
       <Tabs.List>
         <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
         <Tabs.Tab value="ledger">Ledger lines</Tabs.Tab>
+        <Tabs.Tab value="webhooks">Webhooks</Tabs.Tab>
         <Tabs.Tab value="raw">Raw</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="timeline">
@@ -31,6 +33,9 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
         {postings.map((item) => (
           <Posting key={item.id} item={item} />
         ))}
+      </Tabs.Panel>
+      <Tabs.Panel value="webhooks">
+        <PayoutWebhooks id={offramp.id} />
       </Tabs.Panel>
       <Tabs.Panel value="raw">
         <Raw value={offramp} />
