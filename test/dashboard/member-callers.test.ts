@@ -3,6 +3,7 @@ import { mayDo } from "../../src/accounts/member-callers/operations.ts";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
 import { readDocument } from "../harness/api-document.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
 const USER = {
@@ -85,6 +86,38 @@ describe("a signed-in member at the API", () => {
     expect((await bob.call("POST", "/users", USER)).statusCode).toBe(403);
     await server.core.database.query("delete from sessions where person_id = $1", [bob.person_id]);
     expect((await bob.call("GET", "/users")).statusCode).toBe(401);
+  });
+
+  it("signs out only after what was already permitted is written", async () => {
+    const { account_id, core } = server;
+    const email = "held@example.test";
+    const held = await signInMember(server, { account_id, role: "developer", email });
+    const isWaitingFor = async (table: string) => {
+      const rows = await core.database.query(
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
+        [table],
+      );
+      return rows.length > 0;
+    };
+    const listApps = () =>
+      core.database.query("select from apps where account_id = $1 and name = 'Held back'", [
+        account_id,
+      ]);
+    let has_ended = false;
+    const { writes, ends } = await core.database.transaction(async (tx) => {
+      await tx.query("select from account_controls where account_id = $1 for update", [account_id]);
+      const created = held.call("POST", "/apps", { app: { name: "Held back" } });
+      await waitFor(() => isWaitingFor("account_controls"));
+      const found_then = held.visitor.post("/sign-out", {}).then(() => {
+        has_ended = true;
+        return listApps();
+      });
+      await waitFor(async () => has_ended || (await isWaitingFor("delete from sessions")));
+      return { writes: created, ends: found_then };
+    });
+    expect(await ends).toHaveLength(1);
+    expect((await writes).statusCode).toBe(200);
   });
 
   it("sees only the account that the session is in", async () => {
