@@ -40,9 +40,13 @@ export async function ask<Answer>(
 }
 
 /** A change that only the dashboard makes. */
-export async function tell<Answer>(path: string, body: unknown): Promise<Answer> {
+export async function tell<Answer>(
+  path: string,
+  body: unknown,
+  method: "POST" | "PATCH" | "DELETE" = "POST",
+): Promise<Answer> {
   const answer = await sendAsMember(`/dashboard/api${path}`, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });

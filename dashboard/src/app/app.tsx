@@ -8,6 +8,7 @@ import { Empty, Loading } from "./parts/states.tsx";
 /** Each page is loaded when it is opened. */
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/overview", lazy(() => import("./pages/overview/page.tsx"))],
+  ["/payouts/batches/:id?", lazy(() => import("./pages/payouts/batches/page.tsx"))],
   ["/payouts/:id?", lazy(() => import("./pages/payouts/page.tsx"))],
   ["/quotes/:id?", lazy(() => import("./pages/quotes/page.tsx"))],
   ["/deposits", lazy(() => import("./pages/deposits/page.tsx"))],

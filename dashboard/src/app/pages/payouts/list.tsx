@@ -1,5 +1,6 @@
-import { Select, Tabs } from "@mantine/core";
+import { Button, Select, Tabs } from "@mantine/core";
 import type { Offramp } from "@sliproad/sdk";
+import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
@@ -9,6 +10,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
+import { may } from "../../session.ts";
 
 type Row = Offramp & { names: Names };
 
@@ -48,7 +50,18 @@ export function PayoutList() {
   };
   return (
     <>
-      <PageHead title="Payouts" />
+      <PageHead title="Payouts">
+        {may("prepare_payouts") && (
+          <>
+            <Button component={Link} href="/payouts/batches" variant="default">
+              Batches
+            </Button>
+            <Button component={Link} href="/payouts/batches/new">
+              New batch
+            </Button>
+          </>
+        )}
+      </PageHead>
       <StatusTabs status={status} onChange={(next) => setFilter("status", next)} />
       <RecordTable
         label="Payouts, newest first"

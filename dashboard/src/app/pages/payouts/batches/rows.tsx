@@ -1,0 +1,189 @@
+import { Button, Center, Checkbox, SegmentedControl, TextInput } from "@mantine/core";
+import { type KeyboardEvent, useState } from "react";
+import { Icon } from "../../../parts/icons.tsx";
+import type { BatchRow, CellProblem, Draft, RowChange } from "./batch.ts";
+import { CELL_NAMES, CELLS, type CellName } from "./columns.ts";
+
+const ROWS_SHOWN = 50;
+
+type Change = (change: RowChange) => void;
+type Filter = "wrong" | "all" | "excluded";
+
+/** The rows as a table; what is wrong can be written over at once. */
+export function BatchRows({ draft, onChange }: { draft: Draft; onChange: Change }) {
+  const hasWrong = draft.rows.some(isWrong);
+  const [filter, setFilter] = useState<Filter>(hasWrong ? "wrong" : "all");
+  const [count, setCount] = useState(ROWS_SHOWN);
+  const rows = draft.rows.filter((row) => isShown(row, filter));
+  const columns = columnsOf(draft.rows);
+  return (
+    <>
+      <SegmentedControl
+        aria-label="Rows"
+        className="batch-filter"
+        value={filter}
+        onChange={(next) => {
+          setFilter(next as Filter);
+          setCount(ROWS_SHOWN);
+        }}
+        data={[
+          { value: "wrong", label: "To look at" },
+          { value: "all", label: "All" },
+          { value: "excluded", label: "Excluded" },
+        ]}
+      />
+      {rows.length === 0 && <p className="quiet">No such rows.</p>}
+      {rows.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+        <section className="batch-scroll" aria-label="Rows of the file" tabIndex={0}>
+          <table className="records batch-rows">
+            <thead>
+              <tr>
+                <th scope="col">Row</th>
+                {columns.map((name) => (
+                  <th key={name} scope="col" className={name === "amount" ? "right" : undefined}>
+                    {CELLS[name].label}
+                  </th>
+                ))}
+                <th scope="col">Payee</th>
+                <th scope="col">Actions</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, count).map((row) => (
+                <Row key={row.n} {...{ row, columns, onChange }} />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {rows.length > count && (
+        <Center>
+          <Button variant="default" onClick={() => setCount(count + ROWS_SHOWN)}>
+            Show more of {rows.length}
+          </Button>
+        </Center>
+      )}
+    </>
+  );
+}
+
+function isWrong(row: BatchRow): boolean {
+  return !row.is_excluded && row.problems.length > 0;
+}
+
+function isShown(row: BatchRow, filter: Filter): boolean {
+  if (filter === "all") return true;
+  return filter === "excluded" ? row.is_excluded : isWrong(row);
+}
+
+/** Those of the file, and those that lack something. */
+function columnsOf(rows: readonly BatchRow[]): CellName[] {
+  const used = new Set<CellName>(["amount", "currency", "account_name"]);
+  for (const { cells, problems } of rows) {
+    for (const name of Object.keys(cells)) used.add(name as CellName);
+    for (const { cell } of problems) used.add(cell);
+  }
+  return ["account_name" as const, ...CELL_NAMES.filter((name) => name !== "account_name")].filter(
+    (name) => used.has(name),
+  );
+}
+
+type RowProps = { row: BatchRow; columns: readonly CellName[]; onChange: Change };
+
+function Row({ row, columns, onChange }: RowProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { n } = row;
+  const isDuplicate = row.problems.some(({ severity }) => severity === "duplicate");
+  return (
+    <tr className={row.is_excluded ? "excluded" : undefined}>
+      <th scope="row">{n}</th>
+      {columns.map((name) => (
+        <Cell
+          key={`${name} ${row.cells[name] ?? ""}`}
+          {...{ row, name, onChange }}
+          isOpen={isOpen && !row.is_excluded}
+        />
+      ))}
+      <td>{row.payee === "known" ? "Known" : row.payee === "new" ? "New" : "–"}</td>
+      <td className="batch-acts">
+        {isDuplicate && !row.is_excluded && (
+          <Checkbox
+            size="xs"
+            label="Pay it nevertheless"
+            aria-label={`Pay row ${n} nevertheless`}
+            checked={row.is_acknowledged}
+            onChange={(event) => onChange({ n, is_acknowledged: event.currentTarget.checked })}
+          />
+        )}
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`${row.is_excluded ? "Include" : "Exclude"} row ${n}`}
+          onClick={() => onChange({ n, is_excluded: !row.is_excluded })}
+        >
+          {row.is_excluded ? "Include" : "Exclude"}
+        </Button>
+        {!row.is_excluded && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`${isOpen ? "Close" : "Edit"} row ${n}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? "Close" : "Edit"}
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+type CellProps = { row: BatchRow; name: CellName; isOpen: boolean; onChange: Change };
+
+function Cell({ row, name, isOpen, onChange }: CellProps) {
+  const text = row.cells[name] ?? "";
+  const problem = row.is_excluded ? undefined : row.problems.find(({ cell }) => cell === name);
+  const isInput = isOpen || problem?.severity === "error";
+  return (
+    <td className={name === "amount" ? "right" : undefined}>
+      {isInput ? <CellInput {...{ row, name, text, problem, onChange }} /> : <span>{text}</span>}
+      {problem && problem.severity !== "error" && (
+        <div className="batch-note">
+          <Icon name="needs" size={14} /> {problem.message}
+        </div>
+      )}
+    </td>
+  );
+}
+
+type InputProps = {
+  row: BatchRow;
+  name: CellName;
+  text: string;
+  problem: CellProblem | undefined;
+  onChange: Change;
+};
+
+/** Sent when the person leaves it or presses Enter; Escape takes back what was written. */
+function CellInput({ row, name, text, problem, onChange }: InputProps) {
+  const [value, setValue] = useState(text);
+  const send = () => {
+    if (value.trim() !== text) onChange({ n: row.n, cells: { [name]: value } });
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key === "Enter") event.currentTarget.blur();
+    if (event.key === "Escape") setValue(text);
+  };
+  return (
+    <TextInput
+      size="xs"
+      aria-label={`${CELLS[name].label} of row ${row.n}`}
+      value={value}
+      error={problem?.severity === "error" ? problem.message : undefined}
+      onChange={(event) => setValue(event.currentTarget.value)}
+      onBlur={send}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
