@@ -1971,6 +1971,18 @@ CREATE UNIQUE INDEX users_email ON public.users USING btree (email_index, accoun
 CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
 CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);
 
+create table verifications (
+  id uuid not null,
+  at timestamp with time zone not null,
+  accounts integer not null,
+  fault text,
+  has_anchors boolean not null,
+  took_ms integer not null,
+  mac bytea not null,
+  constraint verifications_pkey PRIMARY KEY (id)
+);
+CREATE INDEX verifications_newest ON public.verifications USING btree (at DESC);
+
 create table webhook_attempts (
   account_id uuid not null,
   delivery_id uuid not null,

@@ -5,15 +5,20 @@ import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { Core } from "../app/open-core.ts";
 import { openLocalDirectory } from "../partners/files/local-directory.ts";
+import { newId } from "../platform/ids.ts";
 import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { listExportsByDigest } from "../reports/exports/store.ts";
+import { insertVerification } from "../verify/runs/store.ts";
 import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
+
+/** PostgreSQL's code for a write where only reading is possible. */
+const READ_ONLY = "25006";
 
 type Options = JsonOption & { anchor?: string; export?: string };
 
@@ -70,12 +75,33 @@ async function run(
       unit: "accounts",
       note: `${pages} pages read`,
     });
+  if (anchor !== undefined) await checkReadable("--anchor", anchor, "a log file of the service");
   const files = await openLocalDirectory(config.data_dir);
   const times = { now: clock.now(), real_now: realTime(clock) };
   const input = { ...times, keyring, index_key, files, onProgress };
-  if (anchor === undefined) return verify(database, key, input);
-  await checkReadable("--anchor", anchor, "a log file of the service");
-  return verify(database, key, { ...input, anchors: linesOf(anchor) });
+  const begun_ms = performance.now();
+  const verified = await verify(database, key, {
+    ...input,
+    ...(anchor === undefined ? {} : { anchors: linesOf(anchor) }),
+  });
+  const took_ms = Math.round(performance.now() - begun_ms);
+  await record(core, verified, { has_anchors: anchor !== undefined, took_ms });
+  return verified;
+}
+
+/** Keeps the result for the dashboard; a copy of the database that is only read keeps none. */
+async function record(
+  { database, clock, index_key }: Core,
+  { accounts, fault }: Verification,
+  how: { has_anchors: boolean; took_ms: number },
+): Promise<void> {
+  const at = realTime(clock);
+  const run = { id: newId(at), at, accounts, fault, ...how };
+  try {
+    await database.transaction(async (tx) => insertVerification(tx, index_key, run));
+  } catch (error) {
+    if ((error as { code?: string }).code !== READ_ONLY) throw error;
+  }
 }
 
 async function checkReadable(option: string, file: string, wanted: string): Promise<void> {

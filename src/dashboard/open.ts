@@ -4,6 +4,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { addBatchRoutes } from "./batches/routes.ts";
 import { DELETE_BATCHES_TASK, deleteBatchesTask } from "./batches/tasks.ts";
+import { addBooksRoute } from "./books/routes.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
@@ -34,6 +35,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addNamesRoute(addRoute, core);
       addPayoutRoute(addRoute, core);
       addQuoteRoutes(addRoute, core);
+      addBooksRoute(addRoute, core);
       addRecordWebhooksRoute(addRoute, core);
       addPayoutListRoute(addRoute, core);
       addSearchRoute(addRoute, core);

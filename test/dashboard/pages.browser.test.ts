@@ -89,6 +89,7 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
     { name: "New invoice", path: "/dashboard/invoices/new" },
     { name: "Deposits", path: "/dashboard/deposits?tab=unmatched" },
     { name: "Ledger", path: "/dashboard/ledger?tab=journal" },
+    { name: "Ledger", path: "/dashboard/ledger?tab=checks" },
     { name: "Ana Sample", path: person_path },
   );
   const wrong: string[] = [];

@@ -29,7 +29,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_records: [
     ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
-    ...["listDepositCandidates", "listRecordWebhooks", "listPayouts", "searchRecords"],
+    ...["listDepositCandidates", "listRecordWebhooks", "showBooks", "listPayouts", "searchRecords"],
   ],
   prepare_payouts: [
     ...["listBatches", "showBatch", "createBatch", "changeBatch", "deleteBatch"],

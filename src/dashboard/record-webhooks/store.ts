@@ -1,6 +1,6 @@
 import type { Session } from "../../platform/db/database.ts";
 
-export type RecordEvent = {
+type RecordEvent = {
   id: string;
   name: string;
   to_status: string;
@@ -21,7 +21,7 @@ export function listRecordEvents(
   );
 }
 
-export type EventDelivery = {
+type EventDelivery = {
   event_id: string;
   app_id: string;
   app_name: string;

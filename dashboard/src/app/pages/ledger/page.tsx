@@ -8,28 +8,39 @@ import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
+import { session } from "../../session.ts";
+import { Checks } from "./checks.tsx";
 
-/** The double-entry books: what every account stands at, and each entry. */
+const TABS = [
+  ["balances", "Balances", Balances],
+  ["journal", "Journal", Journal],
+  ["checks", "Checks", Checks],
+] as const;
+
+/** The double-entry books: what every account stands at, each entry, and what checks found. */
 export default function LedgerPage() {
   const { filters, setFilter } = useFilters();
+  const tabs = TABS.filter(([tab]) => session.account.is_operator || tab !== "checks");
   return (
     <>
       <PageHead title="Ledger" />
       <Tabs
-        value={filters.tab === "journal" ? "journal" : "balances"}
-        onChange={(next) => setFilter("tab", next === "journal" ? next : null)}
+        value={tabs.find(([tab]) => tab === filters.tab)?.[0] ?? "balances"}
+        onChange={(next) => setFilter("tab", next === "balances" ? null : next)}
         keepMounted={false}
       >
         <Tabs.List aria-label="Ledger" mb="md">
-          <Tabs.Tab value="balances">Balances</Tabs.Tab>
-          <Tabs.Tab value="journal">Journal</Tabs.Tab>
+          {tabs.map(([tab, name]) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {name}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
-        <Tabs.Panel value="balances">
-          <Balances />
-        </Tabs.Panel>
-        <Tabs.Panel value="journal">
-          <Journal />
-        </Tabs.Panel>
+        {tabs.map(([tab, , Content]) => (
+          <Tabs.Panel key={tab} value={tab}>
+            <Content />
+          </Tabs.Panel>
+        ))}
       </Tabs>
     </>
   );

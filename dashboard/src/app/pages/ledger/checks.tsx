@@ -1,0 +1,174 @@
+import { Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { ask } from "../../api.ts";
+import { Amount } from "../../parts/amount.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Failure, Loading } from "../../parts/states.tsx";
+import { StatusChip } from "../../parts/status-chip.tsx";
+
+type Books = {
+  verification: {
+    at: string;
+    accounts: number;
+    fault: string | null;
+    has_anchors: boolean;
+    took_ms: number;
+    is_proven: boolean;
+  } | null;
+  banks: {
+    bank_account: string;
+    currency: string;
+    closed_on: string;
+    books: string;
+    difference: string;
+    is_tampered: boolean;
+    at: string;
+  }[];
+  chains: {
+    chain: string;
+    currency: string;
+    block_number: number;
+    difference: string;
+    at: string;
+  }[];
+};
+
+/** What the last checks of the whole installation found. */
+export function Checks() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["ledger", "checks"],
+    queryFn: () => ask<Books>("/books"),
+  });
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading />;
+  return (
+    <div className="stacked">
+      <Verified verification={data.verification} />
+      <Compared
+        title="Banks"
+        command="sliproad reconcile"
+        rows={data.banks.map((bank) => ({
+          ...bank,
+          name: `${bank.bank_account} · ${bank.currency.toUpperCase()}`,
+          until: `statement of ${bank.closed_on}`,
+          is_wrong: bank.is_tampered,
+        }))}
+      />
+      <Compared
+        title="Chains"
+        command="sliproad reconcile --chain <chain>"
+        rows={data.chains.map((chain) => ({
+          ...chain,
+          name: `${chain.chain} · ${chain.currency.toUpperCase()}`,
+          until: `block ${chain.block_number}`,
+          is_wrong: false,
+        }))}
+      />
+    </div>
+  );
+}
+
+function Verified({ verification }: Pick<Books, "verification">) {
+  if (!verification) {
+    return (
+      <Card title="Logs and records">
+        <NotYet command="sliproad verify" what="All logs, records and sums are recomputed by" />
+      </Card>
+    );
+  }
+  const { at, accounts, fault, has_anchors, took_ms, is_proven } = verification;
+  const is_good = fault === null && is_proven;
+  return (
+    <Card title="Logs and records">
+      <StatusChip
+        status={is_good ? "no_problems_found" : "needs_a_look"}
+        family={is_good ? "done" : "failed"}
+      />
+      <p className="detail-why">
+        {is_proven ? (fault ?? sayClean(accounts, has_anchors)) : UNPROVEN}
+      </p>
+      <p className="quiet">
+        Checked <Moment at={at} />, in {Math.max(1, Math.round(took_ms / 1000))} s.
+      </p>
+    </Card>
+  );
+}
+
+const UNPROVEN = "This result was not written by the command: somebody changed the database.";
+
+function sayClean(accounts: number, has_anchors: boolean): string {
+  const of = `${accounts} ${accounts === 1 ? "account" : "accounts"}`;
+  const anchors = has_anchors ? ", and compared with the log file" : "";
+  return `Every log, record and sum of ${of} was recomputed${anchors}.`;
+}
+
+type Row = {
+  name: string;
+  currency: string;
+  until: string;
+  difference: string;
+  is_wrong: boolean;
+  at: string;
+};
+
+function Compared(props: { title: string; command: string; rows: readonly Row[] }) {
+  const { title, command, rows } = props;
+  return (
+    <Card title={title}>
+      {rows.length === 0 && <NotYet command={command} what="The books are compared by" />}
+      {rows.length > 0 && (
+        <div className="posting items-table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Account</th>
+                <th scope="col">Compared</th>
+                <th scope="col" className="right">
+                  Difference
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.name}>
+                  <td className="word">{row.name}</td>
+                  <td>
+                    {row.until}, <Moment at={row.at} />
+                    {row.is_wrong && <div className="differs">A stored statement was changed</div>}
+                  </td>
+                  <td className="right">
+                    {Number(row.difference) === 0 ? (
+                      <StatusChip status="none" family="done" />
+                    ) : (
+                      <Amount value={row.difference} currency={row.currency} />
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function NotYet({ what, command }: { what: string; command: string }) {
+  return (
+    <p className="calm">
+      {what} <code>{command}</code>. Its last result appears here; run it once a day.
+    </p>
+  );
+}
+
+function Card({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="card facts">
+      <Title order={2} size="h5">
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
