@@ -9,7 +9,7 @@ import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
 import { addCoinDepositRoute } from "./deposits/coin-routes.ts";
-import { addOnrampListRoute } from "./deposits/onramp-routes.ts";
+import { addOnrampRoutes } from "./deposits/onramp-routes.ts";
 import { addNamesRoute } from "./names-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutListRoute } from "./payouts/list-route.ts";
@@ -40,7 +40,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addPayoutListRoute(addRoute, core);
       addSearchRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
-      addOnrampListRoute(addRoute, core);
+      addOnrampRoutes(addRoute, core);
       addCoinDepositRoute(addRoute, core);
       addCandidatesRoute(addRoute, core);
       addOverviewRoute(addRoute, core);

@@ -29,7 +29,14 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_records: [
     ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
-    ...["listDepositCandidates", "listRecordWebhooks", "showBooks", "listPayouts", "searchRecords"],
+    ...[
+      "listDepositCandidates",
+      "listRecordWebhooks",
+      "showBooks",
+      "showAccountOnramp",
+      "listPayouts",
+      "searchRecords",
+    ],
   ],
   prepare_payouts: [
     ...["listBatches", "showBatch", "createBatch", "changeBatch", "deleteBatch"],

@@ -1,12 +1,14 @@
 import Type from "typebox";
-import { renderOnramps } from "../../onramps/render.ts";
-import { listAccountOnramps, openOnramps } from "../../onramps/store.ts";
+import { renderOnramp, renderOnramps } from "../../onramps/render.ts";
+import { findOnramps, listAccountOnramps, openOnramps } from "../../onramps/store.ts";
+import { assertFound } from "../../platform/errors.ts";
 import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
+import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 
-/** The onramps of all users; the API lists them by user. */
-export function addOnrampListRoute(
+/** The onramps of all users, and one by its id alone; the API knows them by user. */
+export function addOnrampRoutes(
   addRoute: AddRoute,
   { database, keyring }: Pick<ModuleCore, "database" | "keyring">,
 ): void {
@@ -30,6 +32,25 @@ export function addOnrampListRoute(
         opened.map(({ onramp }) => onramp),
         has_more,
       );
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/dashboard/api/onramps/:onramp_id",
+    operation: "showAccountOnramp",
+    summary: "Show an onramp",
+    description: "As the API shows it, with its deposit instructions.",
+    tag: "Dashboard",
+    members_only: true,
+    answer: Type.Unknown(),
+    errors: [],
+    handle: async ({ caller: { account_id }, params, problems }) => {
+      const id = params.onramp_id;
+      const rows = isId(id) ? await findOnramps(database, [{ account_id, id }]) : [];
+      const [entry] = await openOnramps(database, keyring, rows);
+      assertFound(entry, "onramp_id", problems);
+      return renderOnramp(entry.onramp);
     },
   });
 }

@@ -85,6 +85,9 @@ function actsOn(path: string): Act[] {
     ];
   }
   if (section === "quotes") return [{ name: "Coins arrive", play: () => payQuote(id) }];
+  if (section === "deposits") {
+    return [{ name: "Deposit arrives", play: () => sandbox.setOnrampStatus(id, "crypto_sent") }];
+  }
   if (section === "people") {
     return [
       { name: "Approve identity", play: () => sandbox.setKycStatus(id, "approved") },

@@ -1,5 +1,6 @@
 import { Tabs } from "@mantine/core";
 import type { Onramp } from "@sliproad/sdk";
+import { useParams } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
@@ -8,10 +9,10 @@ import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
 import { CoinDeposits } from "./coins.tsx";
 import { BankExceptions } from "./exceptions.tsx";
+import { OnrampChip, OnrampDetail } from "./onramp.tsx";
 import { UnmatchedDeposits } from "./unmatched.tsx";
 
 /** Name, title and content of each tab; the operator's account has the last two as well. */
@@ -25,6 +26,11 @@ const OF_OPERATOR = ["unmatched", "exceptions"];
 
 /** Money that comes in: what people ordered and sent, and what the operator must decide on. */
 export default function DepositsPage() {
+  const { id } = useParams<{ id?: string }>();
+  return id ? <OnrampDetail id={id} /> : <Deposits />;
+}
+
+function Deposits() {
   const { filters, setFilter } = useFilters();
   const tabs = TABS.filter(([tab]) => session.account.is_operator || !OF_OPERATOR.includes(tab));
   const open = tabs.find(([tab]) => tab === filters.tab)?.[0] ?? "onramps";
@@ -55,12 +61,6 @@ export default function DepositsPage() {
 
 type Row = Onramp & { names: Names };
 
-/** What a state means for money that comes in. */
-const STATES: Readonly<Record<string, string>> = {
-  initiated: "awaiting_fiat",
-  sending_fiat: "fiat_received",
-};
-
 const COLUMNS: readonly Column<Row>[] = [
   {
     name: "Person",
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: (row) => <Amount value={row.destination_amount} currency={row.crypto_currency} />,
     is_amount: true,
   },
-  { name: "State", cell: (row) => <StatusChip status={STATES[row.status] ?? row.status} /> },
+  { name: "State", cell: (row) => <OnrampChip status={row.status} /> },
   { name: "Chain", cell: (row) => row.crypto_rails },
   { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
 ];
@@ -89,7 +89,7 @@ function Onramps() {
       query_key={["deposits", "onramps"]}
       load={loadOnramps}
       columns={COLUMNS}
-      pathOf={(row) => `/people/${row.user_id}`}
+      pathOf={(row) => `/deposits/${row.id}`}
       empty={
         <Empty title="No onramps yet">
           An onramp turns a bank deposit into tokens. It appears here as soon as it is created.

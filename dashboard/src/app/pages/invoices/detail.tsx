@@ -1,9 +1,10 @@
 import type { Invoice } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect } from "react";
+import { useEffect } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount, formatAmount, fromMinor } from "../../parts/amount.tsx";
+import { Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Copy, RecordId } from "../../parts/record-id.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
@@ -252,12 +253,3 @@ const WAY_FIELDS: Readonly<Record<string, string>> = {
   routingNumber: "Routing number",
   sortCode: "Sort code",
 };
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}

@@ -1,8 +1,8 @@
-import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Amount } from "../../parts/amount.tsx";
+import { Copied, Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { Copy, RecordId } from "../../parts/record-id.tsx";
+import { RecordId } from "../../parts/record-id.tsx";
 import type { Payout } from "./payout.ts";
 
 /** Who is paid by whom, and on which terms. */
@@ -81,24 +81,6 @@ function BankTrace({ offramp: { payout_reference } }: Pick<Payout, "offramp">) {
         )}
       </dl>
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function Copied({ text, label }: { text: string; label: string }) {
-  return (
-    <span className="copied">
-      <span>{text}</span>
-      <Copy text={text} label={`Copy ${label}`} />
-    </span>
   );
 }
 

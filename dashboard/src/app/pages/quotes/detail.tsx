@@ -5,8 +5,9 @@ import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Copied, Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { Copy, RecordId } from "../../parts/record-id.tsx";
+import { RecordId } from "../../parts/record-id.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
@@ -113,10 +114,7 @@ function Payment({ shown }: { shown: QuoteOnPage }) {
           <span className="word">{quote.deposit_token_chain}</span>
         </Fact>
         <Fact name="To">
-          <span className="copied">
-            <code className="address">{deposit_address.address}</code>
-            <Copy text={deposit_address.address} label="Copy address" />
-          </span>
+          <Copied text={deposit_address.address} label="address" is_code />
         </Fact>
         <Fact name="Received">
           <Amount value={received} currency={token} />
@@ -128,10 +126,12 @@ function Payment({ shown }: { shown: QuoteOnPage }) {
         )}
         {crypto_transfer && (
           <Fact name="Transfer">
-            <span className="copied">
-              <code>{shorten(crypto_transfer.tx_id)}</code>
-              <Copy text={crypto_transfer.tx_id} label="Copy transfer" />
-            </span>
+            <Copied
+              text={crypto_transfer.tx_id}
+              short={shorten(crypto_transfer.tx_id)}
+              label="transfer"
+              is_code
+            />
           </Fact>
         )}
       </dl>
@@ -159,15 +159,6 @@ function Payment({ shown }: { shown: QuoteOnPage }) {
         </Fact>
       </dl>
     </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
