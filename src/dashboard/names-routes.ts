@@ -2,6 +2,7 @@ import Type from "typebox";
 import { listApiKeysOfAccount } from "../accounts/api-key-store.ts";
 import { openEmail } from "../accounts/person-email.ts";
 import { listMembersById } from "../accounts/store.ts";
+import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -29,7 +30,8 @@ export function addNamesRoute(addRoute: AddRoute, deps: NamesDeps): void {
     query: NamesQuery,
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller, query }) => {
+    handle: async ({ caller, query, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
       const { account_id } = caller;
       const [users, payment_details, actors] = await Promise.all([
         nameUsers(deps, account_id, readIds(query.users)),

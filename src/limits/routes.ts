@@ -4,7 +4,7 @@ import { assertFound } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
-import { nullable, titledObject } from "../platform/schema-parts.ts";
+import { closedObject, nullable, titledObject } from "../platform/schema-parts.ts";
 import { findUser } from "../users/store.ts";
 import { listLimits } from "./list-limits.ts";
 import type { LimitDeps } from "./load-limits.ts";
@@ -27,7 +27,7 @@ const LimitsAnswer = Type.Object({
     }),
   ),
 });
-const LimitsQuery = Type.Object({
+const LimitsQuery = closedObject({
   user_id: Type.Optional(
     Type.String({ description: "Shows what this user has used; without it the account." }),
   ),

@@ -5,6 +5,8 @@ import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { LruMap } from "../../platform/lru-map.ts";
+import { createWorkLimit } from "../../platform/work-limit.ts";
 import { recordAudit } from "../audit.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
@@ -68,6 +70,13 @@ export const AWAITING_FACTOR_MS = 10 * MINUTE_MS;
 const USED_EVERY_MS = MINUTE_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+/** Of tokens that were not seen before, by the caller's network. */
+const UNSEEN = { at_once: 8, waiting_max: 1_000 };
+const SEEN_MAX = 10_000;
+
+const limitUnseen = createWorkLimit(UNSEEN);
+/** The hashes of tokens whose session was found when they were last sent. */
+const seen = new LruMap<string, true>(SEEN_MAX);
 
 /** Counted from sign-in and never extended. */
 export function sessionMs({ session_hours }: SessionSettings): number {
@@ -79,17 +88,27 @@ export function usedAfter({ session_idle_minutes }: SessionSettings, now: Date):
   return new Date(now.getTime() - session_idle_minutes * MINUTE_MS);
 }
 
-/** `now` is real time: moving the sandbox clock must not end sessions. */
+/**
+ * `now` is real time: moving the sandbox clock must not end sessions. Anybody can make up tokens:
+ * those of one network must not delay the others' requests.
+ */
 export async function findSession(
   deps: SessionDeps,
   token: string | undefined,
+  network: string,
   now: Date,
 ): Promise<MemberSession | null> {
   if (!isSessionToken(token)) return null;
   const { config, database, index_key } = deps;
   const token_hash = hashToken(index_key, token);
-  const row = await findSessionByHash(database, token_hash, now, usedAfter(config, now));
-  if (!row) return null;
+  const name = token_hash.toString("base64");
+  const find = () => findSessionByHash(database, token_hash, now, usedAfter(config, now));
+  const row = await (seen.get(name) ? find() : limitUnseen(network, find));
+  if (!row) {
+    seen.delete(name);
+    return null;
+  }
+  seen.set(name, true);
   if (now.getTime() - row.used_at.getTime() >= USED_EVERY_MS) {
     await updateSessionUsed(database, token_hash, now);
   }

@@ -30,7 +30,8 @@ export function addMeRoutes(add: AddRoute, deps: { database: Database; index_key
     scope: "user:read",
     answer: Me,
     errors: [],
-    handle: async ({ caller }) => {
+    handle: async ({ caller, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
       const [account, user] = await Promise.all([
         findAccountById(deps.database, caller.account_id),
         findUser(deps, caller),

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { minorDigits } from "../../catalogue/currencies.ts";
+import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { firstIdAt } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -28,7 +29,8 @@ export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
     query: closedObject({}),
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller: { account_id } }) => {
+    handle: async ({ caller: { account_id }, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
       const today_ms = Math.floor(clock.now().getTime() / DAY_MS) * DAY_MS;
       const first_day = new Date(today_ms - (DAYS - 1) * DAY_MS);
       const range = { account_id, from_id: firstIdAt(first_day), limit: PAYOUTS_MAX };

@@ -4,7 +4,7 @@ import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { keepFile } from "../../partners/files/keep-file.ts";
 import { openStream, sealStream } from "../../platform/encryption/sealed-stream.ts";
-import { notFound, Refusal } from "../../platform/errors.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/uploads/upload-route.ts";
@@ -55,11 +55,15 @@ export function addUploadedDocumentRoutes(
       return writeDocument({ document: { id, submitted_url, created_at: at, updated_at: at } });
     }),
   );
-  const openUser = async (account_id: string, user_id: string): Promise<Buffer> => {
+  const openUser = async (
+    account_id: string,
+    user_id: string,
+    problems: readonly Problem[] = [],
+  ): Promise<Buffer> => {
     const user = await findUser(database, { account_id, user_id });
     const keys = await keyring.openUserKeys(database, [{ account_id, user_id }]);
     const key = keys.get(account_id, user_id);
-    if (!user || !key) throw Refusal.of([notFound("user_id")]);
+    if (!user || !key) throw Refusal.of([...problems, notFound("user_id")]);
     return key;
   };
 
@@ -102,7 +106,7 @@ export function addUploadedDocumentRoutes(
     is_file: true,
     errors: [],
     handle: async ({ caller: { account_id }, params, problems }) => {
-      const key = await openUser(account_id, params.user_id);
+      const key = await openUser(account_id, params.user_id, problems);
       const row = await findUploadedDocument(database, { account_id, id: params.document_id });
       if (!row || row.user_id !== params.user_id)
         throw Refusal.of([...problems, notFound("document_id")]);

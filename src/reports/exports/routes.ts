@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { FileMissingError } from "../../partners/files/file-store.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
-import { notFound, Refusal } from "../../platform/errors.ts";
+import { assertFound, notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { cutPage, listAnswer, listQuery, requirePage } from "../../platform/http/list.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -148,9 +148,13 @@ function addRemoveRoute(addRoute: AddRoute, executor: Executor): void {
 
 function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
   const { database } = deps;
-  const load = async (account_id: string, id: string): Promise<ExportRecord> => {
+  const load = async (
+    account_id: string,
+    id: string,
+    problems: readonly Problem[],
+  ): Promise<ExportRecord> => {
     const record = await findExport(database, { account_id, id });
-    if (!record) throw Refusal.of([notFound("export_id")]);
+    assertFound(record, "export_id", problems);
     return record;
   };
 
@@ -163,8 +167,8 @@ function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
     tag: TAG,
     answer: ExportAnswer,
     errors: [],
-    handle: async ({ caller: { account_id }, params }) =>
-      writeExport({ export: toRecord(await load(account_id, params.export_id)) }),
+    handle: async ({ caller: { account_id }, params, problems }) =>
+      writeExport({ export: toRecord(await load(account_id, params.export_id, problems)) }),
   });
 
   addRoute({
@@ -177,8 +181,8 @@ function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
     answer: Type.String(),
     is_file: true,
     errors: [],
-    handle: async ({ caller: { account_id }, params }) => {
-      const record = await load(account_id, params.export_id);
+    handle: async ({ caller: { account_id }, params, problems }) => {
+      const record = await load(account_id, params.export_id, problems);
       const { kind, format, id } = record;
       if (record.file === null) throw noFile(record);
       const file = await openExportFile(deps, database, record, record.file).catch((error) => {

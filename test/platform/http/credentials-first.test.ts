@@ -93,20 +93,36 @@ describe("an unauthenticated request is refused before the body is read", () => 
   });
 });
 
-describe("keys that somebody made up", () => {
+const sessionToken = (n: number) => `sliproad_session=${String(n).padStart(43, "x")}`;
+
+describe.each([
+  {
+    what: "keys",
+    table: "from api_key_hashes",
+    head: (n: number) => `GET /users HTTP/1.1\r\nAuthorization: Bearer made-up-${n}`,
+  },
+  {
+    what: "sessions of members",
+    table: "from sessions",
+    head: (n: number) => `GET /users HTTP/1.1\r\nX-CSRF-Token: x\r\nCookie: ${sessionToken(n)}`,
+  },
+  {
+    what: "sessions on pages",
+    table: "from sessions",
+    head: (n: number) => `GET /dashboard HTTP/1.1\r\nCookie: ${sessionToken(n)}`,
+  },
+])("$what that somebody made up", ({ table, head }) => {
   const REQUESTS = 40;
   const request = (n: number, last: boolean) =>
-    `GET /users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer made-up-${n}\r\n${
-      last ? "Connection: close\r\n" : ""
-    }\r\n`;
+    `${head(n)}\r\nHost: x\r\n${last ? "Connection: close\r\n" : ""}\r\n`;
 
-  /** Sends the requests; returns how many were answered, and how many keys were looked up at once. */
+  /** Sends the requests; returns how many were answered, and how many were looked up at once. */
   async function lookUps(connections: number): Promise<{ answers: number; at_once: number }> {
     let [running, at_once, answers] = [0, 0, 0];
     const { database } = server.core;
     const query = database.query.bind(database);
     const spy = vi.spyOn(database, "query").mockImplementation(async (text, values) => {
-      if (!text.includes("from api_key_hashes")) return query(text, values);
+      if (!text.includes(table)) return query(text, values);
       running += 1;
       at_once = Math.max(at_once, running);
       return query(text, values).finally(() => {
@@ -140,6 +156,7 @@ describe("keys that somebody made up", () => {
   it("are looked up a few at once if they come from one network", async () => {
     const { answers, at_once } = await lookUps(REQUESTS);
     expect(answers).toBe(REQUESTS);
+    expect(at_once).toBeGreaterThan(0);
     expect(at_once).toBeLessThanOrEqual(8);
   });
 });

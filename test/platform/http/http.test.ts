@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { revokeApiKey } from "../../../src/accounts/revoke-api-key.ts";
 import { ERRORS, type ErrorCode } from "../../../src/platform/errors.ts";
 import { VERSION } from "../../../src/platform/http/check-headers.ts";
+import { exampleBody, fillPath, readDocument } from "../../harness/api-document.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
@@ -350,6 +351,19 @@ describe("problems of a request", () => {
     expectError(answer, "parameter_unknown");
     expect(answer.body.message).toBe("limt: This field is unknown. Did you mean limit?");
     expectError(await server.call("GET", `/users/${user_id}?expand=kyc`), "parameter_unknown");
+  });
+
+  it("an unknown query parameter is refused by every operation", async () => {
+    const missing = new Proxy({}, { get: () => UNKNOWN_ID });
+    const accepted: string[] = [];
+    for (const operation of readDocument(server.app.server).operations) {
+      // Both look for their user first: a file is read, and a payee is judged, only for one.
+      if (operation.is_upload || operation.name === "validatePaymentDetail") continue;
+      const url = `${fillPath(operation, missing)}?no_such_parameter=1`;
+      const { body } = await server.call(operation.method, url, exampleBody(operation, missing));
+      if (body.error_code !== "parameter_unknown") accepted.push(operation.name);
+    }
+    expect(accepted).toEqual([]);
   });
 
   it("a field similar to none is refused with the list of known ones", async () => {
