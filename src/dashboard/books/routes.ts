@@ -24,10 +24,11 @@ export function addBooksRoute(addRoute: AddRoute, deps: BookDeps): void {
     members_only: true,
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller }) => {
+    handle: async ({ caller, problems }) => {
       if (caller.account_id !== operator_id) {
         throw new Refusal("insufficient_scope", "Only the operator's members can see this.");
       }
+      if (problems.length > 0) throw Refusal.of(problems);
       const [verification, banks, chains] = await Promise.all([
         findLastVerification(database, index_key),
         listBankReconciliations(database),
