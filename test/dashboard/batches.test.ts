@@ -162,6 +162,29 @@ it("creates payees, a quote and payouts once, however often a step is repeated",
   expect((await member.call("PATCH", path, known)).json().is_ready).toBe(true);
 });
 
+it("an account of the same number and name at another bank is not the one of a row", async () => {
+  const payer = await newPayer("two-banks@example.test");
+  const usd = { iban: "", currency: "usd", account_number: "000555666777" };
+  const register = async (n: number, cells: Cells) => {
+    const given = Object.entries({ ...newRow(n, cells).cells, amount: "", reference: "" });
+    const payment_detail = Object.fromEntries(given.filter(([, text]) => text !== ""));
+    const path = `/users/${payer}/payment_details`;
+    expect((await member.call("POST", path, { payment_detail })).statusCode).toBe(200);
+  };
+  await register(1, { iban: "DE84100100100532013000" });
+  await register(2, { ...usd, routing_number: "011401533" });
+  const row1 = { iban: "DE89370400440532013000" };
+  const row2 = { ...usd, routing_number: "021000021" };
+  const payeesOf = async () => {
+    const shown = await upload([newRow(1, row1), newRow(2, row2)], { user_id: payer });
+    return shown.rows.map(({ payee }: Row) => payee);
+  };
+  expect(await payeesOf()).toEqual(["new", "new"]);
+  await register(1, row1);
+  await register(2, row2);
+  expect(await payeesOf()).toEqual(["known", "known"]);
+});
+
 it("the same file again, and the same row twice, must be acknowledged", async () => {
   const payer = await newPayer("twice@example.test");
   const file_hash = "f".repeat(64);

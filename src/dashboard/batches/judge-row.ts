@@ -1,5 +1,10 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
-import { FIELD_NAMES, type FieldName } from "../../catalogue/payment-detail-fields.ts";
+import {
+  ACCOUNT_IDENTIFIERS,
+  BANK_IDENTIFIERS,
+  FIELD_NAMES,
+  type FieldName,
+} from "../../catalogue/payment-detail-fields.ts";
 import { checkItemTerms, type PricedTerms } from "../../offramps/check-item-terms.ts";
 import type { CheckedItem } from "../../offramps/check-items.ts";
 import { checkNewOfframps } from "../../offramps/routes.ts";
@@ -121,7 +126,8 @@ function findPayee(read: ReadRow, known: KnownPayees, cells: CellProblems): Judg
     );
     return null;
   }
-  const same_account = read.payee_index ? (known.by_index.get(read.payee_index) ?? []) : [];
+  const same_number = read.payee_index ? (known.by_index.get(read.payee_index) ?? []) : [];
+  const same_account = same_number.filter((one) => isSameAccount(one, fields));
   const usable = same_account.filter((one) => isSameRoute(one, fields, row));
   const [detail] = usable.filter((one) => isSameName(one, fields.account_name));
   if (detail) {
@@ -136,6 +142,19 @@ function findPayee(read: ReadRow, known: KnownPayees, cells: CellProblems): Judg
     cells.warn("account_name", "other_name", message);
   }
   return { new: fields };
+}
+
+/**
+ * The blind index leaves the bank out, so that limits count an account once however it is named.
+ * Two banks may have accounts of one number: whom a row pays is decided by all of its identifiers.
+ * An IBAN names its bank, which only SWIFT also reaches by a BIC.
+ */
+function isSameAccount({ fields: known }: PaymentDetail, fields: PaymentDetailFields): boolean {
+  const names = [...ACCOUNT_IDENTIFIERS, ...BANK_IDENTIFIERS];
+  const may_lack = fields.iban !== null && known.rails !== "swift";
+  return names.every((name) =>
+    fields[name] === null && may_lack ? true : fields[name] === known[name],
+  );
 }
 
 function isSameRoute(
