@@ -74,6 +74,10 @@ describe("a signed-in member at the API", () => {
     const to_thief = { type: "changePaymentOptions", input: { paymentOptions: [] } };
     const redirected = await call("POST", `/invoices/${crypto.randomUUID()}/changes`, to_thief);
     expect(redirected.json().error_code).toBe("confirmation_required");
+    const batch = `/dashboard/api/batches/${crypto.randomUUID()}`;
+    const other_payee = { batch: { rows: [{ n: 1, cells: { iban: "DE84100100100532013000" } }] } };
+    const changed = await call("PATCH", batch, other_payee);
+    expect(changed.json().error_code).toBe("confirmation_required");
     expect((await call("GET", "/users")).statusCode).toBe(200);
   });
 

@@ -65,8 +65,11 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["review_documents", "review_screening", "manage_invoices"] as const),
 ]);
 
-/** A payee in a quote that a colleague is about to execute. */
-const CONFIRMED_OPERATIONS = ["createOfframps", "createBatchPayouts", "deleteOfframp"];
+/** A payee in a quote that a colleague is about to execute, or in a file about to become one. */
+const CONFIRMED_OPERATIONS = [
+  ...["createOfframps", "deleteOfframp"],
+  ...["createBatch", "changeBatch", "deleteBatch", "createBatchPayouts"],
+];
 
 const permission_of_others = new Map(
   Object.entries(OTHERS).flatMap(([permission, operations]) =>
