@@ -6,11 +6,12 @@ import type { Actor, ApiKey } from "./model.ts";
 /** Takes effect at once for writes, which query the database, and within a second for reads. */
 export function revokeApiKey(
   database: Database,
-  input: { id: string; actor: Actor; reason: string },
+  input: { id: string; account_id?: string; actor: Actor; reason: string },
   now: Date,
 ): Promise<ApiKey | undefined> {
   return database.transaction(async (tx) => {
     const key = await lockApiKey(tx, input.id);
+    if (key && input.account_id !== undefined && key.account_id !== input.account_id) return;
     if (!key || key.revoked_at) return key;
     updateApiKeyRevoked(tx, key, now);
     const { account_id, id } = key;

@@ -77,6 +77,10 @@ export const PERMISSIONS = {
     roles: ["admin", "developer"],
     meaning: "See the API keys (their last four characters) and the audit log.",
   },
+  manage_keys: {
+    roles: ["admin"],
+    meaning: "Create, rotate and revoke API keys.",
+  },
   manage_members: {
     roles: ["admin"],
     meaning: "Invite and remove members, change their roles, and reset a lost second factor.",

@@ -6,6 +6,8 @@ import type { Actor, ApiKey } from "./model.ts";
 
 type RotateKey = {
   id: string;
+  /** For a member of this account: they know the new key, and count as its creator. */
+  for_member?: { account_id: string; person_id: string };
   key: string;
   old_ends_at: Date;
   /** Of the new key. */
@@ -29,8 +31,11 @@ export function rotateApiKey(
   return database.transaction(async (tx) => {
     const old = await lockApiKey(tx, input.id);
     if (!old || old.revoked_at) return null;
+    const { for_member } = input;
+    if (for_member && for_member.account_id !== old.account_id) return null;
     if (old.expires_at && old.expires_at <= input.real_time) return null;
-    const { account_id, name, created_by_person, scopes, networks } = old;
+    const { account_id, name, scopes, networks } = old;
+    const created_by_person = for_member?.person_id ?? old.created_by_person;
     const { actor, reason, old_ends_at } = input;
     // Never later than it would have ended without the rotation.
     const is_earlier = old.expires_at !== null && old.expires_at < old_ends_at;

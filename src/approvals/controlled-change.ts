@@ -84,8 +84,8 @@ export async function changeOrPropose<Input>(
 }
 
 /** Who votes on a change; null while nobody can, or the account has one member. */
-async function findVoters(
-  tx: Transaction,
+export async function findVoters(
+  tx: Session,
   account_id: string,
   is_operators: boolean,
 ): Promise<Voters | null> {

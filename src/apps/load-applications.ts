@@ -16,7 +16,7 @@ const CONSENTS_MAX = 200;
 
 export async function loadApplications(
   { database, index_key }: { database: Session; index_key: Buffer },
-  session: MemberSession,
+  session: Pick<MemberSession, "account_id" | "person_id" | "role">,
 ): Promise<Applications> {
   const { account_id, person_id, role } = session;
   const seen_account = may(role, "manage_consents") ? account_id : null;

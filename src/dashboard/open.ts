@@ -17,6 +17,7 @@ import { addPayoutRoute } from "./payouts/show-route.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { addRecordWebhooksRoute } from "./record-webhooks/routes.ts";
 import { addSearchRoute } from "./search/route.ts";
+import { addSettingsRoutes } from "./settings/routes.ts";
 import { addDashboardShell } from "./shell.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
 
@@ -51,6 +52,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
         screenUsers: needs.screenUsers,
         kyc_enforcement: core.config.kyc_enforcement,
       });
+      addSettingsRoutes(addRoute, core);
     },
     tasks: [deleteBatchesTask(core)],
     recurring: [DELETE_BATCHES_TASK],

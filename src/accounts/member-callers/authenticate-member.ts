@@ -1,6 +1,7 @@
 import { parseCookie } from "cookie";
 import type { FastifyRequest } from "fastify";
 import type { Session } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Caller } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -61,12 +62,28 @@ export async function listActiveMembers(
   now: Date,
 ): Promise<string[]> {
   if (credential_ids.length === 0) return [];
-  const states = credential_ids.map((credential_id): SessionState => {
-    const [id, account_id, person_id, role] = credential_id.slice(PREFIX.length).split(":");
-    return { id: id!, account_id: account_id!, person_id: person_id!, role: role as Role };
-  });
-  const active = await listActiveSessions(session, states, now);
+  const active = await listActiveSessions(session, credential_ids.map(sessionOf), now);
   return active.map(credentialOf);
+}
+
+/** Whose session a request came from, as it was when the request was accepted. */
+export function sessionOf(credential_id: string): SessionState {
+  const [id, account_id, person_id, role] = credential_id.slice(PREFIX.length).split(":");
+  return { id: id!, account_id: account_id!, person_id: person_id!, role: role as Role };
+}
+
+/**
+ * For writes that are no commands, in their transaction: whoever sends a body decides when its last
+ * byte arrives, and the session may have ended, or lost its role, since it began.
+ */
+export async function assertActiveMember(
+  session: Session,
+  { credential_id }: Pick<Caller, "credential_id">,
+  now: Date,
+): Promise<SessionState> {
+  const [active] = await listActiveMembers(session, [credential_id], now);
+  if (active === undefined) throw new Refusal("unauthorized");
+  return sessionOf(active);
 }
 
 /** Names the account and the role as well: the session may change both while a request waits. */

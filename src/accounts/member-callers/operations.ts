@@ -25,6 +25,12 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
+    ...["showSecurity", "revokeAppConsent"],
+  ],
+  see_keys_and_log: ["listKeys", "listAuditLog"],
+  manage_keys: ["createKey", "rotateKey", "revokeKey"],
+  manage_members: [
+    ...["listTeam", "inviteMember", "changeMember", "sendInvitation", "proposeApprovalAmount"],
   ],
   see_records: [
     ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
@@ -63,6 +69,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
 const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["move_money", "operate", "erase_users", "manage_apps", "reset_app_used"] as const),
   ...(["review_documents", "review_screening", "manage_invoices"] as const),
+  ...(["manage_keys", "manage_members"] as const),
 ]);
 
 /** A payee in a quote that a colleague is about to execute, or in a file about to become one. */

@@ -24,8 +24,8 @@ export type Security = {
 
 /** What a person can see and change about their own sign-in. */
 export async function loadSecurity(
-  { config, database, index_key }: PageDeps,
-  session: MemberSession,
+  { config, database, index_key }: Pick<PageDeps, "config" | "database" | "index_key">,
+  session: Pick<MemberSession, "id" | "person_id" | "role">,
   now: Date,
 ): Promise<Security> {
   const { person_id } = session;

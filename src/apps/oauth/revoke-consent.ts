@@ -9,7 +9,7 @@ import { type Consent, endConsent } from "./revoke-grant.ts";
 /** A person revokes their own consents; an admin also those of other members. */
 export async function revokeConsent(
   { database, clock }: Pick<ModuleCore, "database" | "clock">,
-  session: MemberSession,
+  session: Pick<MemberSession, "account_id" | "person_id" | "role">,
   consent: Consent,
 ): Promise<void> {
   const is_own = consent.person_id === session.person_id;

@@ -12,7 +12,7 @@ type FormDialogProps<Outcome> = {
   is_dangerous?: boolean;
   is_ready?: boolean;
   send: () => Promise<Outcome>;
-  /** Gets what came of it; by default the dialog closes. */
+  /** Gets what came of it; by default the dialog closes, unless others decide. */
   onDone?: (outcome: Outcome) => void;
   onClose: () => void;
   children: ReactNode;
@@ -21,7 +21,13 @@ type FormDialogProps<Outcome> = {
 /** Asks for what an act needs, sends it, and shows every problem of the answer. */
 export function FormDialog<Outcome>(props: FormDialogProps<Outcome>) {
   const { title, act, send, onClose, onDone, is_ready = true } = props;
-  const sending = useMutation({ mutationFn: send, onSuccess: onDone ?? onClose });
+  const sending = useMutation({
+    mutationFn: send,
+    onSuccess: (outcome) => {
+      if (onDone) onDone(outcome);
+      else if (!isProposal(outcome)) onClose();
+    },
+  });
   const is_proposed = isProposal(sending.data);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -136,7 +136,7 @@ function PersonMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{session.role_name}</Menu.Label>
-        <Menu.Item component="a" href="/dashboard/security">
+        <Menu.Item component={Link} href="/settings/security">
           Security
         </Menu.Item>
         {(["auto", "light", "dark"] as const).map((scheme) => (

@@ -20,9 +20,34 @@ const DEVELOPER_SECTIONS: readonly Section[] = [
     permission: "see_apps",
     page: lazy(() => import("./apps/page.tsx")),
   },
+  {
+    name: "API keys",
+    path: `${DEVELOPER}/keys`,
+    permission: "see_keys_and_log",
+    page: lazy(() => import("./keys/page.tsx")),
+  },
 ];
 
-const SECTIONS: readonly Section[] = [];
+const SECTIONS: readonly Section[] = [
+  {
+    name: "Team",
+    path: "/settings/team",
+    permission: "manage_members",
+    page: lazy(() => import("./team/page.tsx")),
+  },
+  {
+    name: "Security",
+    path: "/settings/security",
+    permission: "see_account",
+    page: lazy(() => import("./security/page.tsx")),
+  },
+  {
+    name: "Audit log",
+    path: "/settings/audit",
+    permission: "see_keys_and_log",
+    page: lazy(() => import("./audit/page.tsx")),
+  },
+];
 
 /** Settings, by section; who may see none of a section does not see its name. */
 export default function SettingsPage() {

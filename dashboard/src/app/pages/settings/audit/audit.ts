@@ -1,0 +1,44 @@
+import { ask } from "../../../api.ts";
+
+export type Entry = {
+  id: string;
+  at: string;
+  actor: string;
+  action: string;
+  record: string;
+  reason: string;
+  /** What was set, as far as it is kept. */
+  detail: Record<string, unknown>;
+};
+
+export type AuditPage = { entries: Entry[]; names: Record<string, string>; next: string | null };
+
+export type AuditFilters = {
+  actor?: string | undefined;
+  kind?: string | undefined;
+  created_after?: string | undefined;
+};
+
+const PAGE = 50;
+const EXPORT_PAGE = 100;
+const EXPORT_MAX = 10_000;
+
+export function loadAudit(
+  filters: AuditFilters,
+  starting_after?: string,
+  limit = PAGE,
+): Promise<AuditPage> {
+  return ask<AuditPage>("/audit", { ...filters, starting_after, limit: String(limit) });
+}
+
+/** Everything that the filters leave, newest first, up to a number that a spreadsheet opens. */
+export async function loadForExport(filters: AuditFilters): Promise<AuditPage> {
+  const all: AuditPage = { entries: [], names: {}, next: null };
+  do {
+    const page = await loadAudit(filters, all.next ?? undefined, EXPORT_PAGE);
+    all.entries.push(...page.entries);
+    Object.assign(all.names, page.names);
+    all.next = page.next;
+  } while (all.next !== null && all.entries.length < EXPORT_MAX);
+  return all;
+}

@@ -1,0 +1,65 @@
+import { useQuery } from "@tanstack/react-query";
+import { ask, queries, tell } from "../../../api.ts";
+
+export type ApiKey = {
+  id: string;
+  name: string;
+  prefix: string;
+  last_four: string;
+  /** Null: everything. */
+  scopes: string[] | null;
+  /** Null: from everywhere. */
+  networks: string[] | null;
+  created_by: string | null;
+  created_at: string;
+  used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+};
+
+export type Scope = { name: string; meaning: string };
+export type Keys = { keys: ApiKey[]; scopes: Scope[] };
+export type MadeKey = { api_key: { id: string; name: string }; key: string };
+
+export type NewKey = {
+  name: string;
+  scopes: string[] | null;
+  networks: string[] | null;
+  expires_in_days: number | null;
+};
+
+export function useKeys() {
+  return useQuery({ queryKey: ["keys"], queryFn: () => ask<Keys>("/keys") });
+}
+
+export function createKey(key: NewKey): Promise<MadeKey> {
+  return refreshed(tell<MadeKey>("/keys", key));
+}
+
+export function rotateKey(
+  { id }: ApiKey,
+  rotation: { overlap_hours: number; expires_in_days: number | null },
+): Promise<MadeKey> {
+  return refreshed(tell<MadeKey>(`/keys/${id}/rotate`, rotation));
+}
+
+export function revokeKey({ id }: ApiKey): Promise<object> {
+  return refreshed(tell<object>(`/keys/${id}/revoke`, {}));
+}
+
+async function refreshed<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  const outcome = await answer;
+  await queries.invalidateQueries({ queryKey: ["keys"] });
+  return outcome;
+}
+
+export function isEnded({ revoked_at, expires_at }: ApiKey): boolean {
+  return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= Date.now());
+}
+
+export const LIFETIMES = [
+  { value: "90", label: "In 90 days" },
+  { value: "30", label: "In 30 days" },
+  { value: "365", label: "In a year" },
+  { value: "0", label: "Never" },
+];
