@@ -15,7 +15,7 @@ export async function listLastSeen(
   return new Map(rows.map((row) => [row.person_id, row.used_at]));
 }
 
-export type AuditPage = {
+type AuditPage = {
   below_id: string;
   from_id: string;
   /** `kind:id` of who acted, and the beginning of the action's name. */
