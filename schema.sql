@@ -1473,6 +1473,7 @@ create table payouts (
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
+CREATE INDEX payouts_flagged ON public.payouts USING btree (account_id, flagged_at) WHERE ((flagged_at IS NOT NULL) AND (status = ANY (ARRAY['submitting'::text, 'sent'::text])));
 CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
 CREATE INDEX payouts_returned ON public.payouts USING btree (payment_detail_id, account_id) WHERE (status = 'returned'::text);
 CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (flagged_at IS NULL));

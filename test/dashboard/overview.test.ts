@@ -27,7 +27,14 @@ it("counts what waits for the operator, and sums payouts by day and state", asyn
   const overview = (await member.call("GET", PATH)).json();
   expect(counts(overview.waiting)).toMatchObject({
     ...{ held_payouts: 6, returned_payouts: 3, unmatched_deposits: 2, proposals: 0 },
-    ...{ bank_exceptions: 0, documents: 0, kyc_reviews: 0, failing_apps: 0 },
+    ...{
+      silent_payouts: 0,
+      stuck_sends: 0,
+      bank_exceptions: 0,
+      documents: 0,
+      kyc_reviews: 0,
+      failing_apps: 0,
+    },
   });
   const bounced = overview.volumes.filter((one: { status: string }) => one.status === "bounced");
   // The third payout of three payers, each with its own first amount.

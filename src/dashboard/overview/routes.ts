@@ -1,17 +1,20 @@
 import Type from "typebox";
 import { minorDigits } from "../../catalogue/currencies.ts";
+import { DAY_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { firstIdAt } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
 import { closedObject } from "../../platform/schema-parts.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
 import { findNextPayout, listVolumes, listWaiting, type Volume } from "./store.ts";
 
 type OverviewDeps = Pick<ModuleCore, "database" | "operator_id" | "clock">;
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
+/** A transaction that made no step for this long is looked at; its fee rises every minute. */
+const STUCK_AFTER_MS = 15 * MINUTE_MS;
 /** An account with more payouts sees the sums of its newest ones, and is told so. */
 const PAYOUTS_MAX = 5_000;
 
@@ -35,7 +38,11 @@ export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
       const first_day = new Date(today_ms - (DAYS - 1) * DAY_MS);
       const range = { account_id, from_id: firstIdAt(first_day), limit: PAYOUTS_MAX };
       const [waiting, volumes, uncounted_until] = await Promise.all([
-        listWaiting(database, { account_id, is_operator: account_id === operator_id }),
+        listWaiting(
+          database,
+          { account_id, is_operator: account_id === operator_id },
+          new Date(realTime(clock).getTime() - STUCK_AFTER_MS),
+        ),
         listVolumes(database, range),
         findNextPayout(database, range),
       ]);

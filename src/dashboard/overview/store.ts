@@ -12,6 +12,8 @@ type WaitingName =
   | "proposals"
   | "kyc_reviews"
   | "documents"
+  | "silent_payouts"
+  | "stuck_sends"
   | "unmatched_deposits"
   | "bank_exceptions";
 
@@ -42,6 +44,10 @@ const QUEUES: Record<WaitingName, string> = {
     join offramps on offramps.account_id = accounts.id
     where ($2 or (accounts.id = $1 and accounts.document_review_by_account))
       and offramps.document_status = 'rejected' and offramps.status = any($3::text[])`,
+  silent_payouts: `select created_at from payouts
+    where account_id = $1 and flagged_at is not null and status in ('submitting', 'sent')`,
+  stuck_sends: `select created_at from evm_sends
+    where $2 and state not in ('final', 'refused') and state <> 'mined' and state_since < $4`,
   unmatched_deposits: `select created_at from fiat_deposits
     where $2 and account_id = $1 and status = 'unmatched' order by id`,
   bank_exceptions: `select created_at from bank_answers
@@ -59,8 +65,9 @@ const WAITING = Object.entries(QUEUES)
 export function listWaiting(
   session: Session,
   { account_id, is_operator }: { account_id: string; is_operator: boolean },
+  stuck_before: Date,
 ): Promise<Waiting[]> {
-  return session.query<Waiting>(WAITING, [account_id, is_operator, BEFORE_PAYOUT]);
+  return session.query<Waiting>(WAITING, [account_id, is_operator, BEFORE_PAYOUT, stuck_before]);
 }
 
 /** Payouts of one day in UTC with one state and currency. */

@@ -156,7 +156,7 @@ function Compared(props: { title: string; command: string; rows: readonly Row[] 
 
 function NotYet({ what, command }: { what: string; command: string }) {
   return (
-    <p className="calm">
+    <p>
       {what} <code>{command}</code>. Its last result appears here; run it once a day.
     </p>
   );

@@ -25,6 +25,15 @@ const QUEUES: Readonly<Record<string, Queue>> = {
     ...{ one: "payout came back", many: "payouts came back", icon: "back" },
     ...{ path: "/payouts?status=bounced", permission: "see_records" },
   },
+  silent_payouts: {
+    ...{ one: "payout without an answer of the bank", icon: "wait" },
+    many: "payouts without an answer of the bank",
+    ...{ path: "/payouts?status=sending_fiat", permission: "see_records" },
+  },
+  stuck_sends: {
+    ...{ one: "transaction is stuck", many: "transactions are stuck", icon: "wait" },
+    ...{ path: "/deposits?tab=onramps", permission: "see_records" },
+  },
   proposals: {
     ...{ one: "approval is pending", many: "approvals are pending", icon: "approvals" },
     ...{ path: "/dashboard/proposals", permission: "see_account", is_outside: true },
