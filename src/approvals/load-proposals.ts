@@ -1,11 +1,10 @@
 import { listApiKeysById } from "../accounts/api-key-store.ts";
 import { openEmail } from "../accounts/person-email.ts";
-import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import { listMembersById } from "../accounts/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { readPage } from "../platform/http/list.ts";
-import { type Content, ENDED_STATUSES, mayVote, votesElsewhere } from "./model.ts";
+import { type Content, ENDED_STATUSES, mayVote, type Voter, votesElsewhere } from "./model.ts";
 import { listProposerCounts, type ProposerCount } from "./pending-store.ts";
 import { findContents, listPendingElsewhere, listProposals, type SealedProposal } from "./store.ts";
 
@@ -42,7 +41,7 @@ const PROPOSERS_MAX = 50;
 /** The account's proposals; for the operator's members also what they vote on elsewhere. */
 export async function loadProposals(
   deps: { database: Session; keyring: Keyring; index_key: Buffer },
-  session: MemberSession,
+  session: Voter,
   { starting_after, by }: Shown,
 ): Promise<ProposalsView> {
   const { database, keyring } = deps;

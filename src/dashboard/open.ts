@@ -2,6 +2,7 @@ import type { OfframpDeps } from "../offramps/open.ts";
 import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
+import { addApprovalRoutes } from "./approvals/routes.ts";
 import { addBatchRoutes } from "./batches/routes.ts";
 import { DELETE_BATCHES_TASK, deleteBatchesTask } from "./batches/tasks.ts";
 import { addBooksRoute } from "./books/routes.ts";
@@ -46,6 +47,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addCandidatesRoute(addRoute, core);
       addOverviewRoute(addRoute, core);
       addWebhookRoutes(addRoute, core);
+      addApprovalRoutes(addRoute, core);
       addBatchRoutes(addRoute, {
         ...needs.offramps.deps,
         screening: needs.screening,

@@ -13,6 +13,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/quotes/:id?", lazy(() => import("./pages/quotes/page.tsx"))],
   ["/deposits/:id?", lazy(() => import("./pages/deposits/page.tsx"))],
   ["/people/:id?", lazy(() => import("./pages/people/page.tsx"))],
+  ["/approvals", lazy(() => import("./pages/approvals/page.tsx"))],
   ["/ledger", lazy(() => import("./pages/ledger/page.tsx"))],
   ["/settings/*?", lazy(() => import("./pages/settings/page.tsx"))],
   ["/invoices/:id?", lazy(() => import("./pages/invoices/page.tsx"))],

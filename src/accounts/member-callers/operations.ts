@@ -25,7 +25,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
-    ...["showSecurity", "revokeAppConsent"],
+    ...["showSecurity", "revokeAppConsent", "listApprovals"],
   ],
   see_keys_and_log: ["listKeys", "listAuditLog"],
   manage_keys: ["createKey", "rotateKey", "revokeKey"],
@@ -48,7 +48,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["listBatches", "showBatch", "createBatch", "changeBatch", "deleteBatch"],
     "createBatchPayouts",
   ],
-  vote: ["listProposals", "showProposal", "listProposedPayouts"],
+  vote: ["voteOnApproval", "listProposals", "showProposal", "listProposedPayouts"],
   see_apps: [
     ...["listApps", "showApp"],
     ...["listWebhookEvents", "showWebhookEvent", "listWebhookDeliveries"],
@@ -72,9 +72,9 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["manage_keys", "manage_members"] as const),
 ]);
 
-/** A payee in a quote that a colleague is about to execute, or in a file about to become one. */
+/** A payee in a quote that a colleague executes, or in a file that becomes one, and a vote. */
 const CONFIRMED_OPERATIONS = [
-  ...["createOfframps", "deleteOfframp"],
+  ...["createOfframps", "deleteOfframp", "voteOnApproval"],
   ...["createBatch", "changeBatch", "deleteBatch", "createBatchPayouts"],
 ];
 

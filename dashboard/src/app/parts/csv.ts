@@ -18,12 +18,3 @@ function cellOf(value: string | number | null | undefined): string {
 export function fromCsvCell(text: string): string {
   return text.startsWith("'") && RISKY.test(text.slice(1)) ? text.slice(1) : text;
 }
-
-export function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}

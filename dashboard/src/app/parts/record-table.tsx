@@ -2,6 +2,7 @@ import { Button, Center } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { KeyboardEvent, ReactNode } from "react";
 import { useLocation } from "wouter";
+import { DownloadRecords } from "./download-records.tsx";
 import { Empty, Failure, Loading } from "./states.tsx";
 
 export type Column<Row> = {
@@ -41,6 +42,7 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
   if (rows.length === 0) return empty;
   return (
     <>
+      <DownloadRecords {...{ label, load }} />
       <table className="records" {...has("table")} aria-label={label}>
         <thead {...has("rowgroup")}>
           <tr {...has("row")}>

@@ -23,13 +23,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
     { name: "People", path: "/people", icon: "people", permission: "see_records" },
     { name: "Invoices", path: "/invoices", icon: "invoices", permission: "see_records" },
     { name: "Ledger", path: "/ledger", icon: "ledger", permission: "see_records" },
-    {
-      name: "Approvals",
-      path: "/dashboard/proposals",
-      icon: "approvals",
-      permission: "see_account",
-      is_outside: true,
-    },
+    { name: "Approvals", path: "/approvals", icon: "approvals", permission: "see_account" },
   ],
   [{ name: "Settings", path: "/settings", icon: "settings", permission: "see_account" }],
 ];

@@ -36,7 +36,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
   proposals: {
     ...{ one: "approval is pending", many: "approvals are pending", icon: "approvals" },
-    ...{ path: "/dashboard/proposals", permission: "see_account", is_outside: true },
+    ...{ path: "/approvals?tab=all", permission: "see_account" },
   },
   kyc_reviews: {
     ...{ one: "identity to review", many: "identities to review", icon: "people" },

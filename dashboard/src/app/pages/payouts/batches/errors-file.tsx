@@ -1,5 +1,6 @@
 import { Button, FileButton } from "@mantine/core";
-import { saveFile, toCsv } from "../../../parts/csv.ts";
+import { toCsv } from "../../../parts/csv.ts";
+import { saveFile } from "../../../parts/save-file.ts";
 import type { Draft, RowChange } from "./batch.ts";
 import { CELL_NAMES, CELLS, cellOfHeading } from "./columns.ts";
 import { readPayoutFile } from "./read-file.ts";

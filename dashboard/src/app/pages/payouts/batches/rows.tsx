@@ -40,13 +40,13 @@ export function BatchRows({ draft, onChange }: { draft: Draft; onChange: Change 
             <thead>
               <tr>
                 <th scope="col">Row</th>
+                <th scope="col">Actions</th>
                 {columns.map((name) => (
                   <th key={name} scope="col" className={name === "amount" ? "right" : undefined}>
                     {CELLS[name].label}
                   </th>
                 ))}
                 <th scope="col">Payee</th>
-                <th scope="col">Actions</th>
               </tr>
             </thead>
             <tbody>
@@ -84,9 +84,14 @@ function columnsOf(rows: readonly BatchRow[]): CellName[] {
     for (const name of Object.keys(cells)) used.add(name as CellName);
     for (const { cell } of problems) used.add(cell);
   }
-  return ["account_name" as const, ...CELL_NAMES.filter((name) => name !== "account_name")].filter(
-    (name) => used.has(name),
-  );
+  // What has to be corrected is seen without scrolling.
+  const wrong = new Set(rows.filter(isWrong).flatMap(({ problems }) => problems.map(cellOf)));
+  const rank = (name: CellName) => (name === "account_name" ? 0 : wrong.has(name) ? 1 : 2);
+  return CELL_NAMES.filter((name) => used.has(name)).sort((a, b) => rank(a) - rank(b));
+}
+
+function cellOf({ cell }: CellProblem): CellName {
+  return cell;
 }
 
 type RowProps = { row: BatchRow; columns: readonly CellName[]; onChange: Change };
@@ -98,14 +103,6 @@ function Row({ row, columns, onChange }: RowProps) {
   return (
     <tr className={row.is_excluded ? "excluded" : undefined}>
       <th scope="row">{n}</th>
-      {columns.map((name) => (
-        <Cell
-          key={`${name} ${row.cells[name] ?? ""}`}
-          {...{ row, name, onChange }}
-          isOpen={isOpen && !row.is_excluded}
-        />
-      ))}
-      <td>{row.payee === "known" ? "Known" : row.payee === "new" ? "New" : "–"}</td>
       <td className="batch-acts">
         {isDuplicate && !row.is_excluded && (
           <Checkbox
@@ -135,6 +132,14 @@ function Row({ row, columns, onChange }: RowProps) {
           </Button>
         )}
       </td>
+      {columns.map((name) => (
+        <Cell
+          key={`${name} ${row.cells[name] ?? ""}`}
+          {...{ row, name, onChange }}
+          isOpen={isOpen && !row.is_excluded}
+        />
+      ))}
+      <td>{row.payee === "known" ? "Known" : row.payee === "new" ? "New" : "–"}</td>
     </tr>
   );
 }

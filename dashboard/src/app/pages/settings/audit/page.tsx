@@ -1,12 +1,13 @@
 import { Button, Center, Group, Select, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
-import { saveFile, toCsv } from "../../../parts/csv.ts";
+import { toCsv } from "../../../parts/csv.ts";
 import { useFilters } from "../../../parts/filters.ts";
 import { ProblemAlert } from "../../../parts/form-dialog.tsx";
 import { Icon } from "../../../parts/icons.tsx";
 import { Moment } from "../../../parts/moment.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { NothingMatches } from "../../../parts/record-table.tsx";
+import { saveFile } from "../../../parts/save-file.ts";
 import { Failure, Loading } from "../../../parts/states.tsx";
 import { type AuditFilters, type Entry, loadAudit, loadForExport } from "./audit.ts";
 import { nameActor, sayAction } from "./sentences.ts";
