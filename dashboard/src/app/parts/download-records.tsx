@@ -2,9 +2,9 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { messageOf } from "../api.ts";
-import { saveFile } from "./save-file.ts";
 import { Icon } from "./icons.tsx";
 import { recordsFile } from "./records-file.ts";
+import { saveFile } from "./save-file.ts";
 
 type Load<Row> = (starting_after: string | undefined) => Promise<{
   rows: Row[];
