@@ -171,6 +171,16 @@ describe("the team", () => {
     );
   });
 
+  it("takes changes that are asked for at the same time", async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => {
+        const body = { email: `many-${at}@example.test`, role: "developer", reason: "a team" };
+        return as("admin")("POST", "/dashboard/api/members", body);
+      }),
+    );
+    expect(asked.map(({ statusCode }) => statusCode)).toEqual(asked.map(() => 200));
+  });
+
   it("an invitation is sent again until the person has chosen a password", async () => {
     const { account_id } = await server.addAccount("Alone");
     const email = "alone@example.test";

@@ -5,7 +5,7 @@ import type { SessionState } from "../../accounts/member-callers/store.ts";
 import { ROLES } from "../../accounts/model.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { PERMISSIONS, ROLE_NAMES } from "../../accounts/roles.ts";
-import { findPersonById, listMembers } from "../../accounts/store.ts";
+import { findPersonById, listMembers, lockMembers } from "../../accounts/store.ts";
 import { type MemberChange, memberChange } from "../../approvals/change-members.ts";
 import { changeOrPropose, findVoters } from "../../approvals/controlled-change.ts";
 import { isVisible } from "../../catalogue/text.ts";
@@ -148,6 +148,8 @@ async function change(
 ): Promise<string> {
   const { database, clock, wake } = deps;
   const proposal = await database.transaction(async (tx) => {
+    // Before the own row is locked: two admins at once would wait for each other.
+    await lockMembers(tx, caller.account_id);
     const { account_id, person_id } = await assertActiveMember(tx, caller, realTime(clock));
     const by = { actor: `member:${person_id}`, reason } as const;
     const asked = { account_id, input, is_operators: false, by };

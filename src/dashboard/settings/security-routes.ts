@@ -113,8 +113,9 @@ function addApprovalAmount(addRoute: AddRoute, deps: ModuleCore): void {
       const reason = readReason(body.reason, problems);
       const cents = body.above_usd == null ? null : BigInt(body.above_usd) * 100n;
       const proposal = await database.transaction(async (tx) => {
+        // Before the own row is locked: two admins at once would wait for each other.
+        await lockMembers(tx, caller.account_id);
         const { account_id, person_id } = await assertActiveMember(tx, caller, realTime(clock));
-        await lockMembers(tx, account_id);
         const voters = await findVoters(tx, account_id, false);
         if (voters === null) throw new Refusal("invalid_transition", ASK_OPERATOR);
         const by = { actor: `member:${person_id}`, reason } as const;
