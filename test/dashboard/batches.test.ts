@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Sliproad } from "../../sdk/src/index.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
@@ -246,4 +246,24 @@ it("belongs to its account and to those who prepare payouts; erasure and time en
   const kept = await upload([newRow(42)]);
   await server.call("POST", "/sandbox/clock", { advance_ms: 8 * DAY_MS });
   expect((await member.call("GET", `${PATH}/${kept.batch.id}`)).statusCode).toBe(404);
+});
+
+it("an account's batches are checked one after the other", async () => {
+  const { batch } = await upload([newRow(1), newRow(2)]);
+  const { database } = server.core;
+  const query = database.query.bind(database);
+  let [running, at_once, checks] = [0, 0, 0];
+  const spy = vi.spyOn(database, "query").mockImplementation(async (text, values) => {
+    if (!text.includes("file_index = ")) return query(text, values);
+    running += 1;
+    checks += 1;
+    at_once = Math.max(at_once, running);
+    return query(text, values).finally(() => {
+      running -= 1;
+    });
+  });
+  const looks = Array.from({ length: 4 }, () => member.call("GET", `${PATH}/${batch.id}`));
+  const answers = await Promise.all(looks).finally(() => spy.mockRestore());
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+  expect({ checks, at_once }).toEqual({ checks: 4, at_once: 1 });
 });

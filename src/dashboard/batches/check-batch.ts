@@ -6,7 +6,8 @@ import { findOfframps, openOfframps } from "../../offramps/store.ts";
 import type { PaymentDetail } from "../../payment-details/model.ts";
 import { hashPayee } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
-import { DAY_MS } from "../../platform/durations.ts";
+import { DAY_MS, SECOND_MS } from "../../platform/durations.ts";
+import { createAccountTurns } from "../../platform/http/account-turns.ts";
 import { firstIdAt, isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
@@ -50,13 +51,23 @@ export type CheckedBatch = {
   digest: string;
 };
 
-const ROWS_AT_ONCE = 200;
+/** Together some milliseconds. */
+const ROWS_AT_ONCE = 20;
+/**
+ * A large batch takes seconds of the thread that answers everybody, and any look at it checks it
+ * again: one at a time of each account, and the others are served in between.
+ */
+const inTurn = createAccountTurns(1, 10 * SECOND_MS);
 const DUPLICATE_MS = 30 * DAY_MS;
 const PAST_PAYOUTS_MAX = 5_000;
 const TOKEN_DIGITS = 6;
 
 /** The checks of creation, for every row, without creating anything. */
-export async function checkBatch(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
+export function checkBatch(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
+  return inTurn(batch.account_id, () => checkRows(deps, batch));
+}
+
+async function checkRows(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
   const now = deps.clock.now();
   const today = now.toISOString().slice(0, 10);
   const read = await inParts(batch.content.rows, (row) => readRow(deps, batch, row, today));

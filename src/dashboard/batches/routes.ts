@@ -39,7 +39,8 @@ function addReadRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     summary: "List payout batches",
     description: "Those that were not deleted, newest first, and the coins that can pay for one.",
     errors: [],
-    handle: async ({ caller: { account_id } }) => {
+    handle: async ({ caller: { account_id }, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
       const found = await listBatches(database, account_id, BATCHES_MAX);
       const keys = await keyring.openUserKeys(database, found);
       const batches = found.flatMap((summary) => {

@@ -103,12 +103,12 @@ export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.
 
 /**
  * An ISO 8601 day or time; undefined if the text is neither. In UTC too its year has four digits:
- * others cannot be shown in an answer.
+ * others cannot be shown in an answer. The database knows no year 0.
  */
 export function readTime(text: string): Date | undefined {
   const date = new Date(text);
   const is_time = TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text);
-  return is_time && /^\d{4}-/.test(date.toISOString()) ? date : undefined;
+  return is_time && /^(?!0000)\d{4}-/.test(date.toISOString()) ? date : undefined;
 }
 
 /** JavaScript parses February 30 as a day in March. */

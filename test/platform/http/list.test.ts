@@ -20,8 +20,8 @@ it.each(["starting_after", "created_after", "created_before"])(
   },
 );
 
-it.each(["0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"])(
-  "422 for %s, whose year in UTC has no four digits",
+it.each(["0000-01-01T00:00:00+00:01", "0000-12-31", "9999-12-31T23:59:59-00:01"])(
+  "422 for %s, whose year in UTC is 0 or has no four digits",
   async (time) => {
     const at = encodeURIComponent(time);
     for (const path of [`/ledger/balances?at=${at}`, `/users?created_before=${at}`]) {
