@@ -53,7 +53,7 @@ const DEFAULT_URL = "http://127.0.0.1:4000";
 /** In reading order; guides that are not listed come after these. */
 const GUIDES_FIRST = [
   ...["first-payout", "deposits-and-balances", "webhooks", "documents", "kyc", "onramps"],
-  ...["invoices", "oauth"],
+  ...["invoices", "oauth", "dashboard"],
   ...["operating", "adding-a-currency-or-rail", "going-live", "banks", "chains", "custody"],
   ...["reconciliation", "runbook"],
 ];
