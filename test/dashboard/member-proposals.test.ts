@@ -8,6 +8,7 @@ import {
   waitForEnd,
 } from "../approvals/proposal-fixture.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 let server: TestServer;
 let ann: TestMember;
@@ -54,4 +55,33 @@ it("who requested it may vote, but never last", async () => {
   expect((await showProposal(server, id)).status).toBe("pending");
   await eve.confirm(id);
   expect((await waitForEnd(server, id)).status).toBe("done");
+});
+
+it("a vote does not count when its session has ended before it is recorded", async () => {
+  const id = await requestRefund(ann);
+  const { database } = server.core;
+  const call = ({ visitor }: TestMember, method: "GET" | "POST", url: string, payload?: object) =>
+    server.app.server.inject({
+      ...{ method, url, cookies: Object.fromEntries(visitor.cookies) },
+      headers: { "x-csrf-token": visitor.csrf },
+      ...(payload ? { payload } : {}),
+    });
+  const { pending } = (await call(eve, "GET", "/dashboard/api/approvals")).json();
+  const { digest } = pending.find((one: { id: string }) => one.id === id);
+  const votes = await database.transaction(async (tx) => {
+    await tx.query("select from proposals where id = $1 for update", [id]);
+    const path = `/dashboard/api/approvals/${id}/votes`;
+    const voting = call(eve, "POST", path, { verdict: "confirm", digest });
+    await waitFor(async () => {
+      const waiting = await database.query(
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock' and query like '%proposals%'`,
+      );
+      return waiting.length > 0;
+    });
+    await database.query("delete from sessions where person_id = $1", [eve.person_id]);
+    return [voting];
+  });
+  expect((await votes[0]!).statusCode).toBe(401);
+  expect((await showProposal(server, id)).confirmations).toBe(0);
 });

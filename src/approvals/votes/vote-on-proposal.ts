@@ -25,9 +25,12 @@ export function voteOnProposal(
   { database, clock, keyring, index_key }: VoteDeps,
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { proposal_id, verdict, reason, seen }: VoteInput,
+  /** Refuses a session that has ended since; after the lock, as every reader of members here. */
+  assertSession: (tx: Transaction) => Promise<unknown> = async () => {},
 ): Promise<void> {
   return database.transaction(async (tx) => {
     const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));
+    await assertSession(tx);
     if (!proposal) throw Refusal.of([notFound("proposal_id")]);
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
     await assertNotOwn(tx, keyring, proposal, voter.person_id);

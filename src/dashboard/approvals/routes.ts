@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
 import { findMember } from "../../accounts/store.ts";
 import {
   loadProposals,
@@ -13,6 +14,7 @@ import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
 import { closedObject } from "../../platform/schema-parts.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
 
 type ApprovalDeps = Pick<
   ModuleCore,
@@ -69,7 +71,9 @@ export function addApprovalRoutes(addRoute: AddRoute, deps: ApprovalDeps): void 
       const voter = await voterOf(deps, caller);
       const plain = reason.toWellFormed().replace(/\p{Cc}+/gu, " ");
       const vote = { proposal_id, verdict, reason: plain.trim(), seen: digest };
-      await voteOnProposal(deps, voter, vote);
+      await voteOnProposal(deps, voter, vote, (tx) =>
+        assertActiveMember(tx, caller, realTime(deps.clock)),
+      );
       deps.wake();
       return "{}";
     },
