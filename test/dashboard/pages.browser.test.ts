@@ -87,6 +87,8 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
   entries.push(
     { name: "Apps", path: "/dashboard/settings/developer/apps" },
     { name: "New invoice", path: "/dashboard/invoices/new" },
+    { name: "Batches", path: "/dashboard/payouts/batches" },
+    { name: "New batch", path: "/dashboard/payouts/batches/new" },
     { name: "Deposits", path: "/dashboard/deposits?tab=unmatched" },
     { name: "Ledger", path: "/dashboard/ledger?tab=journal" },
     { name: "Ledger", path: "/dashboard/ledger?tab=checks" },

@@ -84,7 +84,7 @@ const LONG_CHARACTERS = 300;
 function Value({ label, text }: { label: string; text: string }) {
   if (text.length <= LONG_CHARACTERS) return text;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard as well.
     <section className="approval-long" aria-label={label} tabIndex={0}>
       {text}
     </section>

@@ -18,7 +18,7 @@ export const CELLS = {
   account_name: {
     label: "Name",
     group: "Payee",
-    also: "payee,beneficiary,beneficiaryname,recipient,recipientname,accountholder,holder,empfänger",
+    also: "payee,beneficiary,beneficiaryname,recipient,recipientname,accountholder,empfänger",
   },
   beneficiary_type: { label: "Person or business", group: "Payee", also: "type,recipienttype" },
   date_of_birth: { label: "Date of birth", group: "Payee", also: "dob,birthdate,birthday" },

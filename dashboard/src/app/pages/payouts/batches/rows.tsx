@@ -34,7 +34,7 @@ export function BatchRows({ draft, onChange }: { draft: Draft; onChange: Change 
       />
       {rows.length === 0 && <p className="quiet">No such rows.</p>}
       {rows.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard as well.
         <section className="batch-scroll" aria-label="Rows of the file" tabIndex={0}>
           <table className="records batch-rows">
             <thead>

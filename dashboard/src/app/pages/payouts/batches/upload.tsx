@@ -14,7 +14,7 @@ import { ColumnMapping } from "./mapping.tsx";
 import { FileProblem, type PayoutFile, readPayoutFile } from "./read-file.ts";
 import { type Choices, missingChoice, toRows } from "./to-rows.ts";
 
-/** The first step: whose payouts, paid with which coin, from which file, and what its columns are. */
+/** The first step: whose payouts, paid with which coin, from which file with which columns. */
 export function UploadBatch() {
   const [user_id, setUser] = useState<string | null>(null);
   const [coin, setCoin] = useState("usdc polygon");
