@@ -35,9 +35,9 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       </Group>
       <dl>
         {approval.account_name && <Fact name="Account">{approval.account_name}</Fact>}
-        {approval.details?.map(({ label, value }) => (
+        {byLabel(approval.details ?? []).map(([label, text]) => (
           <Fact key={label} name={label}>
-            <Value label={label} text={value} />
+            <Value label={label} text={text} />
           </Fact>
         ))}
         {approval.why && <Fact name="Why it needs two">{approval.why}</Fact>}
@@ -76,6 +76,16 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
       <dd>{children}</dd>
     </div>
   );
+}
+
+/** A quote has a line for each payee: they stand together. */
+function byLabel(details: NonNullable<Approval["details"]>): [label: string, text: string][] {
+  const texts = new Map<string, string>();
+  for (const { label, value } of details) {
+    const before = texts.get(label);
+    texts.set(label, before === undefined ? value : `${before}\n${value}`);
+  }
+  return [...texts];
 }
 
 const LONG_CHARACTERS = 300;
