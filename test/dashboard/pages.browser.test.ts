@@ -86,6 +86,10 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
   const entries = linked.filter(({ name }) => name !== "Settings");
   entries.push(
     { name: "Apps", path: "/dashboard/settings/developer/apps" },
+    { name: "API keys", path: "/dashboard/settings/developer/keys" },
+    { name: "Team", path: "/dashboard/settings/team" },
+    { name: "Security", path: "/dashboard/settings/security" },
+    { name: "Audit log", path: "/dashboard/settings/audit" },
     { name: "New invoice", path: "/dashboard/invoices/new" },
     { name: "Batches", path: "/dashboard/payouts/batches" },
     { name: "New batch", path: "/dashboard/payouts/batches/new" },

@@ -1,5 +1,5 @@
 import { queries } from "./api.ts";
-import { session } from "./session.ts";
+import { may, session } from "./session.ts";
 
 /** Which lists and pages show records of an event's kind: the first word of their query keys. */
 const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +19,8 @@ const RETRY_MS = 3_000;
  * opens few connections to one server.
  */
 export function listenForChanges(): void {
+  // The server tells changes only to roles that see the records.
+  if (!may("see_records")) return;
   const channel = new BroadcastChannel(CHANNEL);
   const gather = gatherChanges();
   channel.onmessage = ({ data }) => gather(data);

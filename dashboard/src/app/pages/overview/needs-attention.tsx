@@ -56,7 +56,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
   failing_apps: {
     ...{ one: "app receives no events", many: "apps receive no events", icon: "failed" },
-    ...{ path: "/dashboard/apps", permission: "see_apps", is_outside: true },
+    ...{ path: "/settings/developer/apps", permission: "see_apps" },
   },
 };
 
