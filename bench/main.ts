@@ -3,6 +3,7 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Bench, batch100, hot64, hot64Over16, hot256 } from "./creation-scenarios.ts";
+import { dashboardLists } from "./dashboard-scenario.ts";
 import { listOfframpPages, listOnrampPages } from "./list-scenario.ts";
 import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } from "./measure.ts";
 import { addAccount } from "./payers.ts";
@@ -27,6 +28,7 @@ const SCENARIOS = {
   "dead-endpoint": deadEndpoint,
   "list-offramps": listOfframpPages,
   "list-onramps": listOnrampPages,
+  "dashboard-lists": dashboardLists,
 };
 const NAMES = [...Object.keys(SCENARIOS), "uploads", "screening"];
 

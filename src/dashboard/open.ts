@@ -3,6 +3,7 @@ import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { addApprovalRoutes } from "./approvals/routes.ts";
+import { addBankAccountListRoute } from "./bank-accounts/route.ts";
 import { addBatchRoutes } from "./batches/routes.ts";
 import { DELETE_BATCHES_TASK, deleteBatchesTask } from "./batches/tasks.ts";
 import { addBooksRoute } from "./books/routes.ts";
@@ -41,6 +42,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addRecordWebhooksRoute(addRoute, core);
       addPayoutListRoute(addRoute, core);
       addSearchRoute(addRoute, core);
+      addBankAccountListRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;
       addOnrampRoutes(addRoute, core);
       addCoinDepositRoute(addRoute, core);

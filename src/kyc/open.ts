@@ -4,6 +4,7 @@ import type { FileStore } from "../partners/files/file-store.ts";
 import type { IdentityPort } from "../partners/identity/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addKycPages } from "./form/routes.ts";
+import { addMemberReviewRoutes } from "./review/member-routes.ts";
 import { reviewPath } from "./review/pages.ts";
 import { DECIDE_KYC } from "./review/proposed-decision.ts";
 import { addReviewPages } from "./review/routes.ts";
@@ -26,7 +27,10 @@ export function openKycModule(
         pathOf: ({ account_id, record_id }) => reviewPath({ account_id, user_id: record_id }),
       },
     },
-    routes: (addRoute) => addKycRoutes(addRoute, deps),
+    routes: (addRoute) => {
+      addKycRoutes(addRoute, deps);
+      addMemberReviewRoutes(addRoute, deps);
+    },
     pages: (server) => {
       addKycPages(server, deps);
       addReviewPages(server, deps);

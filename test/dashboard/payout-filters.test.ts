@@ -12,6 +12,9 @@ import { createSampleBusiness, type SampleBusiness } from "../harness/sample-bus
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
+/** A whole business is created. */
+const SETUP_MS = 120_000;
+
 let server: TestServer;
 let business: SampleBusiness;
 let member: BrowserMember;
@@ -25,7 +28,7 @@ beforeAll(async () => {
   const { account_id } = server;
   member = await signInMember(server, { account_id, role: "accountant", email: "a@example.test" });
   all = (await list("limit=100")).offramps;
-});
+}, SETUP_MS);
 afterAll(() => server.close());
 
 async function addDollars(sliproad: Sliproad, user_id: string): Promise<void> {

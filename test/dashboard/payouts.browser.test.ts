@@ -36,6 +36,32 @@ describe("payouts in the dashboard", () => {
     });
   });
 
+  test("filters are in the URL, make a view, and vanished ones are left out", async () => {
+    await stories.visit("accountant", WIDE, async (page) => {
+      await page.goto(`${stories.server.url}/dashboard/payouts`);
+      await page.getByRole("button", { name: "Filters" }).click();
+      await page.getByLabel("Currency").selectOption("EUR");
+      await page.getByLabel("Held because of").selectOption("its document");
+      await page.waitForURL("**/payouts?currency=eur&held_by=document");
+      await page.getByLabel("Amount from").fill("1800,50");
+      await page.getByLabel("Amount from").press("Enter");
+      await page.getByText("At least 1800.50").waitFor();
+      await expect.poll(() => page.locator("tbody tr").count()).toBe(2);
+      await inspect(page, "payout-filters");
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByRole("menuitem", { name: "Save this view" }).click();
+      await page.getByLabel("Name of the view").fill("Large without document");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.goto(`${stories.server.url}/dashboard/payouts?colour=blue`);
+      await page.getByText("filters that do not exist any more").waitFor();
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByRole("menuitem", { name: "Large without document" }).click();
+      await page.getByText("At least 1800.50").waitFor();
+      await page.getByRole("button", { name: "Clear all" }).click();
+      await page.waitForURL("**/dashboard/payouts");
+    });
+  });
+
   test("one that came back is sent to another account", async () => {
     await stories.visit("admin", WIDE, async (page) => {
       await page.goto(`${stories.server.url}/dashboard/payouts`);

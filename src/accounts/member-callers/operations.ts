@@ -42,6 +42,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
       "showAccountOnramp",
       "listPayouts",
       "searchRecords",
+      "listBankAccounts",
     ],
   ],
   prepare_payouts: [
@@ -57,6 +58,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   use_sandbox: ["sendTestEvent"],
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
+  review_kyc: ["listKycReviews", "showKycReview", "decideKycReview"],
   review_documents: ["reviewSupportingDocument"],
   review_screening: ["listScreeningMatches", "clearScreeningMatch", "confirmScreeningMatch"],
   erase_users: ["deleteUser", "restoreUser"],
@@ -68,7 +70,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
  */
 const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["move_money", "operate", "erase_users", "manage_apps", "reset_app_used"] as const),
-  ...(["review_documents", "review_screening", "manage_invoices"] as const),
+  ...(["review_documents", "review_screening", "review_kyc", "manage_invoices"] as const),
   ...(["manage_keys", "manage_members"] as const),
 ]);
 

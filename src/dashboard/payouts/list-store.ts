@@ -47,28 +47,24 @@ export async function listPayouts(
   const rest = restOf(filter, ranges[0] ?? {});
   if (ranges.length === 0) return { rows: [], has_more: false, last_id: null };
   const query = newQuery([account_id, page.below_id, page.from_id]);
-  const union = ranges.map((range) => rangeSql(query, range)).join("\nunion all\n");
-  if (rest.length === 0) {
-    const limit = query.place(page.limit + 1);
-    const sql = `select * from (${union}) as ranges order by id desc limit ${limit}`;
-    const rows = await session.query<OfframpRow>(sql, query.values);
-    return cut(rows, page.limit, rows.length > page.limit, null);
-  }
-  return listMatching(session, query, union, rest, page.limit);
+  if (rest.length > 0) return listMatching(session, query, ranges, rest, page.limit);
+  const sql = `select * from (${firstOf(query, ranges, page.limit + 1)}) as first`;
+  const rows = await session.query<OfframpRow>(sql, query.values);
+  return cut(rows, page.limit, rows.length > page.limit, null);
 }
 
 async function listMatching(
   session: Session,
   query: Query,
-  union: string,
+  ranges: readonly Range[],
   rest: readonly Condition[],
   limit: number,
 ): Promise<PayoutPage> {
   const matches = rest.map((condition) => condition(query)).join(" and ");
   const rows = await session.query<OfframpRow & { looked_at: number; looked_until: string }>(
     `with looked as materialized (
-       select id, (${matches}) as matches from (${union}) as ranges
-       order by id desc limit ${LOOKED_AT_MAX}),
+       select id, (${matches}) as matches
+       from (${firstOf(query, ranges, LOOKED_AT_MAX)}) as first),
      found as (
        select id from looked where matches order by id desc limit ${query.place(limit + 1)}),
      extent as (select count(*)::integer as looked_at,
@@ -148,12 +144,37 @@ function newQuery(values: unknown[]): Query {
   return { values, place: (value) => `$${values.push(value)}` };
 }
 
-function rangeSql(query: Query, range: Range): string {
-  const equal = Object.entries(range).map(
-    ([name, value]) => ` and ${name} = ${query.place(value)}`,
-  );
-  return `select * from offramps
-    where account_id = $1 and id < $2 and id >= $3${equal.join("")}`;
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ user_id: "uuid", quote_id: "uuid", payment_detail_id: "uuid", reference_index: "bytea" },
+};
+
+const IN_PAGE = "account_id = $1 and id < $2 and id >= $3";
+
+/**
+ * The newest payouts of the ranges. The planner does not merge ranges of an index by itself, but
+ * sorts all that they hold; so the first ids of each are taken, and the first of these.
+ */
+function firstOf(query: Query, ranges: readonly Range[], limit: number): string {
+  const count = query.place(limit);
+  const names = Object.keys(ranges[0]!);
+  if (ranges.length === 1) {
+    const equal = names.map((name) => ` and ${name} = ${query.place(ranges[0]![name])}`);
+    return `select * from offramps where ${IN_PAGE}${equal.join("")}
+      order by id desc limit ${count}`;
+  }
+  const lists = names.map((name) => {
+    const values = ranges.map((range) => range[name]);
+    return `${query.place(values)}::${TYPES[name] ?? "text"}[]`;
+  });
+  const equal = names.map((name) => ` and ${name} = range.${name}`);
+  return `select offramps.* from (
+      select newest.id from unnest(${lists.join(", ")}) as range (${names.join(", ")})
+      cross join lateral (select id from offramps
+        where ${IN_PAGE}${equal.map((text) => text.replace("and ", "and offramps.")).join("")}
+        order by id desc limit ${count}) as newest
+      order by newest.id desc limit ${count}) as ids
+    join offramps on offramps.account_id = $1 and offramps.id = ids.id
+    order by offramps.id desc`;
 }
 
 type Condition = (query: Query) => string;

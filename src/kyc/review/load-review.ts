@@ -1,7 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Account } from "../../accounts/model.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
-import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -12,7 +11,7 @@ import { recordValues, type Values } from "../fields.ts";
 import { findKycUser } from "../move-kyc.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
 import { CHANGED, findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
-import type { ReviewDeps } from "./review-kyc.ts";
+import type { ReviewDeps, Reviewer } from "./review-kyc.ts";
 import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
 import { findLastProposal } from "./review-store.ts";
 import { digestSeen, readPapers } from "./seen.ts";
@@ -37,7 +36,7 @@ export type LoadedReview = {
 /** A user in clear, for a permitted reviewer; the view is recorded in the audit log. */
 export function loadReview(
   deps: ReviewDeps,
-  member: MemberSession,
+  member: Reviewer,
   key: UserKey,
 ): Promise<LoadedReview> {
   return deps.database.transaction(async (tx) => {
@@ -69,7 +68,7 @@ export function loadReview(
 /** One of the files, with its key. */
 export function loadReviewFile(
   deps: ReviewDeps,
-  member: MemberSession,
+  member: Reviewer,
   key: UserKey,
   file_id: string,
 ): Promise<{ file: KycFile; subject_key: Buffer }> {
@@ -87,7 +86,7 @@ export function loadReviewFile(
 async function openForReview(
   tx: Transaction,
   { keyring }: ReviewDeps,
-  member: MemberSession,
+  member: Reviewer,
   key: UserKey,
 ) {
   const account = await findAccountById(tx, key.account_id);
@@ -101,7 +100,7 @@ async function openForReview(
 function recordRead(
   tx: Transaction,
   deps: ReviewDeps,
-  member: MemberSession,
+  member: Reviewer,
   { account_id, user_id }: UserKey,
   action: string,
   detail: Record<string, string | null>,

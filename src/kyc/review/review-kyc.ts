@@ -50,6 +50,9 @@ export type ReviewDeps = KycMoveDeps & {
   catalogue: Catalogue;
 };
 
+/** What a decision needs to know of the member. */
+export type Reviewer = Pick<MemberSession, "account_id" | "person_id" | "role" | "is_operator">;
+
 type Review = {
   decision: Decision;
   comment: string;
@@ -66,7 +69,7 @@ export type ReviewOutcome = "decided" | "proposed" | "confirmed" | "returned";
 /** Records a member's decision on a user in the audit log; its comment is stored sealed. */
 export function reviewKyc(
   deps: ReviewDeps,
-  member: MemberSession,
+  member: Reviewer,
   key: UserKey,
   review: Review,
 ): Promise<ReviewOutcome> {
@@ -142,7 +145,7 @@ const NOT_THE_SAME = "You proposed this decision. Another member must confirm it
 type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring" | "index_key"> & {
   tx: Transaction;
   subject_key: Buffer;
-  member: MemberSession;
+  member: Reviewer;
   key: UserKey;
   now: Date;
   evidence: Record<string, string>;

@@ -9,6 +9,7 @@ import { saveFile } from "./save-file.ts";
 type Load<Row> = (starting_after: string | undefined) => Promise<{
   rows: Row[];
   has_more: boolean;
+  next?: string | null;
 }>;
 
 /** More than this is an export for auditors, not a file for a spreadsheet. */
@@ -58,7 +59,7 @@ async function loadAll<Row extends { id: string }>(
     const page = await load(after);
     rows.push(...page.rows);
     onCount(rows.length);
-    after = page.rows.at(-1)?.id;
+    after = page.next ?? page.rows.at(-1)?.id;
     if (!page.has_more || after === undefined) return { rows, is_cut: false };
   }
   return { rows, is_cut: true };

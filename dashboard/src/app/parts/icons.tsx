@@ -24,6 +24,7 @@ const PATHS = {
   download: "M12 4v11m0 0-4-4m4 4 4-4M4 19h16",
   dark: "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   unfold: "M9 6l6 6-6 6",
   fold: "M6 9l6 6 6-6",
 } as const;

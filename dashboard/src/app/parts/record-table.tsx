@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { KeyboardEvent, ReactNode } from "react";
 import { useLocation } from "wouter";
 import { DownloadRecords } from "./download-records.tsx";
+import { Moment } from "./moment.tsx";
 import { Empty, Failure, Loading } from "./states.tsx";
 
 export type Column<Row> = {
@@ -14,7 +15,14 @@ export type Column<Row> = {
   is_title?: boolean;
 };
 
-export type RowPage<Row> = { rows: Row[]; has_more: boolean };
+export type RowPage<Row> = {
+  rows: Row[];
+  has_more: boolean;
+  /** Where the next page begins, if not after the last row. */
+  next?: string | null;
+  /** A page that is not full, although more may match: how far it looked. */
+  looked_until?: string | null;
+};
 
 type TableProps<Row> = {
   label: string;
@@ -34,12 +42,38 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
     queryKey: query_key,
     queryFn: ({ pageParam }) => load(pageParam),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => (last.has_more ? last.rows.at(-1)?.id : undefined),
+    getNextPageParam: (last) => (last.has_more ? (last.next ?? last.rows.at(-1)?.id) : undefined),
   });
   if (listed.isPending) return <Loading />;
   if (listed.isError) return <Failure error={listed.error} onRetry={() => listed.refetch()} />;
   const rows = listed.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) return empty;
+  const looked_until = listed.data.pages.at(-1)?.looked_until;
+  if (rows.length === 0 && !looked_until) return empty;
+  const more = listed.hasNextPage && (
+    <Center mt="md">
+      <Button
+        variant="default"
+        loading={listed.isFetchingNextPage}
+        onClick={() => listed.fetchNextPage()}
+      >
+        {looked_until ? "Look further" : "Show more"}
+      </Button>
+    </Center>
+  );
+  const extent = looked_until && (
+    <p className="looked" role="status">
+      Everything since <Moment at={looked_until} /> was looked at
+      {rows.length === 0 && "; nothing matches yet"}.
+    </p>
+  );
+  if (rows.length === 0) {
+    return (
+      <div className="empty">
+        {extent}
+        {more}
+      </div>
+    );
+  }
   return (
     <>
       <DownloadRecords {...{ label, load }} />
@@ -64,17 +98,8 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
           ))}
         </tbody>
       </table>
-      {listed.hasNextPage && (
-        <Center mt="md">
-          <Button
-            variant="default"
-            loading={listed.isFetchingNextPage}
-            onClick={() => listed.fetchNextPage()}
-          >
-            Show more
-          </Button>
-        </Center>
-      )}
+      {extent}
+      {more}
     </>
   );
 }

@@ -21,6 +21,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
     { name: "Quotes", path: "/quotes", icon: "quotes", permission: "see_records" },
     { name: "Deposits", path: "/deposits", icon: "deposits", permission: "see_records" },
     { name: "People", path: "/people", icon: "people", permission: "see_records" },
+    { name: "Bank accounts", path: "/bank-accounts", icon: "bank", permission: "see_records" },
     { name: "Invoices", path: "/invoices", icon: "invoices", permission: "see_records" },
     { name: "Ledger", path: "/ledger", icon: "ledger", permission: "see_records" },
     { name: "Approvals", path: "/approvals", icon: "approvals", permission: "see_account" },

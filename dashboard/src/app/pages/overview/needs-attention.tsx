@@ -40,7 +40,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
   kyc_reviews: {
     ...{ one: "identity to review", many: "identities to review", icon: "people" },
-    ...{ path: "/dashboard/kyc", permission: "review_kyc", is_outside: true },
+    ...{ path: "/people/reviews", permission: "review_kyc" },
   },
   documents: {
     ...{ one: "document to check", many: "documents to check", icon: "invoices" },

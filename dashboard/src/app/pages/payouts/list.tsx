@@ -1,7 +1,7 @@
-import { Button, Select, Tabs } from "@mantine/core";
+import { Alert, Button, Select, Tabs } from "@mantine/core";
 import type { Offramp } from "@sliproad/sdk";
 import { Link } from "wouter";
-import { api } from "../../api.ts";
+import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { useFilters } from "../../parts/filters.ts";
@@ -11,18 +11,12 @@ import { type Column, NothingMatches, RecordTable } from "../../parts/record-tab
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { readFilters, STATUSES, toQuery } from "./filter-names.ts";
+import { SavedViews } from "./saved-views.tsx";
 
 type Row = Offramp & { names: Names };
 
-const STATUSES = [
-  "ongoing_checks",
-  "bounced",
-  "pending_internal_assessment",
-  "sending_fiat",
-  "fiat_sent",
-  "failed",
-  "initiated",
-] as const;
 type Status = (typeof STATUSES)[number];
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -41,16 +35,14 @@ const COLUMNS: readonly Column<Row>[] = [
 
 /** All payouts of the account. */
 export function PayoutList() {
-  const { filters, setFilter, clearFilters } = useFilters();
+  const { filters: given, setFilter, clearFilters } = useFilters();
+  const { filters, dropped } = readFilters(given);
   const status = STATUSES.find((known) => known === filters.status);
-  const query = {
-    ...(status ? { status } : {}),
-    ...(filters.user_id ? { user_id: filters.user_id } : {}),
-    ...(filters.quote_id ? { quote_id: filters.quote_id } : {}),
-  };
+  const isFiltered = Object.keys(filters).length > 0;
   return (
     <>
       <PageHead title="Payouts">
+        <SavedViews />
         {may("prepare_payouts") && (
           <>
             <Button component={Link} href="/payouts/batches" variant="default">
@@ -63,14 +55,20 @@ export function PayoutList() {
         )}
       </PageHead>
       <StatusTabs status={status} onChange={(next) => setFilter("status", next)} />
+      <FilterBar {...{ filters, setFilter, clearFilters }} />
+      {dropped.length > 0 && (
+        <Alert color="yellow" variant="light" mb="md" role="status">
+          This view has filters that do not exist any more; they are left out: {dropped.join(", ")}.
+        </Alert>
+      )}
       <RecordTable
         label="Payouts, newest first"
-        query_key={["payouts", query]}
-        load={(starting_after) => loadRows(query, starting_after)}
+        query_key={["payouts", filters]}
+        load={(starting_after) => loadRows(toQuery(filters), starting_after)}
         columns={COLUMNS}
         pathOf={(row) => `/payouts/${row.id}`}
         empty={
-          Object.keys(query).length > 0 ? (
+          isFiltered ? (
             <NothingMatches onClear={clearFilters} />
           ) : (
             <Empty title="No payouts yet">
@@ -121,17 +119,35 @@ function StatusTabs(props: {
   );
 }
 
-async function loadRows(
-  query: Parameters<typeof api.offramps.listAll>[0],
-  starting_after?: string,
-) {
-  const after = starting_after ? { starting_after } : {};
-  const page = await api.offramps.listAll({ ...query, ...after, limit: 50 }).page();
+type Listed = {
+  offramps: Offramp[];
+  has_more: boolean;
+  next: string | null;
+  looked_until: string | null;
+};
+
+const ROWS = 50;
+/** A filter that no index serves looks at a part of the payouts with each request. */
+const PARTS_MAX = 20;
+
+async function loadRows(query: Record<string, string>, starting_after?: string) {
+  const found: Offramp[] = [];
+  let next = starting_after;
+  let page: Listed;
+  let parts = 0;
+  do {
+    const limit = String(ROWS - found.length);
+    page = await ask<Listed>("/payouts", { ...query, limit, starting_after: next });
+    found.push(...page.offramps);
+    next = page.next ?? undefined;
+    parts += 1;
+  } while (page.looked_until && found.length < ROWS && parts < PARTS_MAX);
   const names = await loadNames({
-    users: page.records.map((row) => row.user_id),
-    payment_details: page.records.map((row) => row.payment_detail_id),
+    users: found.map((row) => row.user_id),
+    payment_details: found.map((row) => row.payment_detail_id),
   });
-  return { rows: page.records.map((row) => ({ ...row, names })), has_more: page.has_more };
+  const rows = found.map((row) => ({ ...row, names }));
+  return { rows, has_more: page.has_more, next: page.next, looked_until: page.looked_until };
 }
 
 function Payee({ row }: { row: Row }) {

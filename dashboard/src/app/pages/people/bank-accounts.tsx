@@ -1,12 +1,13 @@
-import { Alert, Button, Group, Modal, Stack, Text, Title } from "@mantine/core";
+import { Button, Group, Title } from "@mantine/core";
 import type { PaymentDetail } from "@sliproad/sdk";
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, messageOf, queries } from "../../api.ts";
+import { Link } from "wouter";
+import { api } from "../../api.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
+import { DeactivateDialog } from "../bank-accounts/deactivate-dialog.tsx";
 
 /** Where this person is paid. */
 export function BankAccounts({ user_id }: { user_id: string }) {
@@ -37,9 +38,21 @@ export function BankAccounts({ user_id }: { user_id: string }) {
   }
   return (
     <section aria-labelledby="bank-accounts">
-      <Title order={2} size="h4" id="bank-accounts" mb="sm">
-        Bank accounts
-      </Title>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4" id="bank-accounts">
+          Bank accounts
+        </Title>
+        {may("prepare_payouts") && (
+          <Button
+            component={Link}
+            href={`/bank-accounts/new?user_id=${user_id}`}
+            variant="default"
+            size="compact-md"
+          >
+            Add a bank account
+          </Button>
+        )}
+      </Group>
       <RecordTable
         label="Bank accounts, newest first"
         query_key={["person", user_id, "bank-accounts"]}
@@ -51,46 +64,15 @@ export function BankAccounts({ user_id }: { user_id: string }) {
         columns={columns}
         empty={<p className="card calm">No bank account was added yet.</p>}
       />
-      {chosen && <DeactivateDialog detail={chosen} onClose={() => choose(null)} />}
+      {chosen && (
+        <DeactivateDialog
+          user_id={user_id}
+          id={chosen.id}
+          name={`${chosen.account_name}, ${chosen.bank_name} ${endOf(chosen)}`}
+          onClose={() => choose(null)}
+        />
+      )}
     </section>
-  );
-}
-
-function DeactivateDialog({ detail, onClose }: { detail: PaymentDetail; onClose: () => void }) {
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => api.paymentDetails.deactivate(detail.user_id, detail.id),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ["person", detail.user_id] });
-      onClose();
-    },
-  });
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="Deactivate a bank account"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
-      <Stack gap="sm">
-        <Text size="sm">
-          Nothing is paid any more to {detail.account_name}, {detail.bank_name} {endOf(detail)}.
-          This cannot be taken back.
-        </Text>
-        {error && (
-          <Alert color="red" variant="light" role="alert">
-            {messageOf(error)}
-          </Alert>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button color="red" loading={isPending} onClick={() => mutate()}>
-            Deactivate
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
   );
 }
 

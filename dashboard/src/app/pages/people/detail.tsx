@@ -48,7 +48,9 @@ export function PersonDetail({ id }: { id: string }) {
           Payouts of {nameOfPerson(data)}
         </Anchor>
         {may("review_kyc") && (
-          <Anchor href={`/dashboard/kyc/${session.account.id}/${id}`}>Identity review</Anchor>
+          <Anchor component={Link} href={`/people/reviews/${session.account.id}/${id}`}>
+            Identity review
+          </Anchor>
         )}
       </p>
       <BankAccounts user_id={id} />

@@ -1,11 +1,13 @@
-import { Select } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import type { User } from "@sliproad/sdk";
+import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
+import { may } from "../../session.ts";
 import { IdentityChip } from "./identity-chip.tsx";
 import { nameOfPerson } from "./name-of-person.ts";
 
@@ -42,7 +44,13 @@ export function PeopleList() {
   const query = chosen === "all" ? {} : { status: chosen };
   return (
     <>
-      <PageHead title="People" />
+      <PageHead title="People">
+        {may("review_kyc") && (
+          <Button component={Link} href="/people/reviews" variant="default" size="compact-md">
+            Identity reviews
+          </Button>
+        )}
+      </PageHead>
       <Select
         className="filter"
         label="Identity"

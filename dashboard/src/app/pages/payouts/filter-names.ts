@@ -1,0 +1,123 @@
+import { statusName } from "../../parts/status-chip.tsx";
+
+export const STATUSES = [
+  "ongoing_checks",
+  "bounced",
+  "pending_internal_assessment",
+  "sending_fiat",
+  "fiat_sent",
+  "failed",
+  "initiated",
+] as const;
+
+export const RAILS = { local: "Local", swift: "SWIFT", wire: "Wire" } as const;
+
+/** Why a payout is held, as people say it. */
+export const HELD_BY = {
+  document: "its document",
+  approval: "an approval",
+  identity: "the payer's identity check",
+  checks: "checks on the payer",
+  bank_account: "its bank account",
+  deposit: "missing or late coins",
+  rate: "a missing rate",
+  invoice: "its invoice",
+} as const;
+
+export const CURRENCIES = [
+  ...["eur", "usd", "gbp", "aed", "ars", "aud", "bob", "brl", "cad", "chf", "clp", "cny", "cop"],
+  ...["crc", "czk", "dkk", "dop", "dzd", "egp", "ghs", "gtq", "hkd", "hnl", "idr", "ils", "inr"],
+  ...["jpy", "kes", "krw", "mad", "mxn", "myr", "mzn", "ngn", "nok", "nzd", "pen", "php", "pln"],
+  ...["pyg", "ron", "sek", "sgd", "thb", "tnd", "try", "ugx", "uyu", "vnd", "xaf", "xof", "zar"],
+] as const;
+
+export type Filters = Readonly<Record<string, string>>;
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const AMOUNT = /^\d{1,12}(\.\d{1,3})?$/;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const INDEX = /^[0-9a-f]{64}$/;
+
+const among = (values: readonly string[]) => (text: string) => values.includes(text);
+
+/** Every filter, with the values that it can have. */
+const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
+  status: among(STATUSES),
+  held_by: among(Object.keys(HELD_BY)),
+  currency: among(CURRENCIES),
+  rails: among(Object.keys(RAILS)),
+  amount_min: (text) => AMOUNT.test(text),
+  amount_max: (text) => AMOUNT.test(text),
+  from: (text) => DAY.test(text),
+  to: (text) => DAY.test(text),
+  user_id: (text) => ID.test(text),
+  quote_id: (text) => ID.test(text),
+  payment_detail_id: (text) => ID.test(text),
+  payee: (text) => INDEX.test(text),
+  reference: (text) => INDEX.test(text),
+};
+
+/** The filters that exist, and the names of others: an old link or view may have some. */
+export function readFilters(given: Filters): { filters: Filters; dropped: string[] } {
+  const entries = Object.entries(given);
+  const isKnown = ([name, value]: [string, string]) => KNOWN[name]?.(value) ?? false;
+  return {
+    filters: Object.fromEntries(entries.filter(isKnown)),
+    dropped: entries.filter((entry) => !isKnown(entry)).map(([name]) => name.replaceAll("_", " ")),
+  };
+}
+
+/** The query of the list; days are the reader's own. */
+export function toQuery({ from, to, ...rest }: Filters): Record<string, string> {
+  return {
+    ...rest,
+    // A millisecond before: "after" excludes it.
+    ...(from ? { created_after: new Date(startOf(from) - 1).toISOString() } : {}),
+    ...(to ? { created_before: new Date(nextDay(to)).toISOString() } : {}),
+  };
+}
+
+function startOf(day: string): number {
+  return new Date(`${day}T00:00:00`).getTime();
+}
+
+function nextDay(day: string): number {
+  const date = new Date(`${day}T00:00:00`);
+  return date.setDate(date.getDate() + 1);
+}
+
+/** A filter as a person says it. */
+export function describeFilter(
+  name: string,
+  value: string,
+  nameOf: (id: string) => string,
+): string {
+  switch (name) {
+    case "status":
+      return statusName(value);
+    case "held_by":
+      return `Held because of ${HELD_BY[value as keyof typeof HELD_BY]}`;
+    case "currency":
+      return value.toUpperCase();
+    case "rails":
+      return RAILS[value as keyof typeof RAILS];
+    case "amount_min":
+      return `At least ${value}`;
+    case "amount_max":
+      return `At most ${value}`;
+    case "from":
+      return `From ${value}`;
+    case "to":
+      return `Until ${value}`;
+    case "user_id":
+      return `Paid by ${nameOf(value)}`;
+    case "quote_id":
+      return `Quote …${value.slice(-8)}`;
+    case "payment_detail_id":
+      return `To ${nameOf(value)}`;
+    case "payee":
+      return "To one bank account";
+    default:
+      return "With one reference";
+  }
+}

@@ -1,0 +1,192 @@
+import { Alert, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { api, queries } from "../../api.ts";
+import { Moment } from "../../parts/moment.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Failure, Loading } from "../../parts/states.tsx";
+import { StatusChip } from "../../parts/status-chip.tsx";
+import { may, session } from "../../session.ts";
+import { DecisionBar } from "./decision-bar.tsx";
+import { Files } from "./files.tsx";
+import {
+  inWords,
+  loadQueue,
+  loadReview,
+  nameIn,
+  type Outcome,
+  type Review,
+  type ReviewField,
+  reviewPath,
+} from "./review.ts";
+
+const DONE: Readonly<Record<Outcome, string>> = {
+  decided: "Your decision is saved.",
+  proposed: "Proposed. Another member must confirm it before it takes effect.",
+  confirmed: "Your confirmation is saved. Another member must confirm it too.",
+  returned: "Your decision differs, so the proposal was withdrawn. A new decision is needed.",
+};
+
+/** One identity: what was typed, the documents, the lists, and the decision. */
+export function ReviewDetail(props: {
+  account_id: string;
+  user_id: string;
+  onDone: (text: string) => void;
+}) {
+  const { account_id, user_id, onDone } = props;
+  const [, navigate] = useLocation();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["review", account_id, user_id],
+    queryFn: () => loadReview(account_id, user_id),
+    // Each read is recorded: not again only because the window was left.
+    refetchOnWindowFocus: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const onDecided = async (outcome: Outcome) => {
+    await queries.invalidateQueries({ queryKey: ["people"] });
+    const { reviews } = await loadQueue();
+    const next = reviews.find((row) => row.user_id !== user_id && !row.is_proposed);
+    onDone(`${data ? nameIn(data) : "Review"}: ${DONE[outcome]}`);
+    if (next) navigate(reviewPath(next));
+    else navigate("/people/reviews");
+  };
+  if (error) {
+    return (
+      <>
+        <PageHead title="Identity review" />
+        <Failure error={error} onRetry={refetch} />
+      </>
+    );
+  }
+  if (!data) return <Loading />;
+  return (
+    <>
+      <Link className="back" href="/people/reviews">
+        All identity reviews
+      </Link>
+      <PageHead title={nameIn(data)}>
+        <StatusChip status={data.status} />
+      </PageHead>
+      <p className="quiet review-line">
+        {data.user.beneficiary_type === "business" ? "Business" : "Person"}
+        {session.account.is_operator && ` of ${data.account.name}`}
+        {data.submitted_at && (
+          <>
+            , submitted <Moment at={data.submitted_at} />
+          </>
+        )}
+        {data.comment && `. Last comment: “${data.comment}”`}
+      </p>
+      <div className="review-sides">
+        <TypedData review={data} />
+        <Files review={data} />
+      </div>
+      <Matches user_id={user_id} />
+      <Notes review={data} />
+      <DecisionBar
+        key={`${user_id} ${data.seen}`}
+        review={data}
+        onDecided={onDecided}
+        onStale={() => void refetch()}
+      />
+    </>
+  );
+}
+
+/** Who acts for a business stands apart from the business itself. */
+function TypedData({ review: { fields, user } }: { review: Review }) {
+  const owners = fields.filter(({ name }) => name.startsWith("controller_"));
+  const own = fields.filter(({ name }) => !name.startsWith("controller_"));
+  return (
+    <div className="stacked">
+      <FieldList
+        title={user.beneficiary_type === "business" ? "Company" : "Typed data"}
+        fields={own}
+      >
+        <div>
+          <dt>E-mail</dt>
+          <dd className="breakable">{user.email}</dd>
+        </div>
+      </FieldList>
+      {owners.length > 0 && <FieldList title="Owner who acts for it" fields={owners} />}
+    </div>
+  );
+}
+
+function FieldList(props: { title: string; fields: readonly ReviewField[]; children?: ReactNode }) {
+  return (
+    <section className="card sums">
+      <div className="sums-head">
+        <Title order={2} size="h5">
+          {props.title}
+        </Title>
+      </div>
+      <dl>
+        {props.fields.map((field) => (
+          <div key={field.name}>
+            <dt>{inWords(field.name.replace("controller_", ""))}</dt>
+            <dd>
+              {field.value ?? <span className="none">–</span>}
+              {field.is_contradicted && (
+                <div className="review-warning">
+                  The account had sent: {field.before ?? "nothing"}
+                </div>
+              )}
+              {field.is_changed_since && (
+                <div className="review-warning">
+                  The account has since changed this to: {field.since ?? "nothing"}. If you approve,
+                  that is kept.
+                </div>
+              )}
+            </dd>
+          </div>
+        ))}
+        {props.children}
+      </dl>
+    </section>
+  );
+}
+
+const MATCHES_READ_MAX = 100;
+
+/** Entries of sanctions lists that are like this person; for the operator's reviewers. */
+function Matches({ user_id }: { user_id: string }) {
+  const isAsked = session.account.is_operator && may("review_screening");
+  const { data } = useQuery({
+    queryKey: ["person", user_id, "screening"],
+    queryFn: () => api.screeningMatches.list({ status: "open", limit: MATCHES_READ_MAX }).page(),
+    enabled: isAsked,
+  });
+  const own = data?.records.filter((match) => match.user_id === user_id) ?? [];
+  if (own.length === 0) return null;
+  return (
+    <Alert color="red" variant="light" mt="md" title="Screening" role="alert">
+      {own.length === 1 ? "An entry" : `${own.length} entries`} of a list may be this person. Decide
+      on <a href="/dashboard/screening">the screening page</a> first.
+    </Alert>
+  );
+}
+
+function Notes({ review: { notes } }: { review: Review }) {
+  if (notes.length === 0) return null;
+  return (
+    <section className="card sums review-notes" aria-labelledby="review-notes">
+      <div className="sums-head">
+        <Title order={2} size="h5" id="review-notes">
+          Reviewers' comments
+        </Title>
+      </div>
+      <dl>
+        {notes.map((note) => (
+          <div key={`${note.created_at} ${note.action}`}>
+            <dt>
+              {inWords(note.action.replace("kyc.", ""))}, <Moment at={note.created_at} />
+            </dt>
+            <dd>{note.comment}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

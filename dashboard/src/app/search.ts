@@ -1,0 +1,20 @@
+import { tell } from "./api.ts";
+
+export type Hit = {
+  kind: "payout" | "person" | "bank_account" | "quote" | "onramp" | "invoice";
+  id: string;
+  user_id: string | null;
+  title: string;
+  note: string;
+};
+
+export type SearchResult = {
+  hits: Hit[];
+  /** Filters of the payouts that everything belongs to that was searched for. */
+  filters: { name: "reference" | "payee" | "user_id"; value: string }[];
+};
+
+/** What a text may name: an id, a reference, an address, a number, or a name. */
+export function search(text: string): Promise<SearchResult> {
+  return tell<SearchResult>("/search", { text });
+}
