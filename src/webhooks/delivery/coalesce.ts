@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export function coalesce<Key, Value>(
   run: (keys: readonly Key[]) => Promise<readonly Value[]>,
-  paceMs: () => number = () => 0,
+  pace_ms = 0,
 ): (key: Key) => Promise<Value> {
   type Waiting = { key: Key; resolve: (value: Value) => void; reject: (error: unknown) => void };
   let waiting: Waiting[] = [];
@@ -16,7 +16,7 @@ export function coalesce<Key, Value>(
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      const early_ms = begun_ms + paceMs() - performance.now();
+      const early_ms = begun_ms + pace_ms - performance.now();
       if (early_ms > 0) await sleep(early_ms);
       begun_ms = performance.now();
       const set = waiting;

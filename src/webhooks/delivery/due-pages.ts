@@ -9,13 +9,7 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
-import {
-  type DueDelivery,
-  type DueQuery,
-  listDueDeliveries,
-  listDueOfRecords,
-  type PageLimits,
-} from "./store.ts";
+import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 
 /** The body is decrypted only when it is sent, so that waiting bodies are in memory once. */
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
@@ -43,7 +37,6 @@ export type OpenEndpoint = Endpoint & {
 /** The next page; or, if records are named, the next delivery of each of them. */
 export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<DuePage>;
 
-/** The bytes are those of all pages that are read together. */
 const PAGE = { well: 500, failing: 16, bytes: 8_000_000 };
 
 /** Loads what is due for several applications at once, with their secrets decrypted. */
@@ -56,10 +49,9 @@ export function createPageLoader(deps: {
   const { database, clock, keyring } = deps;
   return coalesce(async (queries: readonly Parameters<LoadDue>[0][]) => {
     const keys = queries.map(({ account_id, app_id }) => ({ account_id, id: app_id }));
-    const limits = { ...PAGE, bytes: Math.floor(PAGE.bytes / queries.length) };
     const [endpoints, due, erasures] = await Promise.all([
       listEndpoints(database, keys),
-      listDue(database, queries, clock.now(), limits),
+      listDue(database, queries, clock.now()),
       deps.countErasures(),
     ]);
     const [account_keys, keyOf] = await Promise.all([
@@ -75,7 +67,7 @@ export function createPageLoader(deps: {
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
         deliveries: own.map((delivery) => ({ delivery, open })),
-        is_last: own.length < limit && bytesOf(own) <= limits.bytes,
+        is_last: own.length < limit && own.length === (own[0]?.count ?? own.length),
         erasures,
       };
     });
@@ -86,22 +78,16 @@ async function listDue(
   database: Database,
   queries: readonly Parameters<LoadDue>[0][],
   now: Date,
-  limits: PageLimits,
 ): Promise<DueDelivery[]> {
   const pages = queries.filter(({ record_ids }) => record_ids.length === 0);
   const records = queries.flatMap(({ account_id, app_id, record_ids }) =>
     record_ids.map((record_id) => ({ account_id, app_id, record_id })),
   );
   const found = await Promise.all([
-    pages.length > 0 ? listDueDeliveries(database, pages, now, limits) : [],
+    pages.length > 0 ? listDueDeliveries(database, pages, now, PAGE) : [],
     records.length > 0 ? listDueOfRecords(database, records, now) : [],
   ]);
   return found.flat();
-}
-
-/** Above the limit, the page may have ended early. */
-function bytesOf(deliveries: readonly DueDelivery[]): number {
-  return deliveries.reduce((sum, { sample, body }) => sum + ((sample ?? body)?.length ?? 0), 0);
 }
 
 function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {

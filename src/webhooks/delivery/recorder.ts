@@ -9,22 +9,13 @@ import { type DeliveryOutcome, updateOutcomes, updatePlanner } from "./outcome-s
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 
-/**
- * Sending continues meanwhile; a crash in between would repeat only these deliveries. A large set
- * costs less per delivery; a small one delays less the next events of its records.
- */
-const WRITE_PACE_MS = { small: 50, large: 100 };
-const LARGE_SET = 64;
+/** Sending continues meanwhile; a crash in between would repeat only these few deliveries. */
+const WRITE_PACE_MS = 50;
 
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const lost = new Set<Task>();
-  let last_size = 0;
-  const write = async (turns: readonly Turn[]): Promise<Written[]> => {
-    last_size = turns.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
-    return recordOutcomes(deps, set, turns, lost);
-  };
   return {
-    write: coalesce(write, () => WRITE_PACE_MS[last_size < LARGE_SET ? "small" : "large"]),
+    write: coalesce((turns) => recordOutcomes(deps, set, turns, lost), WRITE_PACE_MS),
     end: coalesce((turns) => endTurns(deps, set, turns)),
     isLost: (task) => lost.has(task),
   };

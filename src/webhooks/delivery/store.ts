@@ -92,6 +92,8 @@ export type DueDelivery = Omit<Delivery, "name" | "status" | "reason" | Times> &
   subject_id: string | null;
   /** Whether the event's account lets the application see its data. */
   consent: "not_needed" | "held" | "withdrawn";
+  /** How many deliveries its page would have if their bodies were small. */
+  count?: number;
 };
 
 export type DueQuery = {
@@ -100,9 +102,6 @@ export type DueQuery = {
   /** Where the previous page ended. */
   after: { due_at: string; id: string } | null;
 };
-
-/** Of each page: its deliveries, fewer for a failing endpoint, and the bytes before the last. */
-export type PageLimits = { well: number; failing: number; bytes: number };
 
 type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
@@ -113,16 +112,14 @@ export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.recor
       and ${a}.account_id is not distinct from ${b}.account_id
       and ${a}.app_id is not distinct from ${b}.app_id`;
 
-// With ordered delivery, an event waits while an earlier one of its record does. With its limit the
-// planner reads the index entry by entry: preparing a bitmap costs more than the one entry.
-const ELIGIBLE = `(not a.is_ordered or (
-    select p.sequence from webhook_queue p where ${sameRecord("p", "w")} and p.sequence < w.sequence
-    limit 1) is null)`;
+// With ordered delivery, an event waits while an earlier one of its record does.
+const ELIGIBLE = `(not a.is_ordered or not exists (
+    select from webhook_queue p where ${sameRecord("p", "w")} and p.sequence < w.sequence))`;
 
 // Ramp events need a subscription, not a consent. Invoice events of another account need its
 // consent; those of the own account only if a consent was given, and as long as it is valid.
 const CONSENT = `case
-    when due.is_sample or due.change_id is null
+    when due.is_sample or e.change_id is null
       or (due.event_account_id = due.account_id and a.used_at is null) then 'not_needed'
     when exists (
       select from app_grants g where g.account_id = due.event_account_id
@@ -132,68 +129,69 @@ const CONSENT = `case
         and g.app_id = due.app_id) then 'withdrawn'
     else 'not_needed' end`;
 
+const QUEUE_ENTRY = `w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
+  w.record_id, w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at`;
 // Nothing is read for an endpoint with an open circuit.
 const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
   and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
 
-/**
- * `queries` names applications as `q`, and `entries` selects the queue's for each. The limits keep
- * the planner from reading whole tables. Bodies are sent in base64: the driver reads it several
- * times as fast as the usual format.
- */
-const withBodies = (queries: string, entries: string, where = "") => `
-  select due.account_id, due.delivery_id as id, due.app_id, due.event_account_id, due.event_id,
-    due.record_id, due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
-    encode(due.sample, 'base64') as sample, encode(due.body, 'base64') as body, due.subject_id,
-    due.trace_id, ${CONSENT} as consent
-  from ${queries}
+/** `due` selects entries of the queue; the limits keep the planner from reading whole tables. */
+const withBodies = (due: string, columns = "") => `
+  select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
+    due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
+    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent ${columns}
+  from ${due}
+  left join lateral (
+    select d.body from webhook_deliveries d
+    where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
+  ) as sample on true
+  left join lateral (
+    select e.body, e.subject_id, e.change_id, e.trace_id from events e
+    where e.account_id = due.event_account_id and e.id = due.event_id limit 1
+  ) as e on true
+  order by due.due_at, due.id`;
+
+// A page of large bodies ends early: the first is always part of it. `count` shows that it did.
+const OF_APP = "(partition by due.account_id, due.app_id order by due.due_at, due.id";
+const SIZES = `, coalesce(sum(octet_length(coalesce(sample.body, e.body))) over ${OF_APP}
+    rows between unbounded preceding and 1 preceding), 0) as bytes_before,
+  (count(*) over (partition by due.account_id, due.app_id))::int as count`;
+
+const NEXT_PAGES = `select * from (${withBodies(
+  `
+  unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
+    as q (account_id, app_id, after_at, after_id)
   join ${OPEN_APP}
   cross join lateral (
-    select w.*, sample.body as sample, e.body, e.subject_id, e.change_id, e.trace_id,
-      sum(octet_length(coalesce(sample.body, e.body))) over (order by w.due_at, w.delivery_id
-        rows between unbounded preceding and 1 preceding) as bytes_before
-    from (${entries}) as w
-    left join lateral (
-      select d.body from webhook_deliveries d
-      where w.is_sample and d.account_id = w.account_id and d.id = w.delivery_id limit 1
-    ) as sample on true
-    left join lateral (
-      select e.body, e.subject_id, e.change_id, e.trace_id from events e
-      where e.account_id = w.event_account_id and e.id = w.event_id limit 1
-    ) as e on true
-  ) as due
-  ${where}
-  order by due.due_at, due.delivery_id`;
-
-// A page of large bodies ends early: the first is always part of it.
-const NEXT_PAGES = withBodies(
-  `unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
-    as q (account_id, app_id, after_at, after_id)`,
-  `select w.* from webhook_queue w
+    select ${QUEUE_ENTRY} from webhook_queue w
     where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
       and w.due_at <= $1 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
     -- Does not load ahead for a failing endpoint: its deliveries may wait for long.
     order by w.due_at, w.delivery_id
-    limit case when a.failures_in_a_row > 0 then $7::int else $6::int end`,
-  "where coalesce(due.bytes_before, 0) <= $8::bigint",
-);
+    limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
+  ) as due`,
+  SIZES,
+)}) as page where bytes_before <= $8::numeric order by due_at::timestamptz, id`;
 
-const NEXT_OF_RECORDS = withBodies(
-  "unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)",
-  `select w.* from webhook_queue w
+const NEXT_OF_RECORDS = withBodies(`
+  unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
+  join ${OPEN_APP}
+  cross join lateral (
+    select ${QUEUE_ENTRY} from webhook_queue w
     where ${sameRecord("w", "q")} and ${ELIGIBLE} and w.due_at <= $1
-    order by w.sequence limit 1`,
-);
+    order by w.sequence limit 1
+  ) as due`);
 
 /** For each application, the next due deliveries, earliest first. */
 export function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
   now: Date,
-  limits: PageLimits,
+  limits: { well: number; failing: number; bytes: number },
 ): Promise<DueDelivery[]> {
-  const { well, failing, bytes } = limits;
-  return listWithBodies(session, NEXT_PAGES, [now, ...positionsOf(queries), well, failing, bytes]);
+  const values = [now, ...positionsOf(queries), limits.well, limits.failing];
+  // All pages together, because they are read together.
+  return session.query<DueDelivery>(NEXT_PAGES, [...values, limits.bytes / queries.length]);
 }
 
 /** For each record, its next delivery to the application, if it is due. */
@@ -202,30 +200,12 @@ export function listDueOfRecords(
   queries: readonly RecordQuery[],
   now: Date,
 ): Promise<DueDelivery[]> {
-  return listWithBodies(session, NEXT_OF_RECORDS, [
+  return session.query<DueDelivery>(NEXT_OF_RECORDS, [
     now,
     queries.map((query) => query.account_id),
     queries.map((query) => query.app_id),
     queries.map((query) => query.record_id),
   ]);
-}
-
-type Encoded = Omit<DueDelivery, "sample" | "body"> & {
-  sample: string | null;
-  body: string | null;
-};
-
-async function listWithBodies(
-  session: Session,
-  text: string,
-  values: readonly unknown[],
-): Promise<DueDelivery[]> {
-  const rows = await session.query<Encoded>(text, values);
-  return rows.map((row) => ({ ...row, sample: decoded(row.sample), body: decoded(row.body) }));
-}
-
-function decoded(base64: string | null): Buffer | null {
-  return base64 === null ? null : Buffer.from(base64, "base64");
 }
 
 function positionsOf(queries: readonly DueQuery[]): string[][] {
