@@ -2,32 +2,10 @@ import { ActionIcon, Drawer, Menu, UnstyledButton, useMantineColorScheme } from 
 import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { may, session } from "../session.ts";
-import { Icon, type IconName } from "./icons.tsx";
+import { Icon } from "./icons.tsx";
+import { MENU, type PageLink } from "./pages.ts";
 import { SandboxBar } from "./sandbox-bar.tsx";
-
-type Entry = {
-  name: string;
-  path: string;
-  icon: IconName;
-  permission: string;
-  /** A page of the server, outside this program. */
-  is_outside?: boolean;
-};
-
-const ENTRIES: readonly (readonly Entry[])[] = [
-  [
-    { name: "Overview", path: "/overview", icon: "overview", permission: "see_records" },
-    { name: "Payouts", path: "/payouts", icon: "payouts", permission: "see_records" },
-    { name: "Quotes", path: "/quotes", icon: "quotes", permission: "see_records" },
-    { name: "Deposits", path: "/deposits", icon: "deposits", permission: "see_records" },
-    { name: "People", path: "/people", icon: "people", permission: "see_records" },
-    { name: "Bank accounts", path: "/bank-accounts", icon: "bank", permission: "see_records" },
-    { name: "Invoices", path: "/invoices", icon: "invoices", permission: "see_records" },
-    { name: "Ledger", path: "/ledger", icon: "ledger", permission: "see_records" },
-    { name: "Approvals", path: "/approvals", icon: "approvals", permission: "see_account" },
-  ],
-  [{ name: "Settings", path: "/settings", icon: "settings", permission: "see_account" }],
-];
+import { SearchButton } from "./search-button.tsx";
 
 /** The frame around every page: the menu, the account, and the page itself. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -63,6 +41,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </ActionIcon>
           <span className="bar-account">{session.account.name}</span>
           <span className="bar-space" />
+          <SearchButton />
           <PersonMenu />
         </header>
         {session.mode === "sandbox" && <SandboxBar />}
@@ -90,7 +69,7 @@ function Navigation({ onGo }: { onGo: () => void }) {
   const [path] = useLocation();
   return (
     <nav aria-label="Main">
-      {ENTRIES.map((group) => (
+      {MENU.map((group) => (
         <ul key={group[0]?.name} className="nav">
           {group
             .filter(({ permission }) => may(permission))
@@ -105,7 +84,7 @@ function Navigation({ onGo }: { onGo: () => void }) {
   );
 }
 
-function NavigationLink(props: { entry: Entry; path: string; onGo: () => void }) {
+function NavigationLink(props: { entry: PageLink; path: string; onGo: () => void }) {
   const { entry, path, onGo } = props;
   const content = (
     <>
@@ -113,7 +92,6 @@ function NavigationLink(props: { entry: Entry; path: string; onGo: () => void })
       {entry.name}
     </>
   );
-  if (entry.is_outside) return <a href={entry.path}>{content}</a>;
   const isHere = path === entry.path || path.startsWith(`${entry.path}/`);
   return (
     <Link href={entry.path} onClick={onGo} aria-current={isHere ? "page" : undefined}>

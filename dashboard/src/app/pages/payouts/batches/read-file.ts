@@ -15,6 +15,8 @@ export type PayoutFile = {
 
 const BYTES_MAX = 5 * 1024 * 1024;
 const ROWS_MAX = 5_000;
+/** A request of the API has at most 50 000 values; rows and terms are values, too. */
+const CELLS_MAX = 44_000;
 const SUM_LINE = /^(?:grand total|subtotal|total|sum|summe|gesamt)\s?:?$/i;
 
 /** Reads a file of a spreadsheet or a bank; throws an error that tells what to do. */
@@ -62,6 +64,12 @@ export function parse(text: string): Pick<PayoutFile, "headings" | "rows" | "ski
   if (rows.length === 0) throw new FileProblem("The file has headings, and no rows below them.");
   if (rows.length > ROWS_MAX) {
     throw new FileProblem(`The file has ${rows.length} rows; a batch has at most ${ROWS_MAX}.`);
+  }
+  const filled = rows.reduce((sum, { cells }) => sum + cells.filter(Boolean).length, 0);
+  if (filled > CELLS_MAX) {
+    throw new FileProblem(
+      `The file has ${filled} filled cells; a batch has at most ${CELLS_MAX}: split it.`,
+    );
   }
   const blank = lines.filter(({ cells }) => cells.every((cell) => cell === "")).length;
   return { headings, rows, skipped: lines.length - 1 - rows.length - blank };

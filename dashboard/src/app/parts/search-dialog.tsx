@@ -1,0 +1,126 @@
+import { Modal, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type KeyboardEvent, useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import { type Hit, type SearchResult, search } from "../search.ts";
+import { may } from "../session.ts";
+import { Icon, type IconName } from "./icons.tsx";
+import { PAGES } from "./pages.ts";
+
+type Choice = { key: string; title: string; note: string; icon: IconName; path: string };
+
+/** A search begins when nothing was typed for this long. */
+const PAUSE_MS = 200;
+
+const KINDS: Readonly<Record<Hit["kind"], { icon: IconName; pathOf: (hit: Hit) => string }>> = {
+  payout: { icon: "payouts", pathOf: ({ id }) => `/payouts/${id}` },
+  person: { icon: "people", pathOf: ({ id }) => `/people/${id}` },
+  bank_account: { icon: "bank", pathOf: ({ user_id }) => `/people/${user_id}` },
+  quote: { icon: "quotes", pathOf: ({ id }) => `/quotes/${id}` },
+  onramp: { icon: "deposits", pathOf: ({ id }) => `/deposits/${id}` },
+  invoice: { icon: "invoices", pathOf: ({ id }) => `/invoices/${id}` },
+};
+
+/** Finds a record by what people know of it, or a page by its name. */
+export default function SearchDialog({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const [, navigate] = useLocation();
+  const asked = usePaused(text.trim());
+  const { data, isFetching } = useQuery({
+    queryKey: ["search", asked],
+    queryFn: () => search(asked),
+    enabled: asked.length > 1 && may("see_records"),
+  });
+  const choices = [...pagesNamed(text.trim()), ...choicesOf(data)];
+  const chosen = Math.min(at, choices.length - 1);
+  const open = (choice: Choice | undefined) => {
+    if (!choice) return;
+    onClose();
+    navigate(choice.path);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter") open(choices[chosen]);
+    if (step === undefined) return;
+    event.preventDefault();
+    setAt(Math.max(0, Math.min(choices.length - 1, chosen + step)));
+  };
+  return (
+    <Modal opened onClose={onClose} withCloseButton={false} size="lg" aria-label="Search">
+      <TextInput
+        data-autofocus
+        aria-label="Search"
+        placeholder="Id, reference, e-mail, account number, name or page"
+        leftSection={<Icon name="search" size={16} />}
+        role="combobox"
+        aria-expanded={choices.length > 0}
+        aria-controls="found"
+        aria-activedescendant={choices[chosen] ? `found-${chosen}` : undefined}
+        value={text}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id="found" role="listbox" aria-label="Found" className="found">
+        {choices.map((choice, place) => (
+          <div
+            key={choice.key}
+            id={`found-${place}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={place === chosen}
+            onClick={() => open(choice)}
+            onKeyDown={onKeyDown}
+          >
+            <Icon name={choice.icon} size={16} />
+            <span className="strong">{choice.title}</span>
+            <span className="quiet">{choice.note}</span>
+          </div>
+        ))}
+      </div>
+      <p role="status" className="quiet">
+        {sayCount(choices.length, asked, isFetching)}
+      </p>
+    </Modal>
+  );
+}
+
+function sayCount(count: number, asked: string, is_fetching: boolean): string {
+  if (is_fetching) return "Searching";
+  if (asked.length < 2 && count === 0) return "Whole words and exact numbers are found.";
+  return count === 0 ? "Nothing found. Check for a missing character." : `${count} found`;
+}
+
+function pagesNamed(text: string): Choice[] {
+  if (text === "") return [];
+  return PAGES.filter(
+    ({ name, permission }) => may(permission) && name.toLowerCase().startsWith(text.toLowerCase()),
+  ).map(({ name, path, icon }) => ({ key: path, title: name, note: "Page", icon, path }));
+}
+
+function choicesOf(result: SearchResult | undefined): Choice[] {
+  if (!result) return [];
+  const hits = result.hits.map((hit) => {
+    const { icon, pathOf } = KINDS[hit.kind];
+    const { id: key, title, note } = hit;
+    return { key, title, note, icon, path: pathOf(hit) };
+  });
+  const lists = result.filters.map(({ name, value }) => ({
+    ...{ key: `${name} ${value}`, title: "All payouts of it", note: "", icon: "payouts" as const },
+    path: `/payouts?${new URLSearchParams({ [name]: value })}`,
+  }));
+  return [...hits, ...lists];
+}
+
+/** The text once typing has paused. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return paused;
+}
