@@ -10,7 +10,9 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * every state, the command line as processes, and hours of a person who fills in the identity form.
  */
 const LONG_TESTS = [
-  "test/app/{restore,live-story,live-mode}.test.ts",
+  "test/app/{restore,live-story,live-story-short,live-mode}.test.ts",
+  "test/accounts/people.browser.test.ts",
+  "test/platform/encryption/master-keys.test.ts",
   "test/approvals/{cooling-off,evasion}.test.ts",
   "test/cli/{cli,demo,listen,webhooks,controls,members}.test.ts",
   "test/guides{,-operators}.test.ts",

@@ -64,6 +64,13 @@ const HAND_OVER = ["payment_detail_id", "flagged_at", "created_at", "updated_at"
 /** Of a return: whether its booking is still to be reported. It decides on an exception only. */
 const REPORTS = ["payouts.is_booking_implied"];
 
+/** Of the search: a wrong one hides a payout from the search by its reference, and moves nothing. */
+const SEARCHED = ["offramps.reference_index"];
+
+const UNPROVEN = new Set([
+  ...[...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER, ...REPORTS, ...SEARCHED],
+]);
+
 /** Columns whose values the database itself restricts. */
 const OTHER_VALUES: Record<string, string> = {
   "offramps.status": "case status when 'fiat_sent' then 'bounced' else 'fiat_sent' end",
@@ -167,10 +174,7 @@ describe("a value changed directly in the database", () => {
       const missed: string[] = [];
       for (const column of columns) {
         const field = `${table}.${column.column_name}`;
-        if (
-          [...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER, ...REPORTS].includes(field)
-        )
-          continue;
+        if (UNPROVEN.has(field)) continue;
         for (const row of rows) {
           const fault = await tamper(column, row.place);
           const is_name = column.column_name === name || column.column_name === "account_id";

@@ -35,19 +35,21 @@ export function createAuthenticateMember(
     const now = realTime(deps.clock);
     const session = await findSession(deps, token, callerNetwork(ip), now);
     if (session?.state !== "active" || !isSameToken(session.csrf, given)) return null;
-    return callerOf(session, now);
+    return callerOf(deps, session, now);
   };
 }
 
-function callerOf(member: MemberSession, now: Date): Caller {
+function callerOf({ database, clock }: MemberDeps, member: MemberSession, now: Date): Caller {
   const { account_id, person_id, role } = member;
   const is_confirmed = isConfirmed(member, now);
+  const credential_id = credentialOf(member);
   return {
     account_id,
-    credential_id: credentialOf(member),
+    credential_id,
     key_label: `member …${person_id.slice(-8)}`,
     actor: `member:${person_id}`,
     refuse: ({ operation }) => refuseMember({ role, is_confirmed }, operation),
+    assertActive: () => assertActiveMember(database, { credential_id }, realTime(clock)),
   };
 }
 

@@ -26,6 +26,11 @@ export type Caller = {
    * the request was accepted, and does something that another operation stands for.
    */
   refuse?: (request: { operation: string; ip: string | null }) => Refusal | null;
+  /**
+   * Of a member: refuses when the session has ended or lost its role since the request began.
+   * Called when the whole body has arrived: who sends it decides when that is.
+   */
+  assertActive?: () => Promise<unknown>;
 };
 
 export type RouteSpec<Path extends string, Query extends TObject, Body extends TObject> = {

@@ -69,6 +69,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
       const body = request.body as JsonBody | undefined;
       const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
       await letOthersRun(body?.bytes ?? 0);
+      if (spec.method !== "GET") await request.caller!.assertActive?.();
       const query = checkQuery(request.query);
       const sent = checkBody(body === undefined && may_lack_body ? {} : body?.value);
       const problems = [

@@ -2,7 +2,7 @@
 export type NumberFormat = "point" | "comma";
 
 const SPACES = /[\s\u00a0\u202f'’]/g;
-const CURRENCY = /^(?:[A-Za-z]{3}|[€$£¥])\s*|\s*(?:[A-Za-z]{3}|[€$£¥])$/g;
+const CURRENCY = /^(?:[A-Za-z]{3}|[€$£¥])|(?:[A-Za-z]{3}|[€$£¥])$/g;
 const PLAIN = { point: /^\d+(?:\.\d+)?$/, comma: /^\d+(?:,\d+)?$/ } as const;
 const GROUPED = {
   point: /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/,
