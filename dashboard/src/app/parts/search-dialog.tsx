@@ -47,7 +47,13 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
     setAt(Math.max(0, Math.min(choices.length - 1, chosen + step)));
   };
   return (
-    <Modal opened onClose={onClose} withCloseButton={false} size="lg" aria-label="Search">
+    <Modal
+      opened
+      onClose={onClose}
+      title="Search"
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <TextInput
         data-autofocus
         aria-label="Search"
