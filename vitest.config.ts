@@ -31,10 +31,13 @@ const LONG_TESTS = [
   "test/docs/docs.browser.test.ts",
   "test/platform/db/embedded.test.ts",
   "test/{sdk,cli}/packed.test.ts",
-  "test/e2e/kyc-business.browser.test.ts",
-  "test/e2e/kyc-links.browser.test.ts",
-  "test/e2e/kyc-files.browser.test.ts",
-  "test/e2e/kyc-trouble.browser.test.ts",
+  "test/e2e/kyc-{individual,business,links,files,trouble}.browser.test.ts",
+  "test/invoices/{payments/claims,pdf/pdf}.test.ts",
+  "test/offramps/quotes/deposits.test.ts",
+  "test/onramps/rates.test.ts",
+  "test/partners/evm/remote-signer.test.ts",
+  "test/platform/metrics.test.ts",
+  "test/reports/exports.test.ts",
 ];
 const long = process.env.LONG_TESTS;
 

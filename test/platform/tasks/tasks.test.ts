@@ -172,16 +172,16 @@ describe("a lease", () => {
       sets += 1;
       // A worker that finds the lease expired leases the task again: that set has nothing to prove.
       if (sets > 1) return finish(set);
-      await sleep(900);
+      await sleep(2_200);
       held.push(set.isHeld());
       // As if the process were frozen: nothing renews the lease meanwhile.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_700);
       held.push(set.isHeld());
-      await sleep(400);
+      await sleep(900);
       held.push(set.isHeld());
       await finish(set);
     };
-    fixture.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 600 });
+    fixture.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 1_500 });
     await waitFor(async () => held.length === 3 && (await isDone()));
     expect(held).toEqual([true, false, false]);
   });
