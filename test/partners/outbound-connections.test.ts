@@ -312,6 +312,60 @@ test("an answer in single bytes is read in linear time, by undici and by Node", 
   expect(await timeOf(7_000)).toBeLessThan(20_000);
 });
 
+test("an answer whose chunks have endless extensions is given up, by undici and by Node", async () => {
+  const CHUNK = `20;${"a".repeat(15_000)}\r\n${"b".repeat(32)}\r\n`;
+  const begin = { undici: "20;", node: "HTTP/1.1 100 Continue\r\n\r\n" };
+  for (const [client, file_bytes] of [
+    ["undici", 16_384],
+    ["node", 5e6],
+  ] as const) {
+    const server = net.createServer((socket) => {
+      const part = client === "undici" ? "a".repeat(16_384) : CHUNK;
+      const fill = () => {
+        while (!socket.destroyed && socket.write(part));
+      };
+      socket.once("data", () => {
+        const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        socket.write(client === "undici" ? head + begin.undici : begin.node + head);
+        socket.on("drain", fill);
+        fill();
+      });
+    });
+    const written: Socket[] = [];
+    server.on("connection", (socket: Socket) => written.push(socket));
+    const url = `http://127.0.0.1:${await start(server)}/`;
+    const answer = await send(sender(), url, {
+      max_answer_bytes: file_bytes,
+      whole_timeout_ms: 8_000,
+      on_body: async (body) => {
+        for await (const _chunk of body);
+      },
+    });
+    expect(answer).toMatchObject({
+      failure: "protocol",
+      message: "The server sent too much data outside the body of its response.",
+    });
+    // What the kernel still buffers comes on top.
+    const sent = Math.max(...written.map(({ bytesWritten }) => bytesWritten));
+    expect(sent).toBeLessThan(2 * file_bytes + 16e6);
+  }
+});
+
+test("the data of earlier answers on a kept connection does not count", async () => {
+  const bodies = Buffer.alloc(60_000, "a");
+  let connections = 0;
+  const server = http.createServer((_request, response) => response.end(bodies));
+  server.on("connection", () => {
+    connections += 1;
+  });
+  const url = `http://127.0.0.1:${await start(server)}/`;
+  const guarded = sender();
+  for (let count = 0; count < 30; count += 1) {
+    expect(await send(guarded, url, { max_answer_bytes: 60_000 })).toMatchObject({ status: 200 });
+  }
+  expect(connections).toBe(1);
+});
+
 test("loopback is allowed in sandbox only if the service listens on loopback", () => {
   const refusalWith = (environment: Record<string, string>, url = "http://127.0.0.1:9999/") => {
     const guarded = openSender(readConfig(environment));

@@ -55,7 +55,8 @@ const FRAMING = /^(accept-encoding|connection|content-length|host|transfer-encod
 /**
  * All requests to URLs that callers entered, for webhooks and documents, are sent here. The IP
  * addresses are checked where the connection is opened (`connect.ts`); a kept connection is used
- * only for the account and origin that it was opened for. Proxy environment variables are ignored.
+ * only for the account, the origin and the size of answers that it was opened for. Proxy
+ * environment variables are ignored.
  */
 export function createGuardedSender(options: GuardedSenderOptions): GuardedSender {
   const policy = createAddressPolicy(options);
@@ -160,14 +161,16 @@ function exchange(
   request: OutboundRequest,
   time_ms: number,
 ): Promise<OutboundResult> {
-  const connections = pools.connectionsTo(target, request.account_id);
+  const { account_id, max_answer_bytes: answer_bytes_max } = request;
+  const destination = { target, account_id, answer_bytes_max };
+  const connections = pools.connectionsTo(destination);
   const begun_ms = performance.now();
   return new Promise((resolve, reject) => {
     const byNode = () => {
       const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
       const ends: Ends = { resolve, reject, again: null, isNew: () => true };
-      const open = () => pools.openOne(target, request.account_id);
-      void sendByNode(open, dispatched, new Exchange(request, left_ms, ends));
+      const open = () => pools.openOne(destination);
+      void sendByNode(open, dispatched, answer_bytes_max, new Exchange(request, left_ms, ends));
     };
     if (connections.byNode.is_used) {
       byNode();

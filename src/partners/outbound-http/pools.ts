@@ -4,6 +4,7 @@ import { LruMap } from "../../platform/lru-map.ts";
 import type { Connect } from "./connect.ts";
 import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
+import { limitReceived } from "./wire-limit.ts";
 
 const IDLE_MAX_MS = 10_000;
 /** Closed this long before the time at which the other side announced to close it. */
@@ -15,7 +16,10 @@ const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
 const BY_NODE_MAX = 1_000;
 const PART_BYTES_MAX = 1024;
 
-/** The connections to one origin on behalf of one account. */
+/** Connections to one origin on behalf of one account, for answers up to a size. */
+type Destination = { target: Target; account_id: string; answer_bytes_max: number };
+
+/** The connections to a destination. */
 type Connections = {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Called when a request is written: whether its connection was opened for it. */
@@ -24,7 +28,7 @@ type Connections = {
   byNode: { is_used: boolean; use(): void };
 };
 
-/** Keeps connections, separately for each account and origin, up to a limit. */
+/** Keeps connections, separately for each destination, up to a limit. */
 export class Pools {
   readonly #connect: Connect;
   readonly #pools = new Map<string, Pool>();
@@ -39,14 +43,15 @@ export class Pools {
     this.#connections_max = connections_max;
   }
 
-  connectionsTo(target: Target, account_id: string): Connections {
-    const key = `${account_id} ${target.origin}`;
+  connectionsTo(destination: Destination): Connections {
+    const { account_id, target, answer_bytes_max } = destination;
+    const key = `${account_id} ${target.origin} ${answer_bytes_max}`;
     return {
       dispatch: (options, handler) => {
         // Later in this turn of the event loop: by then a connection whose answer has just ended is
         // free, and no new one is opened.
         setImmediate(() => {
-          const pool = this.#pools.get(key) ?? this.#openPool(key, target, account_id);
+          const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
           pool.dispatch(options, handler);
         });
       },
@@ -59,8 +64,8 @@ export class Pools {
   }
 
   /** A connection for one request: the caller closes it. */
-  async openOne(target: Target, account_id: string): Promise<Socket> {
-    const socket = await this.#open(target, account_id);
+  async openOne(destination: Destination): Promise<Socket> {
+    const socket = await this.#open(destination);
     this.#single.add(socket);
     return socket.once("close", () => this.#single.delete(socket));
   }
@@ -72,14 +77,14 @@ export class Pools {
     for (const socket of this.#single) socket.destroy(error);
   }
 
-  #openPool(key: string, target: Target, account_id: string): Pool {
-    const pool = new Pool(target.origin, {
+  #openPool(key: string, destination: Destination): Pool {
+    const pool = new Pool(destination.target.origin, {
       connect: (_options, callback) => {
-        this.#open(target, account_id).then(
+        this.#open(destination).then(
           (socket) => {
             // The waiting request is written before the callback returns.
             this.#is_new = true;
-            callback(null, readInParts(socket));
+            callback(null, readInParts(socket, destination.answer_bytes_max));
             this.#is_new = false;
           },
           (error) => callback(error, null),
@@ -107,7 +112,7 @@ export class Pools {
     return pool;
   }
 
-  async #open(target: Target, account_id: string): Promise<Socket> {
+  async #open({ target, account_id }: Destination): Promise<Socket> {
     if (this.#open_count >= Math.min(CLOSE_IDLE_FROM, this.#connections_max)) this.#closeIdle();
     if (this.#open_count >= this.#connections_max) {
       throw new SendError("connect", "Too many connections are open.");
@@ -137,13 +142,16 @@ export class Pools {
  * undici parses all that a read returns, and does not stop at headers that are too large: it makes
  * an error for each one after that. In small parts it ends with the part in which it gave up.
  */
-function readInParts(socket: Socket): Socket {
+function readInParts(socket: Socket, answer_bytes_max: number): Socket {
   const read = socket.read.bind(socket);
+  const count = limitReceived(socket, answer_bytes_max);
   return Object.assign(socket, {
     read: (bytes?: number) => {
       if (socket.destroyed) return null;
       const { readableLength } = socket;
-      return read(bytes ?? (readableLength > PART_BYTES_MAX ? PART_BYTES_MAX : undefined));
+      const part = read(bytes ?? (readableLength > PART_BYTES_MAX ? PART_BYTES_MAX : undefined));
+      if (part !== null) count(part.length);
+      return part;
     },
   });
 }

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 import type { Controller, Exchange } from "./exchange.ts";
 import { SendError } from "./send-error.ts";
+import { limitReceived } from "./wire-limit.ts";
 
 const HEADERS_BYTES_MAX = 16 * 1024;
 
@@ -13,6 +14,7 @@ const HEADERS_BYTES_MAX = 16 * 1024;
 export async function sendByNode(
   open: () => Promise<Socket>,
   { method, path, headers, body }: Dispatcher.DispatchOptions,
+  answer_bytes_max: number,
   exchange: Exchange,
 ): Promise<void> {
   try {
@@ -25,6 +27,9 @@ export async function sendByNode(
       createConnection: () => socket,
       maxHeaderSize: HEADERS_BYTES_MAX,
     });
+    const count = limitReceived(socket, answer_bytes_max);
+    // Not earlier: a listener makes the data flow, and the parser would miss it.
+    outgoing.once("socket", () => socket.on("data", (part) => count(part.length)));
     report(outgoing, socket, exchange);
     outgoing.end(body as Buffer | null);
   } catch (error) {
