@@ -8,6 +8,7 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
+import { SlowFetches } from "./documents/slow-fetches.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
@@ -73,6 +74,7 @@ type OfframpTaskDeps = SendDeps &
  * | sweep-documents         | replacement, removal | deletes unreferenced files  |                |
  */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
+  const slow = new SlowFetches();
   return [
     partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>
       recordDeposits(deps.database, deps.chain, now),
@@ -92,7 +94,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     closeQuoteTask(deps),
     inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks) => assess(deps, set, tasks)),
     { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
-    { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
+    { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set, slow) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: DROP_DOCUMENT_TASK, set_max: 100, handle: (set) => dropDocuments(deps, set) },
     {

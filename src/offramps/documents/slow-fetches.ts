@@ -1,0 +1,89 @@
+import { MINUTE_MS } from "../../platform/durations.ts";
+
+type Limits = {
+  /** Slow fetches of one account at a time; those of all accounts. */
+  per_account: number;
+  of_all: number;
+  slow_after_ms: number;
+};
+
+const LIMITS: Limits = { per_account: 40, of_all: 400, slow_after_ms: 300 };
+const PUT_OFF_MIN_MS = 1_000;
+const PUT_OFF_MAX_MS = 10 * MINUTE_MS;
+/** How much the latest fetch counts for the mean time. */
+const LATEST_SHARE = 0.1;
+
+type Slow = { count: number; mean_ms: number; last_put_off_ms: number };
+
+/**
+ * Counts the fetches that hosts answer slowly, in this process. An account that has as many as it
+ * may have waits with its other documents, so that its hosts do not delay those of others.
+ */
+export class SlowFetches {
+  readonly #limits: Limits;
+  readonly #by_account = new Map<string, Slow>();
+  #count = 0;
+
+  constructor(limits: Partial<Limits> = {}) {
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  isUsedUp(account_id: string): boolean {
+    return (this.#by_account.get(account_id)?.count ?? 0) >= this.#limits.per_account;
+  }
+
+  /** Whether sets that only wait for slow hosts may leave their place to others. */
+  get isRoomLeft(): boolean {
+    return this.#count < this.#limits.of_all;
+  }
+
+  /**
+   * When an account with no share left may try one more: one after the other, as fast as its hosts
+   * have answered. Far ahead they are spread, because the hosts may recover.
+   */
+  putOff(account_id: string, now: Date): Date {
+    const slow = this.#by_account.get(account_id)!;
+    const step_ms = slow.mean_ms / this.#limits.per_account;
+    const earliest_ms = now.getTime() + PUT_OFF_MIN_MS;
+    const at_ms = Math.max(slow.last_put_off_ms + step_ms, earliest_ms);
+    if (at_ms > now.getTime() + PUT_OFF_MAX_MS) {
+      return new Date(earliest_ms + Math.random() * (PUT_OFF_MAX_MS - PUT_OFF_MIN_MS));
+    }
+    slow.last_put_off_ms = at_ms;
+    return new Date(at_ms);
+  }
+
+  /** Counts the work once it is slow; then `onSlow` is called. */
+  async count<Value>(
+    account_id: string,
+    onSlow: () => void,
+    work: () => Promise<Value>,
+  ): Promise<Value> {
+    const { slow_after_ms } = this.#limits;
+    const begun_ms = performance.now();
+    let slow: Slow | undefined;
+    const timer = setTimeout(() => {
+      slow = this.#by_account.get(account_id) ?? {
+        count: 0,
+        mean_ms: slow_after_ms,
+        last_put_off_ms: 0,
+      };
+      this.#by_account.set(account_id, slow);
+      slow.count += 1;
+      this.#count += 1;
+      onSlow();
+    }, slow_after_ms);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+      if (slow) {
+        const took_ms = performance.now() - begun_ms;
+        slow.mean_ms += (took_ms - slow.mean_ms) * LATEST_SHARE;
+        slow.count -= 1;
+        this.#count -= 1;
+        if (slow.count === 0) this.#by_account.delete(account_id);
+      }
+    }
+  }
+}
