@@ -1670,6 +1670,20 @@ create table removed_offramps (
   constraint removed_offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
 );
 
+create table requests (
+  account_id uuid not null,
+  id uuid not null,
+  actor text not null,
+  method text not null,
+  path text not null,
+  status smallint not null,
+  error_code text,
+  problems text,
+  duration_ms integer not null,
+  constraint requests_pkey PRIMARY KEY (account_id, id)
+);
+CREATE INDEX requests_refused ON public.requests USING btree (account_id, id) WHERE (error_code IS NOT NULL);
+
 create table sandbox_bank_answers (
   number bigint not null generated always as identity,
   end_to_end_id text not null,

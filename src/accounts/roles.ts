@@ -75,7 +75,9 @@ export const PERMISSIONS = {
   },
   see_keys_and_log: {
     roles: ["admin", "developer"],
-    meaning: "See the API keys (their last four characters) and the audit log.",
+    meaning:
+      "See the API keys (their last four characters), the requests that were sent, and the audit " +
+      "log.",
   },
   manage_keys: {
     roles: ["admin"],

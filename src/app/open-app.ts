@@ -17,6 +17,7 @@ import { type AddRoute, addRoute } from "../platform/http/route.ts";
 import { createServer, type LogDestination } from "../platform/http/server.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
+import { addRequestLog } from "../platform/request-log/request-log.ts";
 import { ensureRecurring } from "../platform/tasks/tasks.ts";
 import type { Worker } from "../platform/tasks/worker.ts";
 import { watchInstallation } from "../platform/watch-installation.ts";
@@ -58,6 +59,7 @@ export async function openApp(
   };
   const server = createServer(server_options);
   const { log } = server;
+  const request_log = config.request_log_days > 0 ? addRequestLog(server, database) : null;
   const files = { ...(await openLocalDirectory(config.data_dir)), scan: openScan(config) };
   const sender = openSender(config);
   // The worker runs the modules' tasks, and the modules wake it.
@@ -98,6 +100,7 @@ export async function openApp(
     // Closed together: requests that wait for a module's own work would block the server's close.
     await Promise.all([server.close(), ...modules.map((module) => module.close?.())]);
     await worker.stop();
+    await request_log?.close();
     sender.close();
     await database.close();
   };

@@ -2,6 +2,7 @@ import { TRIM_ATTEMPTS_TASK, trimAttemptsTask } from "./attempts/tasks.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./commands/tasks.ts";
 import type { Module, ModuleCore } from "./module.ts";
 import { addSecurityTxt } from "./pages/security-txt.ts";
+import { TRIM_REQUESTS_TASK, trimRequestsTask } from "./request-log/tasks.ts";
 import { signingKey } from "./sealing/seal.ts";
 import { signingSeed } from "./sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./sealing/tasks.ts";
@@ -15,8 +16,9 @@ export function openPlatformModule({ config, database, clock, log }: ModuleCore)
       sealTask(database, signingKey(signingSeed(config)), log),
       trimCommandsTask(database, clock),
       trimAttemptsTask(database, clock),
+      trimRequestsTask({ database, clock, days: config.request_log_days }),
     ],
-    recurring: [SEAL_TASK, TRIM_COMMANDS_TASK, TRIM_ATTEMPTS_TASK],
+    recurring: [SEAL_TASK, TRIM_COMMANDS_TASK, TRIM_ATTEMPTS_TASK, TRIM_REQUESTS_TASK],
     metrics: [taskMetrics],
   };
 }

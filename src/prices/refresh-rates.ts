@@ -7,7 +7,7 @@ import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { canonicalJson } from "../platform/http/json-body.ts";
-import { newId } from "../platform/ids.ts";
+import { newId, timeOfId } from "../platform/ids.ts";
 import {
   type Decimal,
   divideDecimals,
@@ -148,7 +148,7 @@ export function recordPriceVersion(
     .update(text)
     .digest();
   // After the last one, even if that came from a process whose clock is ahead.
-  const at = new Date(Math.max(now.getTime(), last ? idTimeMs(last.id) + 1 : 0));
+  const at = new Date(Math.max(now.getTime(), last ? timeOfId(last.id).getTime() + 1 : 0));
   insertPriceVersion(tx, { ...content, id: newId(at), content_hash, created_at: at });
 }
 
@@ -163,9 +163,4 @@ function textOf(content: PriceContent): string {
     stopped,
     expires_at: expires_at?.toISOString() ?? null,
   });
-}
-
-/** A UUIDv7 begins with its time. */
-function idTimeMs(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

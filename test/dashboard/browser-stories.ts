@@ -63,8 +63,9 @@ export async function openStories(roles: readonly Role[]): Promise<Stories> {
   };
 }
 
-/** Takes a picture, and finds what keeps people from using the page. */
+/** Once everything is loaded: takes a picture, and finds what keeps people from using the page. */
 export async function inspect(page: Page, name: string): Promise<void> {
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
   await takeShot(page, name);
   expect(await findBarriers(page)).toEqual([]);
   expect(await scrollsSideways(page)).toBe(false);

@@ -159,7 +159,7 @@ test("an accountant cannot do what only an admin may, neither by button nor by r
   const sections = page.getByRole("navigation", { name: "Settings" }).getByRole("link");
   expect(await sections.allTextContents()).toEqual(["Security"]);
   expect(await page.getByRole("button", { name: "Propose another" }).count()).toBe(0);
-  for (const path of ["team", "audit", "developer/apps", "developer/keys"]) {
+  for (const path of ["team", "audit", "developer/apps", "developer/keys", "developer/logs"]) {
     await page.goto(`${url}/dashboard/settings/${path}`);
     await page.getByRole("heading", { name: "You cannot see this page" }).waitFor();
   }

@@ -42,6 +42,7 @@ const WRITES: readonly (readonly [path: string, body: unknown, roles: readonly R
 const READS: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ["/keys", ["admin", "developer"]],
   ["/audit", ["admin", "developer"]],
+  ["/requests", ["admin", "developer"]],
   ["/members", ["admin"]],
   ["/security", ROLES],
   [`/apps/${crypto.randomUUID()}/deliveries`, ["admin", "developer"]],

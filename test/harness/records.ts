@@ -143,7 +143,7 @@ export function missingRecords(like: RecordIds): RecordIds {
   return Object.fromEntries(names.map((name) => [name, randomUUID()])) as RecordIds;
 }
 
-function newUser() {
+export function newUser() {
   return {
     user: {
       beneficiary_type: "individual",

@@ -61,12 +61,19 @@ export function messageOf(error: unknown): string {
   return problem && error.errors.length === 1 ? problem.message : error.message;
 }
 
-class Failure extends Error {}
+class Failure extends Error {
+  readonly request_id: string | null;
+  constructor(message: string, request_id: string | null) {
+    super(message);
+    this.request_id = request_id;
+  }
+}
 
 async function readAnswer<Answer>(answer: Response): Promise<Answer> {
   const body = await answer.json();
   if (answer.ok) return body as Answer;
-  throw new Failure(body.errors?.[0]?.message ?? body.message ?? "This did not work. Try again.");
+  const message = body.errors?.[0]?.message ?? body.message ?? "This did not work. Try again.";
+  throw new Failure(message, body.request_id ?? null);
 }
 
 async function sendAsMember(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {

@@ -1,7 +1,7 @@
 import { tell } from "./api.ts";
 
 export type Hit = {
-  kind: "payout" | "person" | "bank_account" | "quote" | "onramp" | "invoice";
+  kind: "payout" | "person" | "bank_account" | "quote" | "onramp" | "invoice" | "request";
   id: string;
   user_id: string | null;
   title: string;

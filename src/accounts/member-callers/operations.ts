@@ -27,7 +27,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["calculateConversion", "listFees", "showSandboxClock"],
     ...["showSecurity", "revokeAppConsent", "listApprovals"],
   ],
-  see_keys_and_log: ["listKeys", "listAuditLog"],
+  see_keys_and_log: ["listKeys", "listAuditLog", "listRequests", "showRequest"],
   manage_keys: ["createKey", "rotateKey", "revokeKey"],
   manage_members: [
     ...["listTeam", "inviteMember", "changeMember", "sendInvitation", "proposeApprovalAmount"],

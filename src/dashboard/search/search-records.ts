@@ -28,6 +28,8 @@ type Filter = { name: "reference" | "payee" | "user_id"; value: string };
 type SearchResult = { hits: Hit[]; filters: Filter[]; people_searched: number };
 
 const HITS_MAX = 8;
+/** What belongs to no person. */
+const NAMELESS: Partial<Record<Found["kind"], string>> = { invoice: "Invoice", request: "Request" };
 /** Names are stored encrypted: those of the newest people are read and compared. */
 const PEOPLE_MAX = 200;
 const ACCOUNT_DIGITS_MIN = 4;
@@ -148,10 +150,10 @@ async function toHits(
   // Without a name, the person was erased.
   return found
     .toSorted((a, b) => order(a) - order(b))
-    .filter((one) => one.kind === "invoice" || payerOf(one) !== "")
+    .filter((one) => NAMELESS[one.kind] !== undefined || payerOf(one) !== "")
     .map((one) => {
-      const [title, note] =
-        one.kind === "invoice" ? ([`Invoice …${one.id.slice(-8)}`, ""] as const) : describe(one);
+      const name = NAMELESS[one.kind];
+      const [title, note] = name ? [`${name} …${one.id.slice(-8)}`, ""] : describe(one);
       return { ...one, title, note };
     });
 }

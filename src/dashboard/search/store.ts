@@ -1,7 +1,9 @@
 import type { Session } from "../../platform/db/database.ts";
 
 /** What can be found, in the order of the results. */
-export const KINDS = ["payout", "person", "bank_account", "quote", "onramp", "invoice"] as const;
+export const KINDS = [
+  ...(["payout", "person", "bank_account", "quote", "onramp", "invoice", "request"] as const),
+] as const;
 export type Found = { kind: (typeof KINDS)[number]; id: string; user_id: string | null };
 
 const TABLES: Readonly<Record<Found["kind"], readonly [table: string, user_id: string]>> = {
@@ -11,6 +13,7 @@ const TABLES: Readonly<Record<Found["kind"], readonly [table: string, user_id: s
   quote: ["quotes", "user_id"],
   onramp: ["onramps", "user_id"],
   invoice: ["invoice_views", "null::uuid"],
+  request: ["requests", "null::uuid"],
 };
 
 const BY_ID = KINDS.map((kind) => {

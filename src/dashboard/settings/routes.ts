@@ -3,6 +3,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { addAuditRoute } from "./audit-routes.ts";
 import { addKeyRoutes } from "./key-routes.ts";
 import { addMemberRoutes } from "./member-routes.ts";
+import { addRequestRoutes } from "./request-routes.ts";
 import { addSecurityRoutes } from "./security-routes.ts";
 
 /** The settings of an account and of its members. */
@@ -11,4 +12,5 @@ export function addSettingsRoutes(addRoute: AddRoute, core: ModuleCore): void {
   addMemberRoutes(addRoute, core);
   addSecurityRoutes(addRoute, core);
   addAuditRoute(addRoute, core);
+  addRequestRoutes(addRoute, core);
 }

@@ -320,6 +320,14 @@ export const SETTINGS = {
     30,
     "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
   ),
+  request_log_days: integer(
+    "SLIPROAD_REQUEST_LOG_DAYS",
+    0,
+    365,
+    7,
+    "Days for which Settings › Developer › Logs keeps requests, at most the newest 100000 of an " +
+      "account; 0 = none are kept.",
+  ),
   ...TRAVEL_SETTINGS,
   security_contacts: uris(
     "SLIPROAD_SECURITY_CONTACT",

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import type { Socket } from "node:net";
 import Fastify, {
   type FastifyInstance,
@@ -36,6 +36,10 @@ const PARAMETER_LENGTH_MAX = 16 * 1024;
 declare module "fastify" {
   interface FastifyRequest {
     caller: Caller | null;
+  }
+  interface FastifyReply {
+    /** Why the request was refused. */
+    refusal: Refusal | null;
   }
   interface FastifyContextConfig {
     /** API routes: they need a key and JSON, and are rate-limited. */
@@ -98,7 +102,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
       }),
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
-    genReqId: () => randomUUID(),
+    genReqId: () => randomUUIDv7(),
     // All lines of a request contain the trace from the caller's header.
     childLoggerFactory: (logger, bindings, child_options, request) =>
       logger.child({ ...bindings, ...traceOf(request.headers.traceparent) }, child_options),
@@ -127,6 +131,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     }
   });
   app.decorateRequest("caller", null);
+  app.decorateReply("refusal", null);
   addRequestHooks(app, options);
   addClosing(app);
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
@@ -265,6 +270,7 @@ function sendError(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toRefusal(error);
+  reply.refusal = refusal;
   if (refusal.status >= 500) logFailure(request, error, "failed");
   const seconds = refusal.retry_after_seconds;
   if (seconds !== undefined) reply.header("Retry-After", seconds);
@@ -306,7 +312,7 @@ function answerUnreadable(
     socket.destroy();
     return;
   }
-  const request_id = randomUUID();
+  const request_id = randomUUIDv7();
   const message = UNREADABLE[error.code ?? ""] ?? "Send a well-formed HTTP request.";
   const refusal = new Refusal("bad_request", message);
   const body = errorBody(options, refusal, request_id);

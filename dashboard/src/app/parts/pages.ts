@@ -24,6 +24,7 @@ const SETTINGS = [
   ["Audit log", "/settings/audit", "see_keys_and_log"],
   ["Apps", "/settings/developer/apps", "see_apps"],
   ["API keys", "/settings/developer/keys", "see_keys_and_log"],
+  ["Logs", "/settings/developer/logs", "see_keys_and_log"],
 ] as const;
 
 /** What can be found by its name. */

@@ -19,6 +19,7 @@ const KINDS: Readonly<Record<Hit["kind"], { icon: IconName; pathOf: (hit: Hit) =
   quote: { icon: "quotes", pathOf: ({ id }) => `/quotes/${id}` },
   onramp: { icon: "deposits", pathOf: ({ id }) => `/deposits/${id}` },
   invoice: { icon: "invoices", pathOf: ({ id }) => `/invoices/${id}` },
+  request: { icon: "settings", pathOf: ({ id }) => `/settings/developer/logs/${id}` },
 };
 
 /** Finds a record by what people know of it, or a page by its name. */

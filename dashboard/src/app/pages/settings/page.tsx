@@ -26,6 +26,12 @@ const DEVELOPER_SECTIONS: readonly Section[] = [
     permission: "see_keys_and_log",
     page: lazy(() => import("./keys/page.tsx")),
   },
+  {
+    name: "Logs",
+    path: `${DEVELOPER}/logs`,
+    permission: "see_keys_and_log",
+    page: lazy(() => import("./logs/page.tsx")),
+  },
 ];
 
 const SECTIONS: readonly Section[] = [

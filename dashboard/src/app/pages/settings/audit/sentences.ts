@@ -92,7 +92,10 @@ const ALONE: Readonly<Record<string, string>> = {
 };
 
 /** Who acted, by name where one is known. */
-export function nameActor({ actor }: Entry, names: Readonly<Record<string, string>>): string {
+export function nameActor(
+  { actor }: Pick<Entry, "actor">,
+  names: Readonly<Record<string, string>>,
+): string {
   return ALONE[actor] ?? nameReference(actor, names);
 }
 
