@@ -29,6 +29,27 @@ export function paidBy(catalogue: Catalogue, { fields, rail }: Payee): FieldName
   return [...names].filter((name) => IDENTIFIERS.has(name) && fields[name]);
 }
 
+/**
+ * Whether nothing but the bank's name says which bank it is: the rail pays by no code of a bank,
+ * and the number has no known form that contains one, as an IBAN or a CLABE has. Another bank may
+ * have an account of the same number.
+ */
+export function isBankByName(catalogue: Catalogue, payee: Payee): boolean {
+  const names = paidBy(catalogue, payee);
+  if (BANK_IDENTIFIERS.some((name) => names.includes(name))) return false;
+  const { currency } = payee.fields;
+  const { alternatives = [] } = requirementOf(catalogue, currency ?? "", payee.rail) ?? {};
+  return !alternatives.flat().some(({ name, check }) => names.includes(name) && check !== null);
+}
+
+/** The name of a bank for comparison: its letters and digits. */
+export function plainBankName(name: string | null | undefined): string {
+  return (name ?? "")
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
+}
+
 /** The field that identifies the account itself; null in a detail that the rail cannot pay. */
 function accountField(catalogue: Catalogue, payee: Payee): FieldName | null {
   const isAccount = (name: FieldName) => ACCOUNT_IDENTIFIERS.some((other) => other === name);

@@ -173,16 +173,23 @@ it("an account of the same number and name at another bank is not the one of a r
   };
   await register(1, { iban: "DE84100100100532013000" });
   await register(2, { ...usd, routing_number: "011401533" });
+  // Its rail has no code of the bank.
+  const dop = { iban: "", currency: "dop", account_number: "0012345678", country: "DO" };
+  const in_dop = { ...dop, account_type: "savings", document_number: "00112345678" };
+  await register(3, { ...in_dop, bank_name: "Other Bank" });
   const row1 = { iban: "DE89370400440532013000" };
   const row2 = { ...usd, routing_number: "021000021" };
+  const row3 = { ...in_dop, bank_name: "Sample Bank" };
   const payeesOf = async () => {
-    const shown = await upload([newRow(1, row1), newRow(2, row2)], { user_id: payer });
+    const rows = [newRow(1, row1), newRow(2, row2), newRow(3, row3)];
+    const shown = await upload(rows, { user_id: payer });
     return shown.rows.map(({ payee }: Row) => payee);
   };
-  expect(await payeesOf()).toEqual(["new", "new"]);
+  expect(await payeesOf()).toEqual(["new", "new", "new"]);
   await register(1, row1);
   await register(2, row2);
-  expect(await payeesOf()).toEqual(["known", "known"]);
+  await register(3, row3);
+  expect(await payeesOf()).toEqual(["known", "known", "known"]);
 });
 
 it("the same file again, and the same row twice, must be acknowledged", async () => {

@@ -5,6 +5,7 @@ import {
   FIELD_NAMES,
   type FieldName,
 } from "../../catalogue/payment-detail-fields.ts";
+import { DEFAULT_RAIL, type Rail } from "../../catalogue/rails.ts";
 import { checkItemTerms, type PricedTerms } from "../../offramps/check-item-terms.ts";
 import type { CheckedItem } from "../../offramps/check-items.ts";
 import { checkNewOfframps } from "../../offramps/routes.ts";
@@ -13,7 +14,7 @@ import {
   type PaymentDetail,
   type PaymentDetailFields,
 } from "../../payment-details/model.ts";
-import { hashPayee } from "../../payment-details/payee.ts";
+import { hashPayee, isBankByName, plainBankName } from "../../payment-details/payee.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
@@ -99,7 +100,7 @@ export function judgeRow(
   prices: Prices | null,
 ): JudgedRow {
   const cells = new CellProblems();
-  const payee = findPayee(read, known, cells);
+  const payee = findPayee(catalogue, read, known, cells);
   const detail = payee && ("known" in payee ? payee.known : asDetail(batch, payee.new));
   cells.add(read.item_problems);
   let priced: PricedTerms | null = null;
@@ -113,7 +114,12 @@ export function judgeRow(
   return { read, problems: cells.list, payee, priced };
 }
 
-function findPayee(read: ReadRow, known: KnownPayees, cells: CellProblems): JudgedRow["payee"] {
+function findPayee(
+  catalogue: Catalogue,
+  read: ReadRow,
+  known: KnownPayees,
+  cells: CellProblems,
+): JudgedRow["payee"] {
   const { row, fields, detail_problems } = read;
   const { payment_detail_id } = row.cells;
   if (payment_detail_id) {
@@ -127,7 +133,7 @@ function findPayee(read: ReadRow, known: KnownPayees, cells: CellProblems): Judg
     return null;
   }
   const same_number = read.payee_index ? (known.by_index.get(read.payee_index) ?? []) : [];
-  const same_account = same_number.filter((one) => isSameAccount(one, fields));
+  const same_account = same_number.filter((one) => isSameAccount(catalogue, one, fields));
   const usable = same_account.filter((one) => isSameRoute(one, fields, row));
   const [detail] = usable.filter((one) => isSameName(one, fields.account_name));
   if (detail) {
@@ -147,9 +153,19 @@ function findPayee(read: ReadRow, known: KnownPayees, cells: CellProblems): Judg
 /**
  * The blind index leaves the bank out, so that limits count an account once however it is named.
  * Two banks may have accounts of one number: whom a row pays is decided by all of its identifiers.
- * An IBAN names its bank, which only SWIFT also reaches by a BIC.
+ * An IBAN names its bank, which only SWIFT also reaches by a BIC; where no identifier says which
+ * bank it is, its name decides.
  */
-function isSameAccount({ fields: known }: PaymentDetail, fields: PaymentDetailFields): boolean {
+function isSameAccount(
+  catalogue: Catalogue,
+  { fields: known }: PaymentDetail,
+  fields: PaymentDetailFields,
+): boolean {
+  const rail = (known.rails ?? DEFAULT_RAIL) as Rail;
+  const is_by_name = isBankByName(catalogue, { fields: known, rail });
+  if (is_by_name && plainBankName(known.bank_name) !== plainBankName(fields.bank_name)) {
+    return false;
+  }
   const names = [...ACCOUNT_IDENTIFIERS, ...BANK_IDENTIFIERS];
   const may_lack = fields.iban !== null && known.rails !== "swift";
   return names.every((name) =>

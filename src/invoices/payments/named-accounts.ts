@@ -6,7 +6,7 @@ import {
   type FieldName,
 } from "../../catalogue/payment-detail-fields.ts";
 import type { PaymentDetailFields } from "../../payment-details/model.ts";
-import { type Payee, paidBy } from "../../payment-details/payee.ts";
+import { isBankByName, type Payee, paidBy, plainBankName } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session } from "../../platform/db/database.ts";
@@ -22,6 +22,8 @@ export type NamedAccount = {
   bics: ReadonlySet<string>;
   /** What else identifies the bank or its branch. */
   bank_codes: ReadonlySet<string>;
+  /** Decides where no identifier says which bank it is. */
+  bank_names: ReadonlySet<string>;
   /** When the payment options of the invoice were changed last; null if they never were. */
   changed_at: Date | null;
 };
@@ -88,12 +90,14 @@ function toNamedAccount(
     accounts: valuesOf(ACCOUNT_IDENTIFIERS, written.iban, written.accountNumber),
     bics: valuesOf(["swift_bic"], written.swiftBic),
     bank_codes: valuesOf(BANK_CODES, written.routingNumber, written.sortCode),
+    bank_names: new Set([detail?.bank_name, written.bankName].map(plainBankName).filter(Boolean)),
   };
 }
 
 /**
  * Why a payment to this account does not pay the invoice; null when it does: one of the accounts
- * that the invoice names has every identifier by which the rail pays.
+ * that the invoice names has every identifier by which the rail pays, and the bank's name where
+ * only that says which bank it is.
  */
 export function payeeProblem(
   catalogue: Catalogue,
@@ -122,7 +126,9 @@ function isNamed(catalogue: Catalogue, account: NamedAccount, payee: Payee): boo
     is_account_named &&
     ACCOUNT_IDENTIFIERS.every((name) => has(account.accounts, name)) &&
     has(account.bics, "swift_bic") &&
-    BANK_CODES.every((name) => has(account.bank_codes, name))
+    BANK_CODES.every((name) => has(account.bank_codes, name)) &&
+    (!isBankByName(catalogue, payee) ||
+      account.bank_names.has(plainBankName(payee.fields.bank_name)))
   );
 }
 

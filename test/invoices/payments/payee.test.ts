@@ -139,4 +139,26 @@ describe("an invoice", () => {
     const whole = await bill(bankOption({ iban, swiftBic: "DEUTDEFFXXX" }));
     good((await pay(whole.id, detail, swift)).answer);
   });
+
+  it("names the bank, where the rail has no code of it", async () => {
+    const account_number = "0012345678";
+    const dop = { currency: "dop", iban: "", account_number, country: "DO", postal_code: "10101" };
+    const holder = { account_type: "savings", document_number: "00112345678" };
+    const detailAt = (bank_name: string) =>
+      addPaymentDetail(server, user_id, "eur", { ...dop, ...holder, bank_name });
+    const item = { name: "Work", currency: "DOP", quantity: 1, unitPrice: "100000" };
+    const billAt = (bank: Record<string, string>) =>
+      sendInvoice(server, seller, buyer, {
+        invoiceItems: [{ ...item, tax: { type: "fixed", amount: "0" } }],
+        paymentOptions: [bankOption({ accountNumber: account_number, ...bank }, "DOP")],
+      });
+    const in_dop = { destination_currency: "dop" };
+    const sellers = await detailAt("Banco del Vendedor");
+    const elsewhere = await detailAt("Banco del Comprador");
+    const { id } = await billAt({ bankName: "BANCO DEL VENDEDOR" });
+    expectRefusal((await pay(id, elsewhere, in_dop)).answer, "record_invalid");
+    good((await pay(id, sellers, in_dop)).answer);
+    const unnamed = await billAt({});
+    expectRefusal((await pay(unnamed.id, sellers, in_dop)).answer, "record_invalid");
+  });
 });
