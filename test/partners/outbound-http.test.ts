@@ -523,7 +523,7 @@ describe("answers", () => {
     expect(bodyOf(answer)).toBe("abc identity");
   });
 
-  test("eight brotli answers at a time are expanded, each with a window of 16 MiB", async () => {
+  test("eight brotli answers at a time, four of an account, are expanded", async () => {
     const stalled: http.ServerResponse[] = [];
     const { url } = await serve((request, response) => {
       response.setHeader("content-encoding", "br");
@@ -532,8 +532,14 @@ describe("answers", () => {
       else response.write(bytes.subarray(0, 1), () => void stalled.push(response));
     });
     const here = sender({ allow_loopback: true });
-    const held = Array.from({ length: 8 }, () => get(here, `${url}/stall`));
-    while (bodyOf(await get(here, url)) === "hello") await sleep(10);
+    const stall = (account_id: string) =>
+      Array.from({ length: 4 }, () => get(here, `${url}/stall`, { account_id }));
+    const held = stall("one");
+    while (bodyOf(await get(here, url, { account_id: "one" })) === "hello") await sleep(10);
+    // One account uses half of them.
+    expect(bodyOf(await get(here, url, { account_id: "two" }))).toBe("hello");
+    held.push(...stall("two"));
+    while (bodyOf(await get(here, url, { account_id: "three" })) === "hello") await sleep(10);
     let file = "";
     const on_body = async (body: AsyncIterable<Buffer>) => {
       for await (const chunk of body) file += chunk.toString();

@@ -91,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
     if (!is_wanted_whole && this.#head.headers["content-encoding"] === undefined) return;
-    this.#body = new AnswerBody(this.#head.headers, {
+    this.#body = new AnswerBody(this.#head.headers, this.#request.account_id, {
       resume: () => this.#controller?.resume(),
       abort: () => this.#abort(),
     });

@@ -7,6 +7,7 @@ import {
   createZstdDecompress,
 } from "node:zlib";
 import { SendError } from "./send-error.ts";
+import { enterWide, leaveWide } from "./wide-decoders.ts";
 
 // We request no compression, but some servers compress anyway: their answers are read, within the
 // same limits.
@@ -20,7 +21,6 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
 };
 /** A few bytes make these decoders fill a window of up to 16 MiB. */
 const WIDE_ENCODINGS: ReadonlySet<string> = new Set(["br", "zstd"]);
-const WIDE_AT_ONCE_MAX = 8;
 /** Compressed data may be slightly larger than its content, never much larger. */
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
@@ -29,15 +29,17 @@ type Source = { resume(): void; abort(): void };
 /** The bytes of an answer as received; a reader that stops early closes the connection. */
 export class AnswerBody extends Readable {
   readonly headers: Readonly<Record<string, string>>;
+  readonly account_id: string;
   readonly #source: Source;
   /** All of it was received. */
   complete = false;
 
-  constructor(headers: Readonly<Record<string, string>>, source: Source) {
+  constructor(headers: Readonly<Record<string, string>>, account_id: string, source: Source) {
     super();
     // The reader gets the error; without a reader, a broken connection would be unhandled.
     this.on("error", () => {});
     this.headers = headers;
+    this.account_id = account_id;
     this.#source = source;
   }
 
@@ -100,26 +102,6 @@ async function* noting(source: AsyncGenerator<Buffer>, broken: Broken): AsyncGen
   }
 }
 
-/** How many decoders with a large window work at once, in this process. */
-const wide = { running: 0, waiting: new Set<() => void>() };
-
-/** False if there is no place and the caller does not wait for one. */
-async function enterWide(may_wait: boolean): Promise<boolean> {
-  if (wide.running < WIDE_AT_ONCE_MAX) wide.running += 1;
-  else if (may_wait) await new Promise<void>((begin) => wide.waiting.add(begin));
-  else return false;
-  return true;
-}
-
-function leaveWide(): void {
-  const [next] = wide.waiting;
-  if (!next) wide.running -= 1;
-  else {
-    wide.waiting.delete(next);
-    next();
-  }
-}
-
 /** What is only shown to people is shown as received rather than waiting for a decoder. */
 async function* expanded(
   incoming: AnswerBody,
@@ -130,13 +112,13 @@ async function* expanded(
   const openDecoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]! : null;
   const is_wide = WIDE_ENCODINGS.has(encoding);
   // An unknown encoding is passed through: the reader gets bytes that it will not recognize.
-  if (!openDecoder || (is_wide && !(await enterWide(may_wait)))) {
+  if (!openDecoder || (is_wide && !(await enterWide(incoming.account_id, may_wait)))) {
     return yield* incoming as AsyncIterable<Buffer>;
   }
   try {
     yield* decompressed(incoming, bytes_max, openDecoder());
   } finally {
-    if (is_wide) leaveWide();
+    if (is_wide) leaveWide(incoming.account_id);
   }
 }
 
