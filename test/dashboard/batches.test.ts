@@ -192,6 +192,18 @@ it("an account of the same number and name at another bank is not the one of a r
   expect(await payeesOf()).toEqual(["known", "known", "known"]);
 });
 
+it("a row is compared with the twenty newest registrations of its account number", async () => {
+  const payer = await newPayer("one-account@example.test");
+  const { amount: _, reference: __, ...payee } = newRow(701).cells;
+  for (let n = 1; n <= 22; n += 1) {
+    const registered = { ...payee, account_name: `Holder ${n}` } as never;
+    await sliproad.paymentDetails.create(payer, registered);
+  }
+  const rows = [2, 3, 22].map((n) => newRow(n, { ...payee, account_name: `Holder ${n}` }));
+  const shown = await upload(rows, { user_id: payer });
+  expect(shown.rows.map((row: Row) => row.payee)).toEqual(["new", "known", "known"]);
+});
+
 it("the same file again, and the same row twice, must be acknowledged", async () => {
   const payer = await newPayer("twice@example.test");
   const file_hash = "f".repeat(64);

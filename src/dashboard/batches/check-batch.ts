@@ -60,6 +60,10 @@ const ROWS_AT_ONCE = 20;
 const inTurn = createAccountTurns(1, 10 * SECOND_MS);
 const DUPLICATE_MS = 30 * DAY_MS;
 const PAST_PAYOUTS_MAX = 5_000;
+/** How often one account number is considered: every row is compared with each of them. */
+const SAME_NUMBER_MAX = 20;
+/** Records that are read and decrypted at once. */
+const RECORDS_AT_ONCE = 100;
 const TOKEN_DIGITS = 6;
 
 /** The checks of creation, for every row, without creating anything. */
@@ -129,17 +133,17 @@ async function loadPayees(
     database,
     batch,
     indexes.map((hex) => Buffer.from(hex, "hex")),
+    SAME_NUMBER_MAX,
   );
   const ids = [...new Set([...found.map(({ id }) => id), ...named])];
-  const [rows, keys] = await Promise.all([
-    findPaymentDetails(
-      database,
-      ids.map((id) => ({ account_id, id })),
-    ),
-    keyring.openUserKeys(database, [batch]),
-  ]);
-  const own = toPaymentDetails(rows, keys).filter((detail) => detail.user_id === user_id);
-  const by_id = new Map(own.map((detail) => [detail.id, detail]));
+  const keys = await keyring.openUserKeys(database, [batch]);
+  const by_id = new Map<string, PaymentDetail>();
+  for (const some of split(ids, RECORDS_AT_ONCE)) {
+    const wanted = some.map((id) => ({ account_id, id }));
+    for (const detail of toPaymentDetails(await findPaymentDetails(database, wanted), keys)) {
+      if (detail.user_id === user_id) by_id.set(detail.id, detail);
+    }
+  }
   const by_index = new Map<string, PaymentDetail[]>();
   for (const { id, payee_index } of found) {
     const hex = payee_index.toString("hex");
@@ -194,18 +198,24 @@ async function loadPastPayouts(
     { detail_ids, amounts: [...amounts].map(String), from_id, now },
     PAST_PAYOUTS_MAX,
   );
-  const found = await findOfframps(deps.database, keys);
-  const opened = await openOfframps(deps.database, deps.keyring, found);
-  return new Map(
-    opened.flatMap(({ offramp }) => {
+  const past = new Map<string, Date>();
+  for (const some of split(keys, RECORDS_AT_ONCE)) {
+    const found = await findOfframps(deps.database, some);
+    for (const { offramp } of await openOfframps(deps.database, deps.keyring, found)) {
       const detail = known.by_id.get(offramp.payment_detail_id);
-      if (!detail) return [];
+      if (!detail) continue;
       const { destination_amount, destination_currency, details, created_at } = offramp;
       const payee = indexOf(deps, detail);
       const key = [payee, destination_currency, destination_amount, details.reference ?? ""];
-      return [[key.join(" "), created_at] as const];
-    }),
-  );
+      past.set(key.join(" "), created_at);
+    }
+  }
+  return past;
+}
+
+function split<One>(list: readonly One[], size: number): One[][] {
+  const parts = Math.ceil(list.length / size);
+  return Array.from({ length: parts }, (_, at) => list.slice(at * size, (at + 1) * size));
 }
 
 function payoutKey(deps: CheckDeps, { read, payee }: JudgedRow): string | null {

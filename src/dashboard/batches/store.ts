@@ -71,18 +71,22 @@ export async function countByStatus(
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-/** The bank accounts of a user with these numbers, by their blind index. */
+/** The newest bank accounts of a user with each of these numbers, by their blind index. */
 export function listPayeeIds(
   session: Session,
   { account_id, user_id }: { account_id: string; user_id: string },
   payee_indexes: readonly Buffer[],
+  per_number_max: number,
 ): Promise<{ id: string; payee_index: Buffer }[]> {
   return session.query(
-    `select id, payee_index from payment_details
-     where account_id = $1 and user_id = $2
-       and coalesce(payee_index, uuid_send(id)) = any($3::bytea[])
-     order by id desc`,
-    [account_id, user_id, payee_indexes],
+    `select id, payee_index from (
+       select id, payee_index, row_number() over (partition by payee_index order by id desc) as place
+       from payment_details
+       where account_id = $1 and user_id = $2
+         and coalesce(payee_index, uuid_send(id)) = any($3::bytea[])
+     ) as registered
+     where place <= $4 order by id desc`,
+    [account_id, user_id, payee_indexes, per_number_max],
   );
 }
 
