@@ -80,7 +80,8 @@ export function listPayeeIds(
 ): Promise<{ id: string; payee_index: Buffer }[]> {
   return session.query(
     `select id, payee_index from (
-       select id, payee_index, row_number() over (partition by payee_index order by id desc) as place
+       select id, payee_index,
+         row_number() over (partition by payee_index order by id desc) as place
        from payment_details
        where account_id = $1 and user_id = $2
          and coalesce(payee_index, uuid_send(id)) = any($3::bytea[])

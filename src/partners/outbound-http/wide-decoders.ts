@@ -22,7 +22,7 @@ export function leaveWide(account_id: string): void {
   else running.delete(account_id);
   count -= 1;
   for (const one of waiting) {
-    // Its own account may have used its share: a server can keep a decoder busy as long as it likes.
+    // A server can keep a decoder busy: the account of this one may have used its share.
     if (!hasPlace(one.account_id)) continue;
     waiting.delete(one);
     take(one.account_id);
