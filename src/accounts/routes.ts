@@ -1,10 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "../platform/errors.ts";
 import { STYLESHEET, STYLESHEET_HASH, STYLESHEET_PATH } from "../platform/pages/layout.ts";
-import { type DashboardDeps, loadDashboard } from "./load-dashboard.ts";
 import { HOME } from "./page-paths.ts";
-import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
-import { dashboardPage } from "./pages.ts";
+import { addPageScope, type PageDeps, readField, requireSession } from "./page-scope.ts";
 import { addPasskeyPages, addPasskeyScript } from "./passkeys/routes.ts";
 import { addSecurityPages } from "./security/routes.ts";
 import { createSignInLimits } from "./sign-in/attempt-limits.ts";
@@ -12,8 +10,8 @@ import { addPasswordPages } from "./sign-in/password-routes.ts";
 import { addSignInPages } from "./sign-in/routes.ts";
 import { switchAccount } from "./sign-in/switch-account.ts";
 
-/** Sign-in, sign-out and the dashboard; other modules add their pages with `addPageScope`. */
-export function addAccountPages(app: FastifyInstance, deps: PageDeps & DashboardDeps): void {
+/** Sign-in, sign-out and security; other modules add their pages with `addPageScope`. */
+export function addAccountPages(app: FastifyInstance, deps: PageDeps): void {
   addStylesheet(app);
   addPasskeyScript(app);
   const sign_in_deps = { ...deps, limits: createSignInLimits(deps) };
@@ -22,7 +20,7 @@ export function addAccountPages(app: FastifyInstance, deps: PageDeps & Dashboard
     addPasswordPages(scope, deps);
     addPasskeyPages(scope, sign_in_deps);
     addSecurityPages(scope, sign_in_deps);
-    addDashboard(scope, deps);
+    addAccountSwitch(scope, deps);
     scope.get("/", (_request, reply) => reply.redirect(HOME, 303));
     // Unknown paths: a page for browsers, the usual JSON error for programs.
     scope.get("/*", () => {
@@ -42,14 +40,8 @@ function addStylesheet(app: FastifyInstance): void {
   });
 }
 
-function addDashboard(scope: FastifyInstance, deps: PageDeps & DashboardDeps): void {
+function addAccountSwitch(scope: FastifyInstance, deps: PageDeps): void {
   const signed_in = { onRequest: requireSession() };
-  scope.get(HOME, signed_in, async (request, reply) => {
-    const session = request.member!;
-    const dashboard = await loadDashboard(deps, session);
-    return sendPage(reply, dashboardPage(deps.mode, session, dashboard));
-  });
-
   scope.post(`${HOME}/account`, signed_in, async (request, reply) => {
     await switchAccount(deps, request.member!, readField(request, "account_id"));
     return reply.redirect(HOME, 303);

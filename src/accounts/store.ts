@@ -223,24 +223,3 @@ export function listMembersById(
     [account_ids, person_ids],
   );
 }
-
-export type AuditEntryRow = {
-  id: string;
-  at: Date;
-  actor: string;
-  action: string;
-  record: string;
-  reason: string;
-};
-
-export function listAuditEntries(
-  session: Session,
-  account_id: string,
-  limit: number,
-): Promise<AuditEntryRow[]> {
-  return session.query<AuditEntryRow>(
-    `select id, at, actor, action, record, reason from audit_entries
-     where account_id = $1 order by id desc limit $2`,
-    [account_id, limit],
-  );
-}

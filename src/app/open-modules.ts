@@ -1,9 +1,7 @@
 import type { TokenPort } from "../accounts/authenticate.ts";
 import { openAccountsModule } from "../accounts/open.ts";
 import { openApprovalsModule } from "../approvals/open.ts";
-import { existsPendingProposal } from "../approvals/store.ts";
 import { openAppsModule } from "../apps/open.ts";
-import { listApps } from "../apps/store.ts";
 import { openBalancesModule } from "../balances/open.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { openDashboardModule } from "../dashboard/open.ts";
@@ -77,7 +75,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     ...(hold ? [hold.openModule(core.log)] : []),
     ...(openWatcher ? [openWatcher(core.log, openAskOwner(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),
-    openAccountsModule(core, { mail: openMail(core), existsPendingProposal, listApps }),
+    openAccountsModule(core, { mail: openMail(core) }),
     openApprovalsModule(core, { record_pages }),
     openAppsModule(core, { sender, skipDeliveries }),
     webhooks,

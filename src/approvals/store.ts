@@ -1,4 +1,3 @@
-import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRows } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
@@ -11,7 +10,6 @@ import {
   type Proposal,
   type ProposalStatus,
   type Vote,
-  votesElsewhere,
 } from "./model.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
 import { listVotes } from "./votes/vote-store.ts";
@@ -162,21 +160,6 @@ export async function listProposalTimes(
     [records.map((row) => row.account_id), records.map((row) => row.id), kinds],
   );
   return Map.groupBy(rows, (row) => row.record_id);
-}
-
-/** Whether a proposal visible to this member is pending. */
-export async function existsPendingProposal(
-  session: Session,
-  member: MemberSession,
-): Promise<boolean> {
-  const rows = await session.query(
-    `select id from proposals where account_id = $1 and status = 'pending'
-     union all
-     select id from proposals where $2 and voters <> 'members' and status = 'pending'
-     limit 1`,
-    [member.account_id, votesElsewhere(member)],
-  );
-  return rows.length > 0;
 }
 
 /**

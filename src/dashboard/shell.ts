@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { HOME } from "../accounts/page-paths.ts";
 import { addPageScope, type PageDeps, requireSession, sendPage } from "../accounts/page-scope.ts";
 import { may, PERMISSIONS, type PermissionName, ROLE_NAMES } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
@@ -32,6 +33,7 @@ export function addDashboardShell(app: FastifyInstance, deps: PageDeps): void {
       shell === undefined
         ? sendPage(reply, notBuilt(deps, request.member!), 503)
         : sendShell(reply, shell, await describeSession(deps, request.member!));
+    for (const home of [HOME, `${HOME}/`]) scope.get(home, signed_in, send);
     for (const section of SECTIONS) {
       scope.get(`/dashboard/${section}`, signed_in, send);
       scope.get(`/dashboard/${section}/*`, signed_in, send);

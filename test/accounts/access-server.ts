@@ -3,16 +3,22 @@ import type { FastifyInstance } from "fastify";
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
 import { makeApiKey, type Role } from "../../src/accounts/model.ts";
-import type { PageDeps } from "../../src/accounts/page-scope.ts";
+import { HOME } from "../../src/accounts/page-paths.ts";
+import {
+  addPageScope,
+  type PageDeps,
+  requireSession,
+  sendPage,
+} from "../../src/accounts/page-scope.ts";
 import { addAccountPages } from "../../src/accounts/routes.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { insertAccount } from "../../src/accounts/store.ts";
-import { existsPendingProposal } from "../../src/approvals/store.ts";
-import { listApps } from "../../src/apps/store.ts";
 import { openClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
+import { html } from "../../src/platform/http/html.ts";
 import { createServer } from "../../src/platform/http/server.ts";
 import { newId } from "../../src/platform/ids.ts";
+import { page } from "../../src/platform/pages/layout.ts";
 import { createTestDatabase } from "../harness/database.ts";
 import { insertInstallation } from "../harness/installation.ts";
 
@@ -28,6 +34,17 @@ export type AccessServer = {
   addMember(account_id: string, email: string, role: Role): Promise<string>;
   close(): Promise<void>;
 };
+
+/** What people see first, in place of the dashboard. */
+function addHome(app: FastifyInstance, deps: PageDeps): void {
+  addPageScope(app, deps, (scope) => {
+    scope.get(HOME, { onRequest: requireSession() }, (request, reply) => {
+      const session = request.member!;
+      const body = html`<h1>${session.account_name}</h1>`;
+      return sendPage(reply, page({ title: session.account_name, mode: deps.mode, session, body }));
+    });
+  });
+}
 
 /** The pages of this module, with their own server and database. */
 export async function startAccessServer(options: {
@@ -54,7 +71,8 @@ export async function startAccessServer(options: {
     stalled_seconds: 120,
     authenticate: async () => null,
   });
-  addAccountPages(app, { ...deps, existsPendingProposal, listApps });
+  addAccountPages(app, deps);
+  addHome(app, deps);
   options.extend?.(app, deps);
   await app.ready();
   const password_hash = await hashPassword(PASSWORD);

@@ -224,7 +224,7 @@ describe("the authorization code flow", () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);
     const tokens = await letIn(server, person, app, "user:read", server.account_id);
-    await person.get("/dashboard");
+    await person.get("/dashboard/security");
     await person.post("/sign-out", {});
     expect((await person.visit(askFor(app, "user:read").url)).url).toBe("/sign-in");
     const me = await server.call("GET", "/me", undefined, { key: tokens.access_token });
@@ -310,7 +310,7 @@ describe("consent", () => {
     const fields = { account_id: server.account_id, decision: "allow" };
     expect((await person.post(page.url, { ...fields, csrf: "forged" })).status).toBe(403);
     const other = await signedIn();
-    await other.get("/dashboard");
+    await other.get("/dashboard/security");
     expect((await other.get(page.url)).status).toBe(410);
     expect((await other.post(page.url, fields)).status).toBe(410);
     await person.follow(await person.post(page.url, fields));

@@ -80,8 +80,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       await page.goto(`${server.url}${again.url}`);
       expect(page.url()).toContain(redirect_uri);
 
-      await page.goto(`${server.url}/dashboard`);
-      await page.getByRole("link", { name: "Applications" }).click();
+      await page.goto(`${server.url}/dashboard/apps`);
       await page.getByRole("heading", { name: "Connected applications" }).waitFor();
       await page.getByLabel("Name, as shown to users").fill(`Kite of ${width}`);
       await page.getByLabel("Redirect URLs").fill(redirect_uri);

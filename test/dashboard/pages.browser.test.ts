@@ -120,3 +120,28 @@ it("shows every page of the menu, wide and light, narrow and dark, without barri
   expect(wrong).toEqual([]);
   expect(errors).toEqual([]);
 });
+
+it("a member of two accounts switches between them, and a developer lands on the settings", async () => {
+  const email = "two@example.test";
+  const other = await server.addAccount("Northern Lights Trading");
+  await signInMember(server, { account_id: other.account_id, role: "developer", email });
+  const { account_id, url } = server;
+  const { visitor } = await signInMember(server, { account_id, role: "admin", email });
+  const own = await browser.newContext({ viewport: NARROW });
+  await own.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url })));
+  const page = await own.newPage();
+  await page.goto(`${url}/dashboard`);
+  const choose = async (name: string) => {
+    await page.getByRole("button", { name: email }).click();
+    await page.getByRole("menuitemradio", { name }).click();
+  };
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const first = await page.locator(".bar-account").textContent();
+  await choose(first === "Northern Lights Trading" ? "demo" : "Northern Lights Trading");
+  await page.locator(".bar-account").filter({ hasNotText: first! }).waitFor();
+  await choose("Northern Lights Trading");
+  await page.locator(".bar-account", { hasText: "Northern Lights Trading" }).waitFor();
+  await page.waitForURL("**/dashboard/settings/**");
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await own.close();
+});

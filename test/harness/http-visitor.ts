@@ -53,7 +53,9 @@ export class HttpVisitor {
       if (value === "") this.cookies.delete(name);
       else this.cookies.set(name, value);
     }
-    this.csrf = /name="csrf" value="([^"]*)"/.exec(answer.body)?.[1] ?? this.csrf;
+    const [, in_form, in_dashboard] =
+      /name="csrf" value="([^"]*)"|"csrf":"([^"]*)"/.exec(answer.body) ?? [];
+    this.csrf = in_form ?? in_dashboard ?? this.csrf;
     return answer;
   }
 }

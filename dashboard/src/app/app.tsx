@@ -4,6 +4,7 @@ import { ConfirmIdentity } from "./parts/confirm-identity.tsx";
 import { PageBoundary } from "./parts/page-boundary.tsx";
 import { Shell } from "./parts/shell.tsx";
 import { Empty, Loading } from "./parts/states.tsx";
+import { may } from "./session.ts";
 
 /** Each page is loaded when it is opened. */
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
@@ -21,6 +22,9 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/invoices/:id?", lazy(() => import("./pages/invoices/page.tsx"))],
 ];
 
+/** The first page of those whose role may see the records, and of the others. */
+const HOME = may("see_records") ? "/overview" : "/settings";
+
 export function App() {
   return (
     <Router base="/dashboard">
@@ -34,7 +38,7 @@ export function App() {
                 </Route>
               ))}
               <Route path="/">
-                <Redirect to="/overview" replace />
+                <Redirect to={HOME} replace />
               </Route>
               <Route>
                 <Empty title="This page does not exist">Choose one in the menu.</Empty>

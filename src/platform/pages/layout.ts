@@ -94,7 +94,7 @@ export function csrfField(csrf: string): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }
 
-export function badge(mode: Mode): Html {
+function badge(mode: Mode): Html {
   return html`<span class="badge badge-${mode}">${mode === "sandbox" ? "Sandbox" : "Live"}</span>`;
 }
 

@@ -55,6 +55,7 @@ async function signIn(email: string, width: number, colour: "light" | "dark") {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
+  if (width < 800) await page.getByRole("button", { name: "Open menu" }).click();
   await page.getByRole("link", { name: "Rejected documents" }).click();
   await page.getByRole("heading", { level: 1, name: "Rejected documents" }).waitFor();
   return { page, errors, close: () => context.close() };

@@ -72,7 +72,6 @@ describe("the page of rejected documents", () => {
     for (const words of [offramp.id, sha256(PDF), "Last month&#39;s payslip", "<time", "1000"]) {
       expect(section).toContain(words);
     }
-    expect((await ada.visitor.get("/dashboard")).body).toContain(`href="${PAGE}"`);
   });
 
   it("serves the file to members as a type that cannot run, and logs who opened it", async () => {
@@ -221,7 +220,6 @@ describe("approving with a reason", () => {
     expect((await member.visitor.get(PAGE)).statusCode).toBe(403);
     expect((await member.visitor.get(`${PAGE}/${offramp.id}/file`)).statusCode).toBe(403);
     expect((await approve(member, offramp)).statusCode).toBe(403);
-    expect((await member.visitor.get("/dashboard")).body).not.toContain(`href="${PAGE}"`);
     expect(await documentOf(offramp)).toBe("rejected");
   });
 

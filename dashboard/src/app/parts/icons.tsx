@@ -9,6 +9,8 @@ const PATHS = {
   invoices: "M6 3h9l4 4v14H6zM14 3v5h5M9 12h6m-6 4h6",
   ledger: "M5 4h14v16H5zM5 9h14M9 9v11",
   approvals: "M4 12.5 9 17.5 20 6.5",
+  mail: "M4 6h16v12H4zm0 1 8 6 8-6",
+  shield: "M12 3 5 6v5c0 5 3 8 7 10 4-2 7-5 7-10V6zm-3 9 2 2 4-4",
   settings: "M4 7h10m4 0h2M4 17h2m4 0h10M16 5v4M8 15v4",
   search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13m5-1.5L20 20",
   menu: "M4 7h16M4 12h16M4 17h16",

@@ -1,6 +1,17 @@
+import { may, session } from "../session.ts";
 import type { IconName } from "./icons.tsx";
 
-export type PageLink = { name: string; path: string; icon: IconName; permission: string };
+export type PageLink = {
+  name: string;
+  path: string;
+  icon: IconName;
+  permission: string;
+  /** A page of the server, outside this program. */
+  is_outside?: boolean;
+  /** For the members of the operator's account only. */
+  is_operators?: boolean;
+  is_of_sandbox?: boolean;
+};
 
 /** The menu, in groups. */
 export const MENU: readonly (readonly PageLink[])[] = [
@@ -15,8 +26,37 @@ export const MENU: readonly (readonly PageLink[])[] = [
     { name: "Ledger", path: "/ledger", icon: "ledger", permission: "see_records" },
     { name: "Approvals", path: "/approvals", icon: "approvals", permission: "see_account" },
   ],
-  [{ name: "Settings", path: "/settings", icon: "settings", permission: "see_account" }],
+  [
+    {
+      ...{ name: "Rejected documents", path: "/dashboard/documents", icon: "invoices" },
+      ...{ permission: "review_documents", is_outside: true },
+    },
+    {
+      ...{ name: "Screening", path: "/dashboard/screening", icon: "shield" },
+      ...{ permission: "review_screening", is_outside: true, is_operators: true },
+    },
+    {
+      ...{
+        name: "Outbox",
+        path: "/dashboard/outbox",
+        icon: "mail",
+        permission: "manage_members",
+      },
+      ...{ is_outside: true, is_operators: true, is_of_sandbox: true },
+    },
+    { name: "Settings", path: "/settings", icon: "settings", permission: "see_account" },
+  ],
 ];
+
+/** Whether this member gets to see it. */
+export function isShown({ permission, is_operators, is_of_sandbox }: PageLink): boolean {
+  const { account, mode } = session;
+  return (
+    may(permission) &&
+    (account.is_operator || !is_operators) &&
+    (mode === "sandbox" || !is_of_sandbox)
+  );
+}
 
 const SETTINGS = [
   ["Team", "/settings/team", "manage_members"],

@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import { type Hit, type SearchResult, search } from "../search.ts";
 import { may } from "../session.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { PAGES } from "./pages.ts";
+import { isShown, PAGES } from "./pages.ts";
 
 type Choice = { key: string; title: string; note: string; icon: IconName; path: string };
 
@@ -38,7 +38,8 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
   const open = (choice: Choice | undefined) => {
     if (!choice) return;
     onClose();
-    navigate(choice.path);
+    if (choice.path.startsWith("/dashboard/")) location.assign(choice.path);
+    else navigate(choice.path);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -104,7 +105,7 @@ function sayCount(count: number, asked: string, is_fetching: boolean): string {
 function pagesNamed(text: string): Choice[] {
   if (text === "") return [];
   return PAGES.filter(
-    ({ name, permission }) => may(permission) && name.toLowerCase().startsWith(text.toLowerCase()),
+    (page) => isShown(page) && page.name.toLowerCase().startsWith(text.toLowerCase()),
   ).map(({ name, path, icon }) => ({ key: path, title: name, note: "Page", icon, path }));
 }
 

@@ -1,9 +1,9 @@
 import { ActionIcon, Drawer, Menu, UnstyledButton, useMantineColorScheme } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { may, session } from "../session.ts";
+import { session } from "../session.ts";
 import { Icon } from "./icons.tsx";
-import { MENU, type PageLink } from "./pages.ts";
+import { isShown, MENU, type PageLink } from "./pages.ts";
 import { SandboxBar } from "./sandbox-bar.tsx";
 import { SearchButton } from "./search-button.tsx";
 
@@ -71,13 +71,11 @@ function Navigation({ onGo }: { onGo: () => void }) {
     <nav aria-label="Main">
       {MENU.map((group) => (
         <ul key={group[0]?.name} className="nav">
-          {group
-            .filter(({ permission }) => may(permission))
-            .map((entry) => (
-              <li key={entry.name}>
-                <NavigationLink entry={entry} path={path} onGo={onGo} />
-              </li>
-            ))}
+          {group.filter(isShown).map((entry) => (
+            <li key={entry.name}>
+              <NavigationLink entry={entry} path={path} onGo={onGo} />
+            </li>
+          ))}
         </ul>
       ))}
     </nav>
@@ -92,6 +90,7 @@ function NavigationLink(props: { entry: PageLink; path: string; onGo: () => void
       {entry.name}
     </>
   );
+  if (entry.is_outside) return <a href={entry.path}>{content}</a>;
   const isHere = path === entry.path || path.startsWith(`${entry.path}/`);
   return (
     <Link href={entry.path} onClick={onGo} aria-current={isHere ? "page" : undefined}>
@@ -122,6 +121,18 @@ function PersonMenu() {
             {SCHEME_NAMES[scheme]}
           </Menu.Item>
         ))}
+        {session.accounts.length > 1 && <Menu.Label>Accounts</Menu.Label>}
+        {session.accounts.length > 1 &&
+          session.accounts.map(({ id, name }) => (
+            <Menu.Item
+              key={id}
+              onClick={() => switchAccount(id)}
+              aria-checked={id === session.account.id}
+              role="menuitemradio"
+            >
+              {name}
+            </Menu.Item>
+          ))}
         <Menu.Divider />
         <Menu.Item onClick={signOut}>Sign out</Menu.Item>
       </Menu.Dropdown>
@@ -132,10 +143,17 @@ function PersonMenu() {
 const SCHEME_NAMES = { auto: "Colours of the system", light: "Light", dark: "Dark" } as const;
 
 async function signOut(): Promise<void> {
-  await fetch("/sign-out", {
-    method: "POST",
-    redirect: "manual",
-    body: new URLSearchParams({ csrf: session.csrf }),
-  });
+  await post("/sign-out", {});
   location.assign("/sign-in");
+}
+
+async function switchAccount(account_id: string): Promise<void> {
+  await post("/dashboard/account", { account_id });
+  location.assign("/dashboard");
+}
+
+/** As a form of a server's page does. */
+function post(path: string, fields: Record<string, string>): Promise<Response> {
+  const body = new URLSearchParams({ csrf: session.csrf, ...fields });
+  return fetch(path, { method: "POST", redirect: "manual", body });
 }

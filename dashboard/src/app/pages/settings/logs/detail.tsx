@@ -29,8 +29,8 @@ export function RequestDetail({ id }: { id: string }) {
 function Shown({ request, names }: { request: LoggedRequest; names: Names }) {
   const record = pageOfRecord(request.path);
   return (
-    <section className="card" aria-label="The request">
-      <dl className="facts">
+    <section className="card facts" aria-label="The request">
+      <dl>
         <Fact name="Request id">
           <Copied text={request.id} label="the request id" is_code />
         </Fact>

@@ -12,7 +12,7 @@ import { nameActor } from "../audit/sentences.ts";
 import { StatusCode } from "./detail.tsx";
 import { type LoggedRequest, loadRequests, type RequestFilters } from "./request.ts";
 
-export const LOGS_PATH = "/settings/developer/logs";
+const LOGS_PATH = "/settings/developer/logs";
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const REFRESH_MS = 5_000;
 
@@ -152,10 +152,9 @@ function FindById() {
     if (ID.test(id)) navigate(`${LOGS_PATH}/${id.toLowerCase()}`);
   };
   return (
-    <form onSubmit={onSubmit}>
+    <form className="filter-wide" onSubmit={onSubmit}>
       <TextInput
         label="Request id"
-        className="filter-wide"
         placeholder="From the header X-Request-Id"
         error={id !== "" && !ID.test(id) ? "Paste the whole id, 36 characters." : undefined}
         value={text}

@@ -16,7 +16,7 @@ export type LoggedRequest = {
 
 export type Names = Readonly<Record<string, string>>;
 
-export type RequestPage = {
+type RequestPage = {
   requests: LoggedRequest[];
   names: Names;
   /** Of the last 24 hours, the most frequent first. */
