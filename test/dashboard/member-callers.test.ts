@@ -78,6 +78,15 @@ describe("a signed-in member at the API", () => {
     const other_payee = { batch: { rows: [{ n: 1, cells: { iban: "DE84100100100532013000" } }] } };
     const changed = await call("PATCH", batch, other_payee);
     expect(changed.json().error_code).toBe("confirmation_required");
+    // Many payees have one account, and credit a payment by its reference.
+    const offramp_id = crypto.randomUUID();
+    const quote = `/users/${crypto.randomUUID()}/quotes/${crypto.randomUUID()}`;
+    const credited = await call("PATCH", `${quote}/offramps/${offramp_id}`, {
+      offramp: { reference: "another customer" },
+    });
+    expect(credited.json().error_code).toBe("confirmation_required");
+    const attached = await call("POST", `/offramps/${offramp_id}/supporting-documents`);
+    expect(attached.json().error_code).toBe("confirmation_required");
     expect((await call("GET", "/users")).statusCode).toBe(200);
   });
 

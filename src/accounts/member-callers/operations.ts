@@ -74,9 +74,13 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
   ...(["manage_keys", "manage_members"] as const),
 ]);
 
-/** A payee in a quote that a colleague executes, or in a file that becomes one, and a vote. */
+/**
+ * A payee in a quote that a colleague executes, or in a file that becomes one, the text by which a
+ * payee may tell whose payment it is, a document, which a payout may wait for, and a vote.
+ */
 const CONFIRMED_OPERATIONS = [
-  ...["createOfframps", "deleteOfframp", "voteOnApproval"],
+  ...["createOfframps", "updateOfframp", "deleteOfframp", "voteOnApproval"],
+  "uploadSupportingDocument",
   ...["createBatch", "changeBatch", "deleteBatch", "createBatchPayouts"],
 ];
 
