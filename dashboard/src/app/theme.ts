@@ -19,6 +19,9 @@ const DIALOG = {
   closeButtonProps: { "aria-label": "Close" },
 };
 
+/** A menu stands beside its button in the document, and contains nothing but its items. */
+const MENU = { withinPortal: false, withInitialFocusPlaceholder: false };
+
 /** Contrast: the default shades of the kit are too light for small text. */
 export const theme = createTheme({
   colors: { road },
@@ -32,5 +35,9 @@ export const theme = createTheme({
   fontSizes: { xs: "12px", sm: "13px", md: "14px", lg: "16px", xl: "20px" },
   headings: { fontWeight: "600" },
   cursorType: "pointer",
-  components: { Modal: { defaultProps: DIALOG }, Drawer: { defaultProps: DIALOG } },
+  components: {
+    Modal: { defaultProps: DIALOG },
+    Drawer: { defaultProps: DIALOG },
+    Menu: { defaultProps: MENU },
+  },
 });

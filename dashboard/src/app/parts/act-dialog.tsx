@@ -36,13 +36,7 @@ export function ActDialog(props: ActDialogProps) {
     },
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={title}
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened onClose={onClose} title={title} size="lg">
       {isProposal(sending.data) ? (
         <Proposed onClose={onClose} />
       ) : (

@@ -49,13 +49,7 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
     setAt(Math.max(0, Math.min(choices.length - 1, chosen + step)));
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="Search"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened onClose={onClose} title="Search" size="lg">
       <TextInput
         data-autofocus
         aria-label="Search"

@@ -43,7 +43,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
     ...{ path: "/people/reviews", permission: "review_kyc" },
   },
   documents: {
-    ...{ one: "document to check", many: "documents to check", icon: "invoices" },
+    ...{ one: "document was rejected", many: "documents were rejected", icon: "invoices" },
     ...{ path: "/dashboard/documents", permission: "review_documents", is_outside: true },
   },
   unmatched_deposits: {

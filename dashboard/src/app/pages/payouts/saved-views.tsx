@@ -80,12 +80,7 @@ export function SavedViews() {
 function NameDialog(props: { onClose: () => void; onNamed: (name: string) => void }) {
   const [name, setName] = useState("");
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      title="Save these filters"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened onClose={props.onClose} title="Save these filters">
       <form
         onSubmit={(event) => {
           event.preventDefault();

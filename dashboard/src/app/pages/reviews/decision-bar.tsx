@@ -89,12 +89,7 @@ function DecisionDialog(props: BarProps & { decision: Decision; onClose: () => v
     onError: onStale,
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={`${decision.label}: ${nameIn(review)}`}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened onClose={onClose} title={`${decision.label}: ${nameIn(review)}`}>
       <Stack gap="sm">
         {decision.needs_comment && (
           <NativeSelect

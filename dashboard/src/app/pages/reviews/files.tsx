@@ -53,13 +53,7 @@ function Viewer(props: { review: Review; file: ReviewFile; onClose: () => void }
   );
   const last = ZOOMS.length - 1;
   return (
-    <Modal
-      opened
-      fullScreen
-      onClose={onClose}
-      title={inWords(file.slot)}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened fullScreen onClose={onClose} title={inWords(file.slot)}>
       <Group gap="xs" mb="sm">
         {button("Smaller", "minus", () => setZoom(Math.max(0, zoom - 1)), zoom === 0)}
         {button("Larger", "plus", () => setZoom(Math.min(last, zoom + 1)), zoom === last)}
