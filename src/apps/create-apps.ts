@@ -65,7 +65,7 @@ export function createApps(
   };
 }
 
-/** Creates one application, for a member or the command line. */
+/** Creates one application, for the command line. */
 export function createOneApp(
   {
     database,

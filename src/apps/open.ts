@@ -2,7 +2,6 @@ import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts"
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addOauth } from "./oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./oauth/tasks.ts";
-import { addAppPages } from "./page-routes.ts";
 import { addAppRoutes } from "./routes.ts";
 import type { SkipDeliveries } from "./update-apps.ts";
 
@@ -17,7 +16,6 @@ export function openAppsModule(
       addOauth(server, addRoute, core);
       addAppRoutes(addRoute, deps);
     },
-    pages: (server) => addAppPages(server, deps),
     tasks: [sweepOauthTask(core.database, core.clock)],
     recurring: [SWEEP_OAUTH_TASK],
   };

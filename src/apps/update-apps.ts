@@ -60,7 +60,7 @@ export function updateApps({
   };
 }
 
-/** Changes one application, for a member or the command line; undefined if it does not exist. */
+/** Changes one application, for the command line; undefined if it does not exist. */
 export function changeOneApp(
   { database, keyring, index_key, clock, skipDeliveries }: UpdateDeps,
   key: AppKey,

@@ -523,13 +523,13 @@ describe("a passkey", () => {
   test("confirms who you are", async () => {
     const { person, device } = await addKeyed();
     later(11);
-    const page = await person.get("/confirm?next=/dashboard/apps");
+    const page = await person.get("/confirm?next=/dashboard/security");
     expect(page.body).toContain("Use your passkey");
     const before = person.cookies.get(SESSION)!;
     const wrong = device.get(await challengeOf(person, "/confirm"), { is_verified: false });
     expect((await person.post("/confirm", { credential: wrong })).statusCode).toBe(401);
     const credential = device.get(await challengeOf(person, "/confirm"));
-    const next = "/dashboard/apps";
+    const next = "/dashboard/security";
     const confirmed = await person.post("/confirm", { credential, next });
     expect(confirmed.headers.location).toBe(next);
     expect(person.cookies.get(SESSION)).not.toBe(before);

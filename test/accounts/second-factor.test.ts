@@ -274,11 +274,11 @@ describe("confirming who you are", () => {
 
   test("takes the password or a code, gives the session another token, and is limited", async () => {
     const { person, app } = await addEnrolled();
-    await person.get("/confirm?next=/dashboard/apps");
+    await person.get("/confirm?next=/dashboard/security");
     expect((await person.post("/confirm", { password: "wrong" })).statusCode).toBe(401);
     expect((await person.post("/confirm", { code: "000000" })).statusCode).toBe(401);
     const before = person.cookies.get("sliproad_session")!;
-    const next = "/dashboard/apps";
+    const next = "/dashboard/security";
     const confirmed = await person.post("/confirm", { code: app.code(1), next });
     expect(confirmed.headers.location).toBe(next);
     const thief = visitor();

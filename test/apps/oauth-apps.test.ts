@@ -4,7 +4,6 @@ import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oaut
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { emit, idle, addApp as setUpApp } from "../webhooks/webhook-fixture.ts";
 
-const PATH = "/dashboard/apps";
 const SCOPE = "offline_access user:read";
 
 let server: TestServer;
@@ -22,27 +21,29 @@ const NEW_APP = {
   name: "Paper <Kite>",
   flow: "client_credentials",
   webhook_url: "https://hooks.example.test/in",
-  webhook_secret: "",
-  redirect_uris: "",
 };
+
+async function listShown(person: Person): Promise<string> {
+  const answer = await person.call("GET", "/apps");
+  expect(answer.status).toBe(200);
+  return answer.text;
+}
 
 describe("applications of the account", () => {
   test("an admin creates one, sees its secrets once, and it works", async () => {
-    await admin.get(PATH);
-    const page = await admin.post(PATH, { ...NEW_APP, events: "offramp_update" });
-    expect(page.status).toBe(200);
-    expect(page.text).toContain("Paper &lt;Kite&gt;");
-    const [id, secret, webhook_secret] = ["Client ID", "Client secret", "Webhook secret"].map(
-      (name) => new RegExp(`${name}</dt><dd><code>([^<]+)`).exec(page.text)![1]!,
-    );
+    const input = { ...NEW_APP, events: ["offramp_update"] };
+    const created = await admin.call("POST", "/apps", { app: input });
+    expect(created.status).toBe(200);
+    const { client_secret, webhook_secret } = created.body;
+    expect(created.body.app.name).toBe(NEW_APP.name);
     expect(webhook_secret).toMatch(/^whsec_/);
-    const app = { id: id!, secret: secret! };
+    const app = { id: created.body.app.client_id, secret: client_secret };
     const fields = { grant_type: "client_credentials" };
     expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
-    const later = await admin.get(PATH);
-    expect(later.text).toContain(app.id);
-    expect(later.text).not.toContain(app.secret);
-    expect(later.text).not.toContain(webhook_secret);
+    const later = await listShown(admin);
+    expect(later).toContain(app.id);
+    expect(later).not.toContain(app.secret);
+    expect(later).not.toContain(webhook_secret);
     const [row] = await server.db.database.query("select flow, events from apps where id = $1", [
       app.id,
     ]);
@@ -56,10 +57,9 @@ describe("applications of the account", () => {
 
   test("an admin deletes one, and it no longer exists", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
-    expect((await admin.get(PATH)).text).toContain(app.id);
-    const gone = await admin.post(`${PATH}/delete`, { app_id: app.id });
-    expect(gone).toMatchObject({ status: 303, location: PATH });
-    expect((await admin.get(PATH)).text).not.toContain(app.id);
+    expect(await listShown(admin)).toContain(app.id);
+    expect((await admin.call("POST", `/apps/${app.id}/delete`, {})).status).toBe(200);
+    expect(await listShown(admin)).not.toContain(app.id);
     const fields = { grant_type: "client_credentials" };
     expect((await post(server, "/oauth/token", app, fields)).status).toBe(401);
   });
@@ -72,29 +72,27 @@ describe("applications of the account", () => {
     const statuses = () =>
       server.db.database.query("select status from webhook_deliveries where app_id = $1", [id]);
     expect(await statuses()).toEqual([{ status: "pending" }]);
-    await admin.get(PATH);
-    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(303);
+    expect((await admin.call("POST", `/apps/${id}/delete`, {})).status).toBe(200);
     expect(await statuses()).toEqual([{ status: "skipped" }]);
-    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(404);
+    expect((await admin.call("POST", `/apps/${id}/delete`, {})).status).toBe(404);
   });
 
   test.each([
-    ["no name", { name: " " }, "Name:"],
-    ["no redirect address", { flow: "authorization_code" }, "Redirect URLs:"],
-    ["data", redirect("data:text/html,x"), "Redirect URLs"],
-    ["a fragment", redirect("https://shop.example.test/#x"), "Redirect URLs"],
-    ["a script", redirect("javascript:alert(1)"), "Redirect URLs"],
-    ["an unknown flow", { flow: "implicit" }, "Flow:"],
-    ["an address that is none", { webhook_url: "ftp://x.test" }, "Webhook URL:"],
-    ["a short secret", { webhook_secret: "short" }, "Webhook secret:"],
-  ])("%s is refused with a message, and the input stays", async (_what, fields, words) => {
-    await admin.get(PATH);
-    const page = await admin.post(PATH, { ...NEW_APP, ...fields });
-    expect(page.status).toBe(422);
-    expect(page.text).toMatch(new RegExp(`role="alert".*${words}`));
-    const { webhook_url } = { ...NEW_APP, ...fields };
-    expect(page.text).toContain(`value="${webhook_url}"`);
-  });
+    ["no name", { name: " " }, "app.name", 400],
+    ["data", redirect("data:text/html,x"), "app.redirect_uris[0]"],
+    ["a fragment", redirect("https://shop.example.test/#x"), "app.redirect_uris[0]"],
+    ["a script", redirect("javascript:alert(1)"), "app.redirect_uris[0]"],
+    ["an unknown flow", { flow: "implicit" }, "app.flow"],
+    ["an address that is none", { webhook_url: "ftp://x.test" }, "app.webhook_url"],
+    ["a short secret", { webhook_secret: "short" }, "app.webhook_secret"],
+  ])(
+    "%s is refused with a message that names the field",
+    async (_what, fields, field, status = 422) => {
+      const refused = await admin.call("POST", "/apps", { app: { ...NEW_APP, ...fields } });
+      expect(refused.status).toBe(status);
+      expect(refused.body.errors).toMatchObject([{ field, message: expect.any(String) }]);
+    },
+  );
 
   test("in live mode, a code is sent by https, to loopback, or to a custom scheme", () => {
     const rules = { mode: "live" as const, refuseUrl: () => null };
@@ -164,10 +162,9 @@ describe("applications of the account", () => {
   });
 
   test("http on localhost is allowed for development", async () => {
-    await admin.get(PATH);
-    const fields = redirect("http://localhost:3000/callback\nhttps://shop.example.test/callback");
-    const page = await admin.post(PATH, { ...NEW_APP, ...fields, name: "Local" });
-    expect(page.status).toBe(200);
+    const fields = redirect("http://localhost:3000/callback", "https://shop.example.test/callback");
+    const input = { ...NEW_APP, ...fields, name: "Local" };
+    expect((await admin.call("POST", "/apps", { app: input })).status).toBe(200);
   });
 
   test("other roles cannot see, create or change them", async () => {
@@ -179,32 +176,36 @@ describe("applications of the account", () => {
       "approver",
     );
     const approver = await Person.signedIn(server, server.account_id, approver_id);
-    const page = await approver.get(PATH);
-    expect(page.status).toBe(200);
-    expect(page.text).not.toContain("Hidden Heron");
-    expect((await approver.post(PATH, NEW_APP)).status).toBe(403);
-    expect((await approver.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(403);
+    const list = await approver.call("GET", "/apps");
+    expect(list.status).toBe(403);
+    expect(list.text).not.toContain("Hidden Heron");
+    expect((await approver.call("POST", "/apps", { app: NEW_APP })).status).toBe(403);
+    const rotated = await approver.call("POST", `/apps/${app.id}/rotate_client_secret`, {});
+    expect(rotated.status).toBe(403);
   });
 
   test("an admin cannot rotate the secret of another account's application", async () => {
     const other = await server.addAccount("Other owners");
     const app = await addApp(server, other.account_id, { flow: "client_credentials" });
-    await admin.get(PATH);
-    expect((await admin.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(404);
+    const rotated = await admin.call("POST", `/apps/${app.id}/rotate_client_secret`, {});
+    expect(rotated.status).toBe(404);
     const fields = { grant_type: "client_credentials" };
     expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
   });
 });
 
 describe("connected applications", () => {
+  const REVOKE = "/dashboard/api/consents/revoke";
+  const listConsents = async (person: Person) =>
+    (await person.call("GET", "/dashboard/api/security")).body.consents;
+
   test("a person sees their consents, and revoking one ends its tokens at once", async () => {
     const app = await addApp(server, server.account_id, { name: "Quiet Quill" });
     const tokens = await letIn(server, admin, app, SCOPE, server.account_id);
-    const page = await admin.get(PATH);
-    expect(page.text).toContain("Quiet Quill");
+    expect(await listConsents(admin)).toMatchObject([{ app_name: "Quiet Quill", is_yours: true }]);
     const consent = { app_id: app.id, account_id: server.account_id, person_id: admin_id };
-    const answer = await admin.post(`${PATH}/revoke`, consent);
-    expect(answer.status).toBe(303);
+    expect((await admin.call("POST", REVOKE, consent)).status).toBe(200);
+    expect(await listConsents(admin)).toEqual([]);
     expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
     const key = tokens.access_token;
     expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
@@ -227,23 +228,21 @@ describe("connected applications", () => {
     const account_id = server.account_id;
     const tokens = await letIn(server, clerk, app, SCOPE, account_id);
     await letIn(server, admin, app, SCOPE, account_id);
-    await clerk.get(PATH);
     const of_admin = { app_id: app.id, account_id, person_id: admin_id };
-    expect((await clerk.post(`${PATH}/revoke`, of_admin)).status).toBe(404);
-    const page = await admin.get(PATH);
-    expect(page.text).toContain("clerk@example.test");
+    expect((await clerk.call("POST", REVOKE, of_admin)).status).toBe(404);
+    const emails = (await listConsents(admin)).map(({ email }: { email: string }) => email);
+    expect(emails).toContain("clerk@example.test");
     const of_clerk = { app_id: app.id, account_id, person_id: clerk_id };
-    expect((await admin.post(`${PATH}/revoke`, of_clerk)).status).toBe(303);
+    expect((await admin.call("POST", REVOKE, of_clerk)).status).toBe(200);
     expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
   });
 
-  test("an invalid id answers with a not-found page", async () => {
-    await admin.get(PATH);
+  test("an invalid id is not found", async () => {
     const nonsense = { app_id: "x", account_id: "y", person_id: admin_id };
-    expect((await admin.post(`${PATH}/revoke`, nonsense)).status).toBe(404);
+    expect((await admin.call("POST", REVOKE, nonsense)).status).toBe(404);
   });
 });
 
-function redirect(redirect_uris: string) {
+function redirect(...redirect_uris: string[]) {
   return { flow: "authorization_code", redirect_uris };
 }

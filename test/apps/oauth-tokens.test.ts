@@ -229,9 +229,8 @@ describe("client credentials", () => {
   test("a new secret works at once, and the old one stops working", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     expect((await post(server, TOKEN_PATH, app, CREDENTIALS)).status).toBe(200);
-    await person.get("/dashboard/apps");
-    const page = await person.post("/dashboard/apps/rotate", { app_id: app.id });
-    const secret = /Client secret<\/dt><dd><code>([^<]+)/.exec(page.text)![1]!;
+    const rotated = await person.call("POST", `/apps/${app.id}/rotate_client_secret`, {});
+    const secret = rotated.body.client_secret;
     expect((await post(server, TOKEN_PATH, app, CREDENTIALS)).status).toBe(401);
     expect((await post(server, TOKEN_PATH, { ...app, secret }, CREDENTIALS)).status).toBe(200);
   });

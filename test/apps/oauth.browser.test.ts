@@ -54,6 +54,19 @@ async function expectGood(page: Page, name: string): Promise<void> {
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
+async function createKite(page: Page, width: number): Promise<void> {
+  await page.goto(`${server.url}/dashboard/settings/developer/apps`);
+  await page.getByRole("button", { name: "Create app" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill(`Kite of ${width}`);
+  await dialog.getByLabel("Authorization code").check();
+  await dialog.getByLabel("Redirect URLs").fill(redirect_uri);
+  await dialog.getByLabel("Webhook URL").fill("https://hooks.example.test/in");
+  await dialog.getByRole("button", { name: "Create app" }).click();
+  await page.getByRole("textbox", { name: "Client secret", exact: true }).waitFor();
+  await expectGood(page, `oauth-apps-${width}`);
+}
+
 describe.each([1280, 360])("on a screen of %i px", (width) => {
   test("signing in, consenting and revoking work, and every page is accessible", async () => {
     const context = await browser.newContext({ viewport: { width, height: 740 } });
@@ -80,16 +93,12 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       await page.goto(`${server.url}${again.url}`);
       expect(page.url()).toContain(redirect_uri);
 
-      await page.goto(`${server.url}/dashboard/apps`);
-      await page.getByRole("heading", { name: "Connected applications" }).waitFor();
-      await page.getByLabel("Name, as shown to users").fill(`Kite of ${width}`);
-      await page.getByLabel("Redirect URLs").fill(redirect_uri);
-      await page.getByLabel("Webhook URL").fill("https://hooks.example.test/in");
-      await page.getByRole("button", { name: "Create application" }).click();
-      await page.getByRole("heading", { name: /Store these now/ }).waitFor();
-      await expectGood(page, `oauth-apps-${width}`);
+      await createKite(page, width);
+      await page.goto(`${server.url}/dashboard/settings/security`);
+      await page.getByRole("heading", { name: "Connected apps" }).waitFor();
+      await expectGood(page, `oauth-connected-${width}`);
       await page.getByRole("button", { name: /Revoke the access of Bookkeeping/ }).click();
-      await page.getByText("No applications are connected to your accounts.").waitFor();
+      await page.getByText("No app may act for you.").waitFor();
       expect(errors).toEqual([]);
 
       const denied = askFor(client, SCOPE, { redirect_uri });

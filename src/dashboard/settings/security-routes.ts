@@ -9,7 +9,7 @@ import { loadSecurity } from "../../accounts/security/load-security.ts";
 import { lockMembers } from "../../accounts/store.ts";
 import { accountChange } from "../../approvals/change-accounts.ts";
 import { changeOrPropose, findVoters } from "../../approvals/controlled-change.ts";
-import { loadApplications } from "../../apps/load-applications.ts";
+import { loadConsents } from "../../apps/oauth/load-consents.ts";
 import { revokeConsent } from "../../apps/oauth/revoke-consent.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -45,9 +45,9 @@ function addShow(addRoute: AddRoute, deps: ModuleCore): void {
     handle: async ({ caller: { credential_id } }) => {
       const session = sessionOf(credential_id);
       const { account_id, person_id } = session;
-      const [security, { consents }, controls] = await Promise.all([
+      const [security, consents, controls] = await Promise.all([
         loadSecurity(deps, session, realTime(clock)),
-        loadApplications(deps, session),
+        loadConsents(deps, session),
         findControls(database, account_id),
       ]);
       const { passkeys, ...shown } = security;
