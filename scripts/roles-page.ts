@@ -19,7 +19,7 @@ export function rolesPage(table: Table): string[] {
       ]),
     ),
     "## Members",
-    "Admins invite, change and remove members on `/dashboard/members`, the operator also with " +
+    "Admins invite, change and remove members under *Settings › Team* of the dashboard, the operator also with " +
       "`sliproad members create`, `set-role`, `reset-factor` and `remove` on [the command " +
       "line](command-line.md). An account keeps at least one admin. How members sign in: [members " +
       "and sign-in](../guides/sign-in.md).",

@@ -3,7 +3,6 @@ import { accountChange } from "./change-accounts.ts";
 import { memberChange } from "./change-members.ts";
 import { checkProposalsTask } from "./check-proposals.ts";
 import { controlledChangeTask } from "./controlled-change.ts";
-import { addMemberPages } from "./member-routes.ts";
 import type { RecordPages } from "./page.ts";
 import { addProposalPages, addProposalRoutes } from "./routes.ts";
 import { lapseProposalTask } from "./tasks.ts";
@@ -21,9 +20,6 @@ export function openApprovalsModule(
       controlledChangeTask(core, memberChange(core)),
       controlledChangeTask(core, accountChange),
     ],
-    pages: (server) => {
-      addProposalPages(server, { ...core, ...later });
-      addMemberPages(server, core);
-    },
+    pages: (server) => addProposalPages(server, { ...core, ...later }),
   };
 }

@@ -110,16 +110,17 @@ describe("the story of a member", () => {
     await givePassword(page, "admin@example.test", PASSWORD);
     await enrol(page);
     await page.getByRole("link", { name: "go on" }).click();
-    await page.goto(`${server.url}/dashboard/members`);
-    await heading(page, "Members");
-    const form = page.getByRole("region", { name: "Invite a member" });
-    await form.getByLabel("E-mail").fill(email);
-    await form.getByLabel("Role").selectOption("approver");
-    await form.getByLabel("Reason").fill("new colleague");
-    await press(page, "Invite");
-    await page.getByText("A mail is on its way").waitFor();
-    await page.locator("summary").last().click();
-    await look(page, "members");
+    await page.goto(`${server.url}/dashboard/settings/team`);
+    await heading(page, "Team");
+    await press(page, "Invite member");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail").fill(email);
+    await dialog.getByLabel("Approver").check();
+    await dialog.getByLabel("Reason").fill("new colleague");
+    await dialog.getByRole("button", { name: "Invite" }).click();
+    await page.getByRole("row", { name: email }).getByText("Invited").waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await look(page, "team");
     expect(admin.errors).toEqual([]);
   });
 

@@ -36,11 +36,19 @@ export async function addMember(
   await visitor.signIn(email);
   const open = () => visitor.get(PROPOSALS);
   await open();
+  /** A request as the dashboard sends it. */
+  const call = (method: "GET" | "POST", url: string, payload?: object) =>
+    server.app.server.inject({
+      ...{ method, url, cookies: Object.fromEntries(visitor.cookies) },
+      headers: { "x-csrf-token": visitor.csrf },
+      ...(payload ? { payload } : {}),
+    });
   return {
     email,
     person_id,
     visitor,
     open,
+    call,
     /** Confirms what the page shows now, or what it showed when it was opened. */
     confirm: async (id: string, seen?: string) =>
       visitor.post(`${PROPOSALS}/${id}/confirm`, { seen: seen ?? seenOf(await open(), id) }),
