@@ -111,28 +111,14 @@ function PersonMenu() {
         <Menu.Item component={Link} href="/settings/security">
           Security
         </Menu.Item>
-        {(["auto", "light", "dark"] as const).map((scheme) => (
-          <Menu.Item
-            key={scheme}
-            onClick={() => setColorScheme(scheme)}
-            aria-checked={colorScheme === scheme}
-            role="menuitemradio"
-          >
-            {SCHEME_NAMES[scheme]}
-          </Menu.Item>
-        ))}
-        {session.accounts.length > 1 && <Menu.Label>Accounts</Menu.Label>}
-        {session.accounts.length > 1 &&
-          session.accounts.map(({ id, name }) => (
-            <Menu.Item
-              key={id}
-              onClick={() => switchAccount(id)}
-              aria-checked={id === session.account.id}
-              role="menuitemradio"
-            >
+        <Menu.RadioGroup value={colorScheme} onChange={(next) => setColorScheme(next as Scheme)}>
+          {SCHEMES.map(([scheme, name]) => (
+            <Menu.RadioItem key={scheme} value={scheme} closeMenuOnClick>
               {name}
-            </Menu.Item>
+            </Menu.RadioItem>
           ))}
+        </Menu.RadioGroup>
+        {session.accounts.length > 1 && <Accounts />}
         <Menu.Divider />
         <Menu.Item onClick={signOut}>Sign out</Menu.Item>
       </Menu.Dropdown>
@@ -140,7 +126,28 @@ function PersonMenu() {
   );
 }
 
-const SCHEME_NAMES = { auto: "Colours of the system", light: "Light", dark: "Dark" } as const;
+const SCHEMES = [
+  ["auto", "Colours of the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+] as const;
+type Scheme = (typeof SCHEMES)[number][0];
+
+/** Those that the person is a member of; choosing one switches to it. */
+function Accounts() {
+  return (
+    <>
+      <Menu.Label>Accounts</Menu.Label>
+      <Menu.RadioGroup value={session.account.id} onChange={switchAccount}>
+        {session.accounts.map(({ id, name }) => (
+          <Menu.RadioItem key={id} value={id}>
+            {name}
+          </Menu.RadioItem>
+        ))}
+      </Menu.RadioGroup>
+    </>
+  );
+}
 
 async function signOut(): Promise<void> {
   await post("/sign-out", {});
