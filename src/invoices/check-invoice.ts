@@ -9,7 +9,7 @@ import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
 import type { InvoiceDocument, InvoiceItem, Miscellaneous, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
 import { compactObject, type Fields, listOf, objectOf, readFields } from "./read-fields.ts";
-import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
+import { occurrenceFrom, parseRecurrence, type Recurrence, refuseCount } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
 
 /** A new invoice, as far as it can be checked without the database. */
@@ -272,8 +272,9 @@ function readRule(
 ): { recurrence: Recurrence | null; next: Date | null } {
   if (rule === undefined) return { recurrence: null, next: null };
   const parsed = parseRecurrence(rule, now);
-  if (!("value" in parsed)) {
-    fields.report("recurringRule", "record_invalid", parsed.reason);
+  const reason = "value" in parsed ? refuseCount(parsed.value, now) : parsed.reason;
+  if (!("value" in parsed) || reason !== null) {
+    fields.report("recurringRule", "record_invalid", reason!);
     return { recurrence: null, next: null };
   }
   const recurrence = parsed.value;

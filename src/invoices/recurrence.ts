@@ -93,6 +93,15 @@ export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   return comes ? { value: recurrence } : { reason: NEVER };
 }
 
+/**
+ * Why a rule is not accepted for a new template; null if it is. With COUNT, each search lists every
+ * occurrence from the start, which for a start long ago takes hundreds of milliseconds.
+ */
+export function refuseCount({ starts_at, rule }: Recurrence, now: Date): string | null {
+  if (!partsOf(rule).has("COUNT") || starts_at.getTime() >= now.getTime() - YEAR_MS) return null;
+  return "With COUNT, DTSTART must be at most a year ago: send a later one, and what is left.";
+}
+
 /** The first occurrence at or after a time; null when there is none within ten years. */
 export function occurrenceFrom(recurrence: Recurrence, time: Date): Date | null {
   return findOccurrence(recurrence, time, true);

@@ -148,6 +148,17 @@ describe("a recurring invoice", () => {
     const over = `DTSTART:${compact(start(-40))}\nRRULE:FREQ=DAILY;COUNT=2`;
     expectProblem(await create(server, { recurringRule: over }), "recurringRule", "record_invalid");
   });
+
+  it("counts from a start at most a year ago", async () => {
+    const days = "BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=5";
+    const ruleFrom = (day: number) => ({
+      recurringRule: `DTSTART:${compact(start(day))}\nRRULE:FREQ=WEEKLY;${days};COUNT=1000`,
+    });
+    good(await create(server, { invoiceNumber: randomUUID(), ...ruleFrom(-360) }));
+    const refused = await create(server, { invoiceNumber: randomUUID(), ...ruleFrom(-400) });
+    expectProblem(refused, "recurringRule", "record_invalid");
+    expect(refused.body.errors[0].message).toMatch(/^With COUNT, DTSTART must be at most a year/);
+  });
 });
 
 describe("a rule", () => {
