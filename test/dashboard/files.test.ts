@@ -16,6 +16,8 @@ describe("files that are written", () => {
     const risky = ["=1+1", "+351 21", "-x", "@cmd", "\tx", "-12.50", 'a "b", c', "plain"];
     const text = toCsv([risky]);
     expect(text).toBe(`\ufeff'=1+1,'+351 21,'-x,'@cmd,'\tx,-12.50,"a ""b"", c",plain\r\n`);
+    // Programs differ in whether they skip white space, and take wide signs for usual ones.
+    expect(toCsv([[" =1+1", "\u00a0@x", "＝1"]])).toBe("\ufeff' =1+1,'\u00a0@x,'＝1\r\n");
     expect(fromCsvCell("'=1+1")).toBe("=1+1");
     expect(fromCsvCell("'tis")).toBe("'tis");
   });

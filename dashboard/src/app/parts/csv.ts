@@ -1,5 +1,5 @@
 /** A cell of a file: text that a spreadsheet must not run, or a number. */
-const RISKY = /^[=+\-@\t\r\0]/;
+const RISKY = /^(?:\s*[=+\-@＝＋－＠]|[\t\r\0])/;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const NEEDS_QUOTES = /[",\r\n;]/;
 
