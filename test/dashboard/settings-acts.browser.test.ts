@@ -142,8 +142,8 @@ test("a bank account is added, with its problems at the fields, and deactivated"
   await stories.visit("finance_manager", WIDE, async (page) => {
     await page.goto(`${server.url}/dashboard/bank-accounts`);
     await page.getByRole("link", { name: "Add a bank account" }).click();
-    await page.getByLabel("Who is it for?").fill("Sam");
-    await page.getByRole("button", { name: /Sam Sample/ }).click();
+    await page.getByLabel("Who is it for?").first().fill("sam@example.test");
+    await page.getByRole("option", { name: /Sam Sample/ }).click();
     await page.getByLabel("IBAN").waitFor();
     await inspect(page, "new-bank-account");
     const inputs = page.locator("form .form-grid input");

@@ -1,33 +1,64 @@
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api } from "../api.ts";
+import { useNames } from "../names.ts";
 import { nameOfPerson } from "../pages/people/name-of-person.ts";
+import { search } from "../search.ts";
 
-/** The newest people of the account; an older one is chosen by writing the id. */
-const LISTED = 100;
+/** Offered before anything is typed; all others are found by name, e-mail address or id. */
+const NEWEST = 100;
+const TEXT_LENGTH_MIN = 2;
 
 type SelectProps = { label: string; value: string | null; onChange: (id: string | null) => void };
+type Choice = { value: string; label: string };
 
 /** Chooses a person by name. */
 export function PersonSelect({ label, value, onChange }: SelectProps) {
-  const { data } = useQuery({
-    queryKey: ["people", "choice"],
-    queryFn: () => api.users.list({ limit: LISTED }).page(),
+  const [typed, setTyped] = useState("");
+  const text = typed.trim();
+  const newest = useQuery({ queryKey: ["people", "choice"], queryFn: listNewest }).data ?? [];
+  const found = useQuery({
+    queryKey: ["people", "search", text],
+    queryFn: () => find(text),
+    enabled: text.length >= TEXT_LENGTH_MIN && !newest.some((one) => one.label === text),
+    placeholderData: (before) => before,
   });
-  const people = (data?.records ?? []).map((user) => {
-    return { value: user.id, label: `${nameOfPerson(user)} · ${user.email}` };
-  });
-  const found = people.some((one) => one.value === value);
-  const data_shown = value && !found ? [...people, { value, label: value }] : people;
+  // Who is found by e-mail address or id has neither in the name.
+  const found_ids = new Set(found.data?.map((one) => one.value));
+  const matches = (one: Choice) =>
+    found_ids.has(one.value) || one.label.toLowerCase().includes(text.toLowerCase());
+  const { users } = useNames({ users: value ? [value] : [] });
+  const chosen = value ? [{ value, label: users[value]?.name ?? value }] : [];
+  const choices = new Map(
+    [...chosen, ...(found.data ?? []), ...newest].map((one) => [one.value, one]),
+  );
   return (
     <Select
       label={label}
       placeholder="Choose by name or e-mail"
       searchable
-      data={data_shown}
+      data={[...choices.values()]}
+      filter={({ options }) => (options as Choice[]).filter(matches)}
       value={value}
       onChange={onChange}
-      nothingFoundMessage="Nobody among the newest 100 people has this name."
+      onSearchChange={setTyped}
+      nothingFoundMessage="Nobody found. Type the whole e-mail address, or how a name begins."
     />
   );
+}
+
+async function listNewest(): Promise<Choice[]> {
+  const { records } = await api.users.list({ limit: NEWEST }).page();
+  return records.map((user) => ({
+    value: user.id,
+    label: `${nameOfPerson(user)} · ${user.email}`,
+  }));
+}
+
+async function find(text: string): Promise<Choice[]> {
+  const { hits } = await search(text);
+  return hits
+    .filter(({ kind }) => kind === "person")
+    .map(({ id, title, note }) => ({ value: id, label: note ? `${title} · ${note}` : title }));
 }

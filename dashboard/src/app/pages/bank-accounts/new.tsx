@@ -4,10 +4,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { api, messageOf, queries } from "../../api.ts";
-import { useNames } from "../../names.ts";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
-import { PersonPicker } from "../../parts/person-picker.tsx";
+import { PersonSelect } from "../../parts/person-select.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 
 type Requirement = Awaited<ReturnType<typeof api.paymentDetails.requirements>>[number];
@@ -19,26 +18,18 @@ const CHOSEN = ["currency", "rails", "beneficiary_type"];
 /** Registers where a person or company is paid, with the fields that the payment needs. */
 export function NewBankAccount() {
   const { filters, setFilter } = useFilters();
-  const { users } = useNames({ users: filters.user_id ? [filters.user_id] : [] });
   return (
     <>
       <Link className="back" href="/bank-accounts">
         All bank accounts
       </Link>
       <PageHead title="Add a bank account" />
-      {filters.user_id ? (
-        <>
-          <p className="quiet">
-            For {users[filters.user_id]?.name ?? "…"}.{" "}
-            <Button size="compact-sm" variant="subtle" onClick={() => setFilter("user_id", null)}>
-              Choose somebody else
-            </Button>
-          </p>
-          <Choices user_id={filters.user_id} />
-        </>
-      ) : (
-        <PersonPicker onPicked={(id) => setFilter("user_id", id)} />
-      )}
+      <PersonSelect
+        label="Who is it for?"
+        value={filters.user_id ?? null}
+        onChange={(id) => setFilter("user_id", id)}
+      />
+      {filters.user_id && <Choices user_id={filters.user_id} />}
     </>
   );
 }

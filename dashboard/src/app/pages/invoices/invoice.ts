@@ -1,6 +1,7 @@
 import type { Invoice } from "@sliproad/sdk";
 import { api } from "../../api.ts";
 import { serviceNow } from "../../clock.ts";
+import { saveBlob } from "../../parts/save-file.ts";
 
 export type Status = Invoice["status"];
 type Shown = { name: string; family: "waiting" | "working" | "needs_you" | "done" | "failed" };
@@ -42,10 +43,5 @@ export function daysLate({ status, paymentTerms }: Invoice): number | null {
 
 export async function saveAsPdf({ id, invoiceNumber }: Invoice): Promise<void> {
   const file = await api.invoices.pdf(id);
-  const url = URL.createObjectURL(await file.blob());
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${invoiceNumber.replace(/[^\w.-]+/g, "-")}.pdf`;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveBlob(`${invoiceNumber.replace(/[^\w.-]+/g, "-")}.pdf`, await file.blob());
 }

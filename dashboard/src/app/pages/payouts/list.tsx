@@ -7,6 +7,7 @@ import { Amount } from "../../parts/amount.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { Payee } from "../../parts/payee.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
@@ -148,19 +149,6 @@ async function loadRows(query: Record<string, string>, starting_after?: string) 
   });
   const rows = found.map((row) => ({ ...row, names }));
   return { rows, has_more: page.has_more, next: page.next, looked_until: page.looked_until };
-}
-
-function Payee({ row }: { row: Row }) {
-  const detail = row.names.payment_details[row.payment_detail_id];
-  if (!detail) return <span className="none">Erased</span>;
-  return (
-    <div>
-      <div className="strong">{detail.holder}</div>
-      <div className="quiet">
-        {detail.bank} ··{detail.account}
-      </div>
-    </div>
-  );
 }
 
 /** The state, and for what waits or came back, why. */

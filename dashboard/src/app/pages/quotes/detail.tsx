@@ -7,6 +7,7 @@ import { loadNames, type Names } from "../../names.ts";
 import { Amount, formatAmount } from "../../parts/amount.tsx";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { Payee } from "../../parts/payee.tsx";
 import { RecordId } from "../../parts/record-id.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
@@ -205,19 +206,6 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: "State", cell: (row) => <StatusChip status={row.status} /> },
   { name: "Reference", cell: (row) => row.reference || <span className="none">–</span> },
 ];
-
-function Payee({ row }: { row: Row }) {
-  const detail = row.names.payment_details[row.payment_detail_id];
-  if (!detail) return <span className="none">Erased</span>;
-  return (
-    <div>
-      <div className="strong">{detail.holder}</div>
-      <div className="quiet">
-        {detail.bank} ··{detail.account}
-      </div>
-    </div>
-  );
-}
 
 function PayoutsOfQuote({ quote_id }: { quote_id: string }) {
   return (
