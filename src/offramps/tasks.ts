@@ -3,12 +3,12 @@ import { partnerTask } from "../partners/partner-task.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { SlowWork } from "../platform/tasks/slow-work.ts";
 import { splitByBytes } from "../platform/tasks/split-by-bytes.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../prices/price-book.ts";
 import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
-import { SlowFetches } from "./documents/slow-fetches.ts";
 import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
@@ -52,6 +52,9 @@ type OfframpTaskDeps = SendDeps &
     prices: CurrentPrices;
   };
 
+/** Documents whose hosts are slow. */
+const FETCH_LIMITS = { per_account: 40, of_all: 400 };
+
 /**
  * The background work of offramps. Each step is one transaction, which also writes the task of the
  * next step; partners are called between two transactions.
@@ -74,7 +77,7 @@ type OfframpTaskDeps = SendDeps &
  * | sweep-documents         | replacement, removal | deletes unreferenced files  |                |
  */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
-  const slow = new SlowFetches();
+  const slow = new SlowWork(FETCH_LIMITS);
   return [
     partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>
       recordDeposits(deps.database, deps.chain, now),

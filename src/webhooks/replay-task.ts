@@ -4,7 +4,9 @@ import { listEventsBetween } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
+import { SlowWork } from "../platform/tasks/slow-work.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import { lockWakened, type Task, wakeTasks } from "../platform/tasks/tasks.ts";
 import { isNotified } from "./audience.ts";
 import { insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
@@ -15,24 +17,39 @@ import { findReplay, type Replay, updateReplayDone } from "./store.ts";
 type ReplayDeps = { database: Database; wakeDeliveries: () => void };
 
 const CHUNK = 500;
+/** Replays that take long: an account has one at a time. */
+const SLOW_LIMITS = { per_account: 1, of_all: 16 };
 
 /** Sends a range of events again, in chunks, because it may be long. */
-export function replayTask({ database, wakeDeliveries }: ReplayDeps): TaskHandler {
+export function replayTask(deps: ReplayDeps): TaskHandler {
+  const slow = new SlowWork(SLOW_LIMITS);
   return {
     kind: REPLAY_TASK,
     set_max: 1,
     handle: async (set) => {
-      const [task] = set.tasks;
-      const replay = await findReplay(database, task!.account_id, task!.record_id);
-      const deliveries = replay ? await replayApp(database, replay, set.now) : 0;
-      await database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        if (replay && tasks.length > 0) updateReplayDone(tx, replay, deliveries);
-        set.finish(tx, tasks);
-      });
-      wakeDeliveries();
+      const [task] = await slow.putOff(deps.database, set);
+      if (!task) return;
+      const onSlow = () => {
+        if (slow.isRoomLeft) set.leavePlace();
+      };
+      await slow.count(task.account_id, onSlow, () => replayOne(deps, set, task));
     },
   };
+}
+
+async function replayOne(
+  { database, wakeDeliveries }: ReplayDeps,
+  set: TaskSet,
+  { account_id, record_id }: Task,
+): Promise<void> {
+  const replay = await findReplay(database, account_id, record_id);
+  const deliveries = replay ? await replayApp(database, replay, set.now) : 0;
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    if (replay && tasks.length > 0) updateReplayDone(tx, replay, deliveries);
+    set.finish(tx, tasks);
+  });
+  wakeDeliveries();
 }
 
 /**

@@ -10,6 +10,7 @@ import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import type { SlowWork } from "../../platform/tasks/slow-work.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
@@ -26,7 +27,6 @@ import {
 import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
-import type { SlowFetches } from "./slow-fetches.ts";
 
 export type FetchDeps = Pick<ModuleCore, "database" | "keyring"> & {
   renderer: OfframpRenderer;
@@ -50,12 +50,8 @@ class WrongDocumentError extends Error {}
  * Fetches documents from their URLs, each independently. A set whose hosts are slow leaves its
  * place to the next one.
  */
-export async function fetchDocuments(
-  deps: FetchDeps,
-  set: TaskSet,
-  slow: SlowFetches,
-): Promise<void> {
-  const tasks = await putOff(deps, set, slow);
+export async function fetchDocuments(deps: FetchDeps, set: TaskSet, slow: SlowWork): Promise<void> {
+  const tasks = await slow.putOff(deps.database, set);
   const onSlow = () => {
     if (slow.isRoomLeft) set.leavePlace();
   };
@@ -65,21 +61,6 @@ export async function fetchDocuments(
   // Throw only after all have ended: a fetch still running after a throw would lose its task.
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) throw failed.reason;
-}
-
-/** Returns the documents of accounts whose hosts are too slow to the queue; returns the others. */
-async function putOff(
-  { database }: FetchDeps,
-  set: TaskSet,
-  slow: SlowFetches,
-): Promise<readonly Task[]> {
-  const over = set.tasks.filter((task) => slow.isUsedUp(task.account_id));
-  if (over.length === 0) return set.tasks;
-  const times = new Map(over.map((task) => [task, slow.putOff(task.account_id, set.now)]));
-  await database.transaction(async (tx) => {
-    set.postpone(tx, await set.lock(tx, over), (task) => times.get(task)!);
-  });
-  return set.tasks.filter((task) => !times.has(task));
 }
 
 async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void> {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { SlowFetches } from "../../../src/offramps/documents/slow-fetches.ts";
 import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -50,32 +49,4 @@ it("hosts of one account that never answer delay no document of another", async 
   );
   expect(performance.now() - begun_ms).toBeLessThan(8_000);
   expect(receiver.tries["/silent.pdf"]).toBeLessThan(100);
-});
-
-it("documents of an account with slow hosts wait one after the other, ten minutes at most", async () => {
-  const slow = new SlowFetches({ per_account: 2, slow_after_ms: 20 });
-  let [end, begun] = [() => {}, 0];
-  const held = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const running = [1, 2].map(() => {
-    const onSlow = () => {
-      begun += 1;
-    };
-    return slow.count("one", onSlow, () => held);
-  });
-  expect(slow.isUsedUp("one")).toBe(false);
-  await waitFor(() => begun === 2);
-  expect(slow.isUsedUp("one")).toBe(true);
-  expect(slow.isUsedUp("two")).toBe(false);
-  const now = new Date();
-  const waits = Array.from({ length: 3 }, () => slow.putOff("one", now).getTime() - now.getTime());
-  expect(waits[0]).toBeGreaterThanOrEqual(1_000);
-  expect(waits[1]).toBeGreaterThan(waits[0]!);
-  expect(waits[2]).toBeGreaterThan(waits[1]!);
-  const many = Array.from({ length: 100_000 }, () => slow.putOff("one", now).getTime());
-  expect(many.reduce((a, b) => Math.max(a, b)) - now.getTime()).toBeLessThanOrEqual(600_000);
-  end();
-  await Promise.all(running);
-  expect(slow.isUsedUp("one")).toBe(false);
 });

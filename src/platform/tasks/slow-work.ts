@@ -1,47 +1,61 @@
-import { MINUTE_MS } from "../../platform/durations.ts";
+import type { Database } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
+import type { TaskSet } from "./task-set.ts";
+import type { Task } from "./tasks.ts";
 
 type Limits = {
-  /** Slow fetches of one account at a time; those of all accounts. */
+  /** Slow tasks of one account at a time; those of all accounts. */
   per_account: number;
   of_all: number;
-  slow_after_ms: number;
+  slow_after_ms?: number;
 };
 
-const LIMITS: Limits = { per_account: 40, of_all: 400, slow_after_ms: 300 };
+const SLOW_AFTER_MS = 300;
 const PUT_OFF_MIN_MS = 1_000;
 const PUT_OFF_MAX_MS = 10 * MINUTE_MS;
-/** How much the latest fetch counts for the mean time. */
+/** How much the latest task counts for the mean time. */
 const LATEST_SHARE = 0.1;
 
 type Slow = { count: number; mean_ms: number; last_put_off_ms: number };
 
 /**
- * Counts the fetches that hosts answer slowly, in this process. An account that has as many as it
- * may have waits with its other documents, so that its hosts do not delay those of others.
+ * Counts the tasks of a kind that take long, in this process. An account that has as many as it may
+ * have waits with its others, so that they do not delay those of other accounts.
  */
-export class SlowFetches {
-  readonly #limits: Limits;
+export class SlowWork {
+  readonly #limits: Required<Limits>;
   readonly #by_account = new Map<string, Slow>();
   #count = 0;
 
-  constructor(limits: Partial<Limits> = {}) {
-    this.#limits = { ...LIMITS, ...limits };
+  constructor(limits: Limits) {
+    this.#limits = { slow_after_ms: SLOW_AFTER_MS, ...limits };
   }
 
   isUsedUp(account_id: string): boolean {
     return (this.#by_account.get(account_id)?.count ?? 0) >= this.#limits.per_account;
   }
 
-  /** Whether sets that only wait for slow hosts may leave their place to others. */
+  /** Whether sets of slow tasks may leave their place to others. */
   get isRoomLeft(): boolean {
     return this.#count < this.#limits.of_all;
   }
 
   /**
-   * When an account with no share left may try one more: one after the other, as fast as its hosts
-   * have answered. Far ahead they are spread, because the hosts may recover.
+   * Returns the tasks of accounts with no share left to the queue; returns the others. An account
+   * may begin one after the other, as fast as its earlier ones ended.
    */
-  putOff(account_id: string, now: Date): Date {
+  async putOff(database: Database, set: TaskSet): Promise<readonly Task[]> {
+    const over = set.tasks.filter((task) => this.isUsedUp(task.account_id));
+    if (over.length === 0) return set.tasks;
+    const times = new Map(over.map((task) => [task, this.nextTime(task.account_id, set.now)]));
+    await database.transaction(async (tx) => {
+      set.postpone(tx, await set.lock(tx, over), (task) => times.get(task)!);
+    });
+    return set.tasks.filter((task) => !times.has(task));
+  }
+
+  /** Far ahead they are spread: later ones may take less long. */
+  nextTime(account_id: string, now: Date): Date {
     const slow = this.#by_account.get(account_id)!;
     const step_ms = slow.mean_ms / this.#limits.per_account;
     const earliest_ms = now.getTime() + PUT_OFF_MIN_MS;

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { DELIVER_TASK } from "../../src/apps/model.ts";
+import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
+import { startTestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { addApp } from "./webhook-fixture.ts";
+
+it("long replays of one account delay no replay of another", async () => {
+  const server = await startTestServer();
+  try {
+    const { database, clock } = server.core;
+    const other = await server.addAccount("Other");
+    await database.query("update accounts set webhooks_enabled_at = created_at");
+    const webhook_url = "http://127.0.0.1:1/hook";
+    const slow = await addApp(server, { webhook_url });
+    const quick = await addApp(server, { webhook_url }, other.key);
+    const replay = (id: string, key: string) =>
+      server.call("POST", `/apps/${id}/replay`, { from: "2026-01-01T00:00:00Z" }, { key });
+    const isDone = async () => {
+      const [row] = await database.query<{ deliveries: number | null }>(
+        "select deliveries from webhook_replays where app_id = $1",
+        [quick.id],
+      );
+      return row!.deliveries !== null;
+    };
+    // Replays of this application wait for the end of the transaction.
+    await database.transaction(async (tx) => {
+      wakeTasks(tx, DELIVER_TASK, [{ account_id: server.account_id, id: slow.id }], clock.now());
+      await tx.query("select 1");
+      for (let count = 0; count < 5; count += 1) {
+        expect((await replay(slow.id, server.key)).status).toBe(200);
+      }
+      expect((await replay(quick.id, other.key)).status).toBe(200);
+      await waitFor(isDone);
+    });
+  } finally {
+    await server.close();
+  }
+});
