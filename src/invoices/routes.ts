@@ -293,9 +293,14 @@ async function unknownDetails(
   return named.filter(({ id }) => !known.has(id)).map(({ field }) => notFound(field));
 }
 
-/** Whether the caller may receive links that allow actions: a key, or a token that may write. */
-function mayAct({ scopes }: Caller): boolean {
-  return !scopes || scopes.includes("invoices:write");
+/**
+ * Whether the caller may receive links that allow actions: a key, token or member who may change
+ * invoices. A member who sends the link to the other party gives no proof for it.
+ */
+function mayAct({ scopes, refuse }: Caller): boolean {
+  if (scopes) return scopes.includes("invoices:write");
+  const refusal = refuse?.({ operation: "changeInvoice", ip: null }) ?? null;
+  return refusal === null || refusal.code === "confirmation_required";
 }
 
 /** The same for a request and its repetitions; null without an Idempotency-Key. */

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApiKey } from "../../src/accounts/create-api-key.ts";
+import type { KeyScope } from "../../src/accounts/key-scopes.ts";
+import { makeApiKey, type Role } from "../../src/accounts/model.ts";
+import { UNRESTRICTED } from "../../src/accounts/restrict-key.ts";
 import { makeToken } from "../../src/accounts/sign-in/sessions.ts";
 import { createLinkLimits } from "../../src/invoices/link-limits.ts";
 import type { Refusal } from "../../src/platform/errors.ts";
+import { signInMember } from "../dashboard/dashboard-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good } from "../offramps/story.ts";
@@ -177,6 +182,35 @@ describe("the page behind invoiceLinks.view", () => {
     expect(undone.statusCode).toBe(422);
     expect(undone.body).toContain("This action is not available");
     expect(await statusOf(here)).toBe("paid");
+  });
+
+  it("is shown only to who may change invoices", async () => {
+    const { account_id, core } = server;
+    const { id } = await visit();
+    const linksFor = async (read: (path: string) => Promise<{ invoiceLinks: unknown }>) => {
+      const { invoiceLinks } = await read(`/invoices/${id}`);
+      return invoiceLinks !== null;
+    };
+    const byMember = async (role: Role) => {
+      const email = `${role}@example.test`;
+      const { call } = await signInMember(server, { account_id, role, email });
+      return linksFor(async (path) => (await call("GET", path)).json());
+    };
+    const byKey = async (scopes: KeyScope[]) => {
+      const key = makeApiKey("sandbox");
+      const restrictions = { ...UNRESTRICTED, scopes };
+      const by = { actor: "command line", reason: "test" } as const;
+      const input = { account_id, name: "scoped", key, restrictions, ...by };
+      await core.database.transaction(async (tx) =>
+        createApiKey(tx, core.index_key, input, core.clock.now()),
+      );
+      return linksFor(async (path) => good(await server.call("GET", path, undefined, { key })));
+    };
+    expect(await byMember("finance_manager")).toBe(true);
+    expect(await byMember("accountant")).toBe(false);
+    expect(await byMember("approver")).toBe(false);
+    expect(await byKey(["read", "invoices"])).toBe(true);
+    expect(await byKey(["read"])).toBe(false);
   });
 
   it("is read-only for a party that has an account", async () => {
