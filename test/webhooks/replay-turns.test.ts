@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DELIVER_TASK } from "../../src/apps/model.ts";
-import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
+import { wakenId } from "../../src/platform/tasks/tasks.ts";
 import { startTestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addApp } from "./webhook-fixture.ts";
@@ -8,12 +8,14 @@ import { addApp } from "./webhook-fixture.ts";
 it("long replays of one account delay no replay of another", async () => {
   const server = await startTestServer();
   try {
-    const { database, clock } = server.core;
+    const { account_id, core } = server;
+    const { database, clock } = core;
     const other = await server.addAccount("Other");
     await database.query("update accounts set webhooks_enabled_at = created_at");
     const webhook_url = "http://127.0.0.1:1/hook";
     const slow = await addApp(server, { webhook_url });
     const quick = await addApp(server, { webhook_url }, other.key);
+    const task_id = wakenId(DELIVER_TASK, { account_id, id: slow.id });
     const replay = (id: string, key: string) =>
       server.call("POST", `/apps/${id}/replay`, { from: "2026-01-01T00:00:00Z" }, { key });
     const isDone = async () => {
@@ -25,8 +27,12 @@ it("long replays of one account delay no replay of another", async () => {
     };
     // Replays of this application wait for the end of the transaction.
     await database.transaction(async (tx) => {
-      wakeTasks(tx, DELIVER_TASK, [{ account_id: server.account_id, id: slow.id }], clock.now());
-      await tx.query("select 1");
+      await tx.query(
+        `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+         values ($1, $2, $3, $4, $5, $5)
+         on conflict (account_id, id) do update set kind = excluded.kind`,
+        [account_id, task_id, DELIVER_TASK, slow.id, clock.now()],
+      );
       for (let count = 0; count < 5; count += 1) {
         expect((await replay(slow.id, server.key)).status).toBe(200);
       }
