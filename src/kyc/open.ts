@@ -4,10 +4,9 @@ import type { FileStore } from "../partners/files/file-store.ts";
 import type { IdentityPort } from "../partners/identity/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addKycPages } from "./form/routes.ts";
-import { addMemberReviewRoutes } from "./review/member-routes.ts";
-import { reviewPath } from "./review/pages.ts";
+import { addReviewFileRoute } from "./review/file-route.ts";
+import { addMemberReviewRoutes, REVIEWS_PATH } from "./review/member-routes.ts";
 import { DECIDE_KYC } from "./review/proposed-decision.ts";
-import { addReviewPages } from "./review/routes.ts";
 import { addKycRoutes } from "./routes.ts";
 import { READ_IDENTITY_TASK } from "./task-kinds.ts";
 import { kycTasks } from "./tasks.ts";
@@ -24,7 +23,8 @@ export function openKycModule(
     record_pages: {
       [DECIDE_KYC]: {
         label: "Review the user's identity",
-        pathOf: ({ account_id, record_id }) => reviewPath({ account_id, user_id: record_id }),
+        pathOf: ({ account_id, record_id }) =>
+          `/dashboard/people/reviews/${account_id}/${record_id}`,
       },
     },
     routes: (addRoute) => {
@@ -33,7 +33,7 @@ export function openKycModule(
     },
     pages: (server) => {
       addKycPages(server, deps);
-      addReviewPages(server, deps);
+      addReviewFileRoute(server, deps, REVIEWS_PATH);
     },
     tasks: kycTasks(deps),
     recurring: [READ_IDENTITY_TASK],

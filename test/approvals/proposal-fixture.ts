@@ -36,13 +36,8 @@ export async function addMember(
   await visitor.signIn(email);
   const open = () => visitor.get(PROPOSALS);
   await open();
-  /** A request as the dashboard sends it. */
   const call = (method: "GET" | "POST", url: string, payload?: object) =>
-    server.app.server.inject({
-      ...{ method, url, cookies: Object.fromEntries(visitor.cookies) },
-      headers: { "x-csrf-token": visitor.csrf },
-      ...(payload ? { payload } : {}),
-    });
+    visitor.call(method, url, payload);
   return {
     email,
     person_id,

@@ -47,11 +47,10 @@ async function visit(email: string, width: number, colour: "light" | "dark") {
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const errors = watchErrors(page);
-  await page.goto(`${server.url}/dashboard`);
+  await page.goto(`${server.url}${PROPOSALS}`);
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("link", { name: "View proposals" }).click();
   await page.getByRole("heading", { level: 1, name: "Proposals" }).waitFor();
   return { page, errors, close: () => context.close() };
 }
@@ -131,7 +130,8 @@ describe.each([
       await section.getByRole("link", { name: "Review the user's identity" }).click();
       await page.getByText("The passport is genuine").first().waitFor();
       await page.getByRole("button", { name: "Confirm: Approve" }).click();
-      await page.getByRole("status").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
+      await page.getByText("Your decision is saved.").waitFor();
       expect(await statusOf(server, user_id)).toBe("approved");
       await page.goto(`${server.url}${PROPOSALS}`);
       expect(await section.count()).toBe(0);

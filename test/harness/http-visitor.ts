@@ -30,6 +30,14 @@ export class HttpVisitor {
     return this.#keep(await this.#inject({ method: "POST", url, headers, payload }));
   }
 
+  /** A request to the API as the dashboard sends it. */
+  async call(method: string, url: string, payload?: object): Promise<LightMyRequestResponse> {
+    const headers = { "x-csrf-token": this.csrf, "content-type": "application/json" };
+    const body = payload === undefined ? {} : { headers, payload: JSON.stringify(payload) };
+    const given = { headers: { "x-csrf-token": this.csrf }, ...body };
+    return this.#inject({ method: method as "GET", url, ...given });
+  }
+
   async signIn(
     email: string,
     fields: Record<string, string> = {},

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addUser, openLink, PageVisitor, png } from "./kyc-fixture.ts";
-import { decide, signInAs, waitForStatus } from "./review/review-fixture.ts";
+import { decide, REVIEWS, signInAs, waitForStatus } from "./review/review-fixture.ts";
 
 const SECRETS = {
   first_name: "Canarianne",
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await page.submit();
   await waitForStatus(server, user_id, "awaiting_manual_review");
   const { visitor } = await signInAs(server, server.account_id, "admin");
-  const path = `/dashboard/kyc/${server.account_id}/${user_id}`;
+  const path = `${REVIEWS}/${server.account_id}/${user_id}`;
   await decide(visitor, path, "ask_again", "Send the other page, please.");
   const newer = await openLink(server, user_id);
   const again = new PageVisitor(server);

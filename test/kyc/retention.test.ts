@@ -7,7 +7,7 @@ import { addQuote } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor, png, statusOf } from "./kyc-fixture.ts";
-import { addWaiting, decide, signInAs, waitForStatus } from "./review/review-fixture.ts";
+import { addWaiting, decide, show, signInAs, waitForStatus } from "./review/review-fixture.ts";
 
 let server: TestServer;
 let admin: HttpVisitor;
@@ -112,7 +112,7 @@ describe("after a decision", () => {
     // The account's own data about its user is kept.
     expect(await statusOf(server, user_id)).toBe("approved");
     admin = (await signInAs(server, server.account_id, "admin")).visitor;
-    expect((await admin.get(path)).body).toContain("The files were deleted");
+    expect(await show(admin, path)).toMatchObject({ files: [], are_files_deleted: true });
   });
 
   it("the time counts from the last decision, and not while the user is suspended", async () => {

@@ -7,24 +7,27 @@ import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { closedObject } from "../../platform/schema-parts.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { nameOfUser } from "../../users/model.ts";
+import { type KycStatus, nameOfUser } from "../../users/model.ts";
 import { findUsers, openUsers } from "../../users/store.ts";
 import { DECISION_NAMES } from "./decisions.ts";
 import { describeReview } from "./describe-review.ts";
 import { loadReview } from "./load-review.ts";
-import { QUEUES, type Queue } from "./pages.ts";
 import { type ReviewDeps, type Reviewer, reviewKyc } from "./review-kyc.ts";
 import { listReviews, type QueuePlace } from "./review-store.ts";
 
 type MemberReviewDeps = ReviewDeps & Pick<ModuleCore, "operator_id" | "wake">;
 
 const ROWS_MAX = 50;
+/** The states that the queue can show. */
+const QUEUES = [
+  ...(["awaiting_manual_review", "retry_required", "approved", "suspended"] as const),
+] satisfies KycStatus[];
 const QueueQuery = closedObject({
-  status: Type.Optional(Type.Enum(Object.keys(QUEUES) as Queue[])),
+  status: Type.Optional(Type.Enum(QUEUES)),
   since: Type.Optional(Type.String({ maxLength: 40 })),
   after: Type.Optional(Type.String({ maxLength: 40 })),
 });
-const PATH = "/dashboard/api/reviews";
+export const REVIEWS_PATH = "/dashboard/api/reviews";
 const SHARED = {
   tag: "Dashboard",
   members_only: true,
@@ -37,7 +40,7 @@ export function addMemberReviewRoutes(addRoute: AddRoute, deps: MemberReviewDeps
   addRoute({
     ...SHARED,
     method: "GET",
-    path: PATH,
+    path: REVIEWS_PATH,
     operation: "listKycReviews",
     summary: "List identity reviews",
     description: "The users whom the member may review, longest waiting first.",
@@ -63,7 +66,7 @@ function addOneRoutes(addRoute: AddRoute, deps: MemberReviewDeps): void {
   addRoute({
     ...SHARED,
     method: "GET",
-    path: `${PATH}/:account_id/:user_id`,
+    path: `${REVIEWS_PATH}/:account_id/:user_id`,
     operation: "showKycReview",
     summary: "Show an identity review",
     description: "Data and files in clear; the view is recorded in the audit log.",
@@ -77,7 +80,7 @@ function addOneRoutes(addRoute: AddRoute, deps: MemberReviewDeps): void {
   addRoute({
     ...SHARED,
     method: "POST",
-    path: `${PATH}/:account_id/:user_id`,
+    path: `${REVIEWS_PATH}/:account_id/:user_id`,
     operation: "decideKycReview",
     summary: "Decide on a user's identity",
     description: "`seen` names what was shown: a decision applies to nothing else.",

@@ -64,7 +64,7 @@ type Review = {
  * `proposed`: waits for a second member. `confirmed`: agreed to, and still waits for another.
  * `returned`: the second member disagreed with the first.
  */
-export type ReviewOutcome = "decided" | "proposed" | "confirmed" | "returned";
+type ReviewOutcome = "decided" | "proposed" | "confirmed" | "returned";
 
 /** Records a member's decision on a user in the audit log; its comment is stored sealed. */
 export function reviewKyc(

@@ -5,7 +5,7 @@ import type { UserKey } from "../../users/store.ts";
 import { DECIDE_KYC } from "./proposed-decision.ts";
 
 /** A row of the queue, without personal data. */
-export type QueueRow = {
+type QueueRow = {
   account_id: string;
   account_name: string;
   user_id: string;

@@ -9,6 +9,7 @@ import type { TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor, statusOf } from "../kyc-fixture.ts";
 
+export const REVIEWS = "/dashboard/api/reviews";
 const BY = { actor: "command line", reason: "set up by a test" } as const;
 let password_hash: Promise<string> | undefined;
 let addresses = 0;
@@ -30,6 +31,7 @@ export async function signInAs(
   addresses += 1;
   const visitor = new HttpVisitor(server.app.server, `203.0.113.${addresses}`);
   await visitor.signIn(email);
+  await visitor.get("/dashboard/security");
   return { person_id, visitor };
 }
 
@@ -59,7 +61,7 @@ export async function addWaiting(
   const submitted = await page.submit();
   if (submitted.status !== 200) throw new Error(submitted.text);
   await waitForStatus(server, user_id, "awaiting_manual_review", account.key);
-  const path = `/dashboard/kyc/${account.account_id}/${user_id}`;
+  const path = `${REVIEWS}/${account.account_id}/${user_id}`;
   return { user_id, page, token, path };
 }
 
@@ -72,15 +74,15 @@ export async function waitForStatus(
   await waitFor(async () => (await statusOf(server, user_id, key)) === status);
 }
 
-/** The page's digest of what its reader saw. */
-export function seenIn(page: string): string {
-  return /name="seen" value="([\w-]+)"/.exec(page)?.[1] ?? "";
+/** What the page shows to this reviewer. */
+export async function show(visitor: HttpVisitor, path: string) {
+  return (await visitor.call("GET", path)).json();
 }
 
 /** Sends the decision from the page that the reviewer sees. */
 export async function decide(visitor: HttpVisitor, path: string, decision: string, comment = "") {
-  const shown = await visitor.get(path);
-  return visitor.post(path, { decision, comment, seen: seenIn(shown.body) });
+  const { seen = "" } = await show(visitor, path);
+  return visitor.call("POST", path, { decision, comment, seen });
 }
 
 export function auditOf(server: TestServer, user_id: string) {

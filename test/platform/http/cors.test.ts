@@ -60,7 +60,14 @@ describe("pages of other origins", () => {
       .filter((path) => !/^\/(me|invoices)\b/.test(path))
       .map((path) => path.replaceAll(/\{\w+\}/g, crypto.randomUUID()));
     expect(by_key.length).toBeGreaterThan(30);
-    const pages = ["/sign-in", "/dashboard", "/dashboard/kyc", "/kyc/abc", "/authorize", "/docs"];
+    const pages = [
+      "/sign-in",
+      "/dashboard",
+      "/dashboard/people/reviews",
+      "/kyc/abc",
+      "/authorize",
+      "/docs",
+    ];
     for (const path of [...by_key, ...pages, "/oauth/token", "/health", "/nowhere"]) {
       for (const method of ["GET", "OPTIONS"]) {
         const { status, headers } = await server.call(method, path, undefined, { headers: ORIGIN });

@@ -108,7 +108,8 @@ function DecisionDialog(props: BarProps & { decision: Decision; onClose: () => v
         />
         {decision.needs_comment && (
           <Text size="sm" c="dimmed">
-            The person reads: “{comment.trim() || "…"}”
+            The person reads: “{comment.trim() || "…"}” So does everybody with the link: write
+            nothing personal.
           </Text>
         )}
         {error && (

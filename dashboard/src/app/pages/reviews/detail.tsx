@@ -95,7 +95,7 @@ export function ReviewDetail(props: {
 }
 
 /** Who acts for a business stands apart from the business itself. */
-function TypedData({ review: { fields, user } }: { review: Review }) {
+function TypedData({ review: { fields, user, swift } }: { review: Review }) {
   const owners = fields.filter(({ name }) => name.startsWith("controller_"));
   const own = fields.filter(({ name }) => !name.startsWith("controller_"));
   return (
@@ -107,6 +107,18 @@ function TypedData({ review: { fields, user } }: { review: Review }) {
         <div>
           <dt>E-mail</dt>
           <dd className="breakable">{user.email}</dd>
+        </div>
+        <div>
+          <dt>User</dt>
+          <dd className="breakable">{user.id}</dd>
+        </div>
+        <div>
+          <dt>Swift in eur</dt>
+          <dd>{inWords(swift.eur)}</dd>
+        </div>
+        <div>
+          <dt>Swift in other currencies</dt>
+          <dd>{inWords(swift.usd)}</dd>
         </div>
       </FieldList>
       {owners.length > 0 && <FieldList title="Owner who acts for it" fields={owners} />}

@@ -1,6 +1,7 @@
 import { ActionIcon, Group, Modal, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
 import { Icon, type IconName } from "../../parts/icons.tsx";
+import { Moment } from "../../parts/moment.tsx";
 import { filePath, inWords, type Review, type ReviewFile } from "./review.ts";
 
 const ZOOMS = [1, 1.5, 2, 3, 4] as const;
@@ -33,7 +34,8 @@ export function Files({ review }: { review: Review }) {
             </UnstyledButton>
           )}
           <figcaption className="quiet">
-            {inWords(file.slot)}, {Math.ceil(file.size / KILOBYTE)} kB
+            {inWords(file.slot)}, {Math.ceil(file.size / KILOBYTE)} kB,{" "}
+            <Moment at={file.uploaded_at} />
           </figcaption>
         </figure>
       ))}

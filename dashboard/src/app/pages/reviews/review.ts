@@ -79,7 +79,7 @@ export function reviewPath({ account_id, user_id }: { account_id: string; user_i
 
 /** Where the server sends the file itself; each view of it is recorded. */
 export function filePath({ account, user }: Review, file: ReviewFile): string {
-  return `/dashboard/kyc/${account.id}/${user.id}/files/${file.id}`;
+  return `/dashboard/api/reviews/${account.id}/${user.id}/files/${file.id}`;
 }
 
 /** `controller_first_name` → `Controller first name`. */
