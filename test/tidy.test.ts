@@ -138,7 +138,8 @@ describe("names", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("what is exported is imported by another file", () => {
+  // Reads the syntax of every file.
+  it("what is exported is imported by another file", { timeout: 120_000 }, () => {
     const imported = new Map<string, Set<string>>();
     for (const file of files.filter(({ path }) => /\.(tsx?|mjs)$/.test(path))) {
       for (const { path, name } of importedNamesOf(file)) {

@@ -143,6 +143,10 @@ test(
       await page.goto(`${server.url}/dashboard/approvals`);
       await page.getByText("Ana Sample").waitFor();
       await inspect(page, "approvals-360");
+      await page.getByRole("link", { name: "All payouts, with new payees" }).click();
+      await page.getByText("Never paid before").first().waitFor();
+      await inspect(page, "approval-payouts-360");
+      await page.getByRole("link", { name: "‹ Approvals" }).click();
       await page.getByRole("button", { name: /^Approve/ }).click();
       const dialog = page.getByRole("dialog", { name: "Approve" });
       await inspect(page, "approval-360");

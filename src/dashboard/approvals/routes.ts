@@ -100,6 +100,7 @@ function renderOne(
     ...{ id, kind, record_id, summary, status, outcome, confirmations, voters, may_vote },
     confirmations_needed: CONFIRMATIONS_NEEDED,
     amount_usd: amount_usd === null ? null : minorToText(amount_usd, USD_DIGITS),
+    account_id,
     /** Of another account, on which the operator's members vote too. */
     account_name: account_id === voter.account_id ? null : proposal.account_name,
     proposed_by: nameOf(proposed_by, names),

@@ -13,6 +13,8 @@ export type Approval = {
   voters: "members" | "with_operator" | "reviewers";
   may_vote: boolean;
   amount_usd: string | null;
+  account_id: string;
+  /** Of another account, on which the operator's members vote too. */
   account_name: string | null;
   proposed_by: string;
   is_own: boolean;
@@ -58,8 +60,15 @@ const PATHS: Readonly<Record<string, string>> = {
   "review-documents": "/payouts/",
 };
 
-/** The page of what it is about; null where there is none in this program. */
-export function recordPath({ kind, record_id, account_name }: Approval): string | null {
+/** The pages of what it is about, as far as they are in this program. */
+export function linksOf(approval: Approval): { name: string; path: string }[] {
+  const { id, kind, record_id, account_id, account_name, voters, may_vote } = approval;
+  if (voters === "reviewers") {
+    return [{ name: "See the review", path: `/people/reviews/${account_id}/${record_id}` }];
+  }
   const path = PATHS[kind];
-  return path && account_name === null ? `${path}${record_id}` : null;
+  if (!path || account_name !== null) return [];
+  const record = { name: "See everything it is about", path: `${path}${record_id}` };
+  if (kind !== "pay-quote" || !may_vote) return [record];
+  return [record, { name: "All payouts, with new payees", path: `/approvals/${id}` }];
 }

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { Amount } from "../../parts/amount.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
-import { type Approval, isMine, recordPath } from "./approval.ts";
+import { type Approval, isMine, linksOf } from "./approval.ts";
 import { type Verdict, VoteDialog } from "./vote-dialog.tsx";
 
 const FAMILIES = {
@@ -21,7 +21,6 @@ const FAMILIES = {
 export function ApprovalCard({ approval }: { approval: Approval }) {
   const [asked, setAsked] = useState<Verdict | null>(null);
   const title_id = `approval-${approval.id}`;
-  const path = recordPath(approval);
   const family = FAMILIES[approval.status as keyof typeof FAMILIES];
   return (
     <section className="card approval" aria-labelledby={title_id}>
@@ -61,7 +60,13 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
         )}
       </dl>
       <Group justify="space-between" gap="xs">
-        {path ? <Link href={path}>See everything it is about</Link> : <span />}
+        <Group gap="md">
+          {linksOf(approval).map(({ name, path }) => (
+            <Link key={path} href={path}>
+              {name}
+            </Link>
+          ))}
+        </Group>
         <Choices approval={approval} onAsk={setAsked} />
       </Group>
       {asked && <VoteDialog approval={approval} verdict={asked} onClose={() => setAsked(null)} />}

@@ -1,9 +1,11 @@
 import { Button, Center, Stack, Tabs } from "@mantine/core";
+import { useParams } from "wouter";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
 import { type Approval, isMine, useApprovals } from "./approval.ts";
 import { ApprovalCard } from "./card.tsx";
+import { ProposedPayouts } from "./payouts.tsx";
 
 const TABS = {
   mine: ["Waiting for you", "Nothing waits for you", "What others ask for appears here."],
@@ -14,6 +16,11 @@ type Tab = keyof typeof TABS;
 
 /** What needs two people: everything to judge it, and the vote. */
 export default function ApprovalsPage() {
+  const { id } = useParams<{ id?: string }>();
+  return id ? <ProposedPayouts id={id} /> : <ApprovalList />;
+}
+
+function ApprovalList() {
   const { filters, setFilter } = useFilters();
   const tab: Tab = filters.tab === "all" || filters.tab === "decided" ? filters.tab : "mine";
   const listed = useApprovals();
