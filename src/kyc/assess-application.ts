@@ -111,7 +111,9 @@ async function findFault(
         yield part;
       }
     };
-    const fault = await inspectFile(type, watched());
+    const fault = await inspectFile(type, watched(), key.account_id).finally(() =>
+      content.destroy(),
+    );
     return judgeFile(head) === type ? fault : "malformed";
   } catch (error) {
     if (error instanceof FileMissingError || error instanceof DecryptionError) return "malformed";

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { inspectFile } from "../../src/partners/files/inspect-file.ts";
 import type { FileType } from "../../src/partners/files/judge-file.ts";
 import { jpeg, pdf, png, pngOf } from "../kyc/kyc-fixture.ts";
@@ -7,7 +7,7 @@ import { jpeg, pdf, png, pngOf } from "../kyc/kyc-fixture.ts";
 const inspect = (type: FileType, bytes: Buffer, part = bytes.length) => {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += part) parts.push(bytes.subarray(at, at + part));
-  return inspectFile(type, Readable.from(parts));
+  return inspectFile(type, Readable.from(parts), "one");
 };
 
 it.each([
@@ -73,7 +73,7 @@ it("refuses a PNG of too many pixels before any of them is decompressed", async 
         : Buffer.alloc(part);
     }
   };
-  expect(await inspectFile("png", content())).toBe("malformed");
+  expect(await inspectFile("png", content(), "one")).toBe("malformed");
   expect(parts).toEqual([33]);
 });
 
@@ -85,7 +85,9 @@ it("decompresses two PNGs at a time; the others wait", async () => {
     await opened.promise;
     yield png();
   };
-  const results = [1, 2, 3].map((number) => inspectFile("png", slowly(number)));
+  const results = [1, 2, 3].map((number) =>
+    inspectFile("png", slowly(number), `account ${number}`),
+  );
   await expect.poll(() => begun).toEqual([1, 2]);
   expect(await inspect("jpg", jpeg())).toBeNull();
   opened.resolve();
@@ -121,4 +123,25 @@ it.each<[string, FileType, (size: number) => Buffer]>([
   expect(whole_ms).toBeLessThan(1_000);
   // A square would take minutes; a busy machine adds some tens of milliseconds.
   expect(whole_ms).toBeLessThan(3 * half_ms + 200);
+});
+
+it("a picture that waits too long is refused and closed; accounts do not wait for each other", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const bytes = png();
+    const held = new Readable({ read() {} });
+    const first = inspectFile("png", held, "one");
+    const waiting = Readable.from([bytes]);
+    const second = inspectFile("png", waiting, "one");
+    const refused = expect(second).rejects.toMatchObject({ code: "unavailable" });
+    expect(await inspectFile("png", Readable.from([bytes]), "two")).toBeNull();
+    await vi.advanceTimersByTimeAsync(31_000);
+    await refused;
+    expect(waiting.destroyed).toBe(true);
+    held.push(bytes);
+    held.push(null);
+    expect(await first).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,4 +1,6 @@
+import { Readable } from "node:stream";
 import { crc32, createInflate } from "node:zlib";
+import { createAccountTurns } from "../../platform/http/account-turns.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { FileType } from "./judge-file.ts";
 
@@ -19,6 +21,8 @@ const SEGMENTS_MAX = 10_000;
 const PICTURES_AT_ONCE = 2;
 const PICTURE_WAIT_MAX_MS = 30_000;
 const pictures = new Turns(PICTURES_AT_ONCE, PICTURE_WAIT_MAX_MS);
+/** One at a time of each account: small files that expand to large ones would delay all others. */
+const inTurn = createAccountTurns(1, PICTURE_WAIT_MAX_MS);
 
 /**
  * Checks that a file is what its first bytes claim, to its end. It is read as a stream; the data of
@@ -28,16 +32,21 @@ const pictures = new Turns(PICTURES_AT_ONCE, PICTURE_WAIT_MAX_MS);
 export async function inspectFile(
   type: FileType,
   content: AsyncIterable<Buffer>,
+  account_id: string,
 ): Promise<FileFault | null> {
   const reader = createReader(content);
   try {
-    if (type === "png") return await pictures.run(() => inspectPng(reader));
+    if (type === "png") {
+      return await inTurn(account_id, () => pictures.run(() => inspectPng(reader)));
+    }
     return await (type === "jpg" ? inspectJpeg(reader) : inspectPdf(reader));
   } catch (error) {
     if (error === ENDED) return "truncated";
     throw error;
   } finally {
     await reader.close();
+    // If it was refused before it was read, its iterator closes nothing: the file would stay open.
+    if (content instanceof Readable) content.destroy();
   }
 }
 

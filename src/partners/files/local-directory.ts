@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { HOUR_MS } from "../../platform/durations.ts";
@@ -37,8 +39,10 @@ export async function openLocalDirectory(data_dir: string): Promise<FileStore> {
       rm(join(temporary, checkTemporaryKey(temporary_key)), { force: true }),
     sweepTemporaries: (written_before) => sweep(temporary, written_before),
     openRead: async (key) => {
-      const file = await open(pathOf(root, key), "r").catch(throwMissing);
-      return file.createReadStream({ highWaterMark: READ_BYTES });
+      // Not of a FileHandle: one that is never closed ends the process when it is collected.
+      const stream = createReadStream(pathOf(root, key), { highWaterMark: READ_BYTES });
+      await once(stream, "open").catch(throwMissing);
+      return stream;
     },
     delete: async (key) => {
       const path = pathOf(root, key);
