@@ -55,10 +55,14 @@ describe("payouts in the dashboard", () => {
       await page.goto(`${stories.server.url}/dashboard/payouts?colour=blue`);
       await page.getByText("filters that do not exist any more").waitFor();
       await page.getByRole("button", { name: "Views" }).click();
-      await page.getByRole("menuitem", { name: "Large without document" }).click();
+      await page.getByRole("menuitem", { name: "Large without document", exact: true }).click();
       await page.getByText("At least 1800.50").waitFor();
       await page.getByRole("button", { name: "Clear all" }).click();
       await page.waitForURL("**/dashboard/payouts");
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByRole("menuitem", { name: "Delete the view Large" }).press("Enter");
+      await page.getByRole("button", { name: "Views" }).click();
+      await page.getByText("No view is saved yet").waitFor();
     });
   });
 

@@ -36,10 +36,10 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
   const send = async (event: FormEvent) => {
     event.preventDefault();
     setSending(true);
-    const isRight = await confirm(way, text);
+    const found = await confirm(way, text);
     setSending(false);
-    if (isRight) return props.onConfirmed();
-    setProblem(way === "password" ? "The password is not correct." : "The code is not correct.");
+    if (found === null) props.onConfirmed();
+    else setProblem(found);
   };
   const common = {
     value: text,
@@ -85,15 +85,23 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
   );
 }
 
-/** The page of the same name takes the form; success is its redirect. */
-async function confirm(way: "password" | "code", text: string): Promise<boolean> {
-  const answer = await fetch("/confirm", {
-    method: "POST",
-    redirect: "manual",
-    headers: { accept: "text/html" },
-    body: new URLSearchParams({ csrf: session.csrf, [way]: text, next: "/dashboard" }),
-  });
-  if (answer.type !== "opaqueredirect") return false;
-  await renewCsrf();
-  return true;
+/** The page of the same name takes the form; success is its redirect. Null, or what is wrong. */
+async function confirm(way: "password" | "code", text: string): Promise<string | null> {
+  try {
+    const answer = await fetch("/confirm", {
+      method: "POST",
+      redirect: "manual",
+      headers: { accept: "text/html" },
+      body: new URLSearchParams({ csrf: session.csrf, [way]: text, next: "/dashboard" }),
+    });
+    if (answer.status === 429) return "Too many attempts. Wait a minute, then try again.";
+    if (answer.status >= 500) return NOT_SENT;
+    if (answer.type !== "opaqueredirect") return `The ${way} is not correct.`;
+    await renewCsrf();
+    return null;
+  } catch {
+    return NOT_SENT;
+  }
 }
+
+const NOT_SENT = "This could not be sent. Try again.";

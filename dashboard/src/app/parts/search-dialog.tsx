@@ -28,7 +28,7 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const [, navigate] = useLocation();
   const asked = usePaused(text.trim());
-  const { data, isFetching } = useQuery({
+  const { data, isFetching, isError } = useQuery({
     queryKey: ["search", asked],
     queryFn: () => search(asked),
     enabled: asked.length > 1 && may("see_records"),
@@ -84,7 +84,9 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p role="status" className="quiet">
-        {sayCount(choices.length, asked, isFetching)}
+        {isError
+          ? "The search did not work. Try again."
+          : sayCount(choices.length, asked, isFetching)}
       </p>
     </Modal>
   );

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "wouter";
 import { ask } from "../../api.ts";
+import { serviceNow } from "../../clock.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
@@ -104,7 +105,7 @@ export function BankAccountList() {
 
 /** Until then it receives refunds and money from balances only after approval. */
 function CoolingOff({ until }: { until: string | null }) {
-  const left_ms = until === null ? 0 : new Date(until).getTime() - Date.now();
+  const left_ms = until === null ? 0 : new Date(until).getTime() - serviceNow();
   if (left_ms <= 0) return <span className="none">–</span>;
   return <>{Math.ceil(left_ms / HOUR_MS)} h left</>;
 }

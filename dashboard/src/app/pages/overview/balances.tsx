@@ -19,10 +19,12 @@ export function BalanceCards() {
         Balances
       </Title>
       {error && <Failure error={error} onRetry={refetch} />}
-      <div className="halves">
-        <BalanceCard title="Held" none="Nothing is held." lines={data?.held} />
-        <BalanceCard title="Owed to people" none="Nothing is owed." lines={data?.owed} />
-      </div>
+      {!error && (
+        <div className="halves">
+          <BalanceCard title="Held" none="Nothing is held." lines={data?.held} />
+          <BalanceCard title="Owed to people" none="Nothing is owed." lines={data?.owed} />
+        </div>
+      )}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Modal, Stack, TextInput } from "@mantine/core";
+import { Button, Menu, Modal, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Icon } from "../../parts/icons.tsx";
@@ -32,26 +32,7 @@ export function SavedViews() {
         <Menu.Dropdown>
           {views.length === 0 && <Menu.Label>No view is saved yet</Menu.Label>}
           {views.map((view) => (
-            <Menu.Item
-              key={view.name}
-              onClick={() => navigate(`/payouts?${view.search}`)}
-              rightSection={
-                <ActionIcon
-                  component="span"
-                  role="button"
-                  size="sm"
-                  variant="subtle"
-                  color="gray"
-                  aria-label={`Delete the view ${view.name}`}
-                  onClick={(event) => {
-                    event.stopPropagation();
-                    change(views.filter(({ name }) => name !== view.name));
-                  }}
-                >
-                  <Icon name="close" size={14} />
-                </ActionIcon>
-              }
-            >
+            <Menu.Item key={view.name} onClick={() => navigate(`/payouts?${view.search}`)}>
               {view.name}
             </Menu.Item>
           ))}
@@ -62,6 +43,15 @@ export function SavedViews() {
           >
             Save this view
           </Menu.Item>
+          {views.map(({ name }) => (
+            <Menu.Item
+              key={name}
+              leftSection={<Icon name="close" size={14} />}
+              onClick={() => change(views.filter((view) => view.name !== name))}
+            >
+              Delete the view {name}
+            </Menu.Item>
+          ))}
         </Menu.Dropdown>
       </Menu>
       {isNaming && (

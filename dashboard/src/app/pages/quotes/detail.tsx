@@ -1,6 +1,6 @@
 import { Progress as Bar, Button } from "@mantine/core";
 import type { Offramp } from "@sliproad/sdk";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
@@ -51,6 +51,10 @@ function Shown({ shown }: { shown: QuoteOnPage }) {
 
 function Head({ shown }: { shown: QuoteOnPage }) {
   const { deposit_token, deposit_token_amount, status } = shown.quote;
+  const payer = nameOfPayer(shown);
+  useEffect(() => {
+    document.title = `Quote of ${payer} · Sliproad`;
+  }, [payer]);
   return (
     <header className="card detail-head">
       <div className="detail-title">
@@ -58,7 +62,7 @@ function Head({ shown }: { shown: QuoteOnPage }) {
           {formatAmount(deposit_token_amount, deposit_token)}{" "}
           <span className="currency">{deposit_token.toUpperCase()}</span>
           <span className="detail-to">
-            for {shown.payouts} {shown.payouts === 1 ? "payout" : "payouts"} of {nameOfPayer(shown)}
+            for {shown.payouts} {shown.payouts === 1 ? "payout" : "payouts"} of {payer}
           </span>
         </h1>
         <StatusChip status={status} />

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { ProblemAlert } from "../../parts/form-dialog.tsx";
 import { session } from "../../session.ts";
 import { nameOfPayer, type QuoteOnPage } from "./quote.ts";
 
@@ -64,7 +65,7 @@ export function ExecuteDialog({ shown, onClose }: DialogProps) {
 /** Pays with what is owed to the payer. */
 export function FundDialog({ shown, onClose }: DialogProps) {
   const { quote } = shown;
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ["person", quote.user_id, "balances"],
     queryFn: () => api.balances.list(quote.user_id),
   });
@@ -83,10 +84,13 @@ export function FundDialog({ shown, onClose }: DialogProps) {
       send={(idempotency_key) => api.quotes.fund(quote.user_id, quote.id, { idempotency_key })}
     >
       <Cost shown={shown} />
-      <Text size="sm">
-        {nameOfPayer(shown)} has {amount} {token} on {quote.deposit_token_chain}. Where that is
-        less, all of it is set aside and the payouts wait for the rest.
-      </Text>
+      <ProblemAlert error={error} />
+      {data && (
+        <Text size="sm">
+          {nameOfPayer(shown)} has {amount} {token} on {quote.deposit_token_chain}. Where that is
+          less, all of it is set aside and the payouts wait for the rest.
+        </Text>
+      )}
     </ActDialog>
   );
 }

@@ -112,7 +112,7 @@ function CreateDialog(props: { draft: Draft; create: CreatePayouts; onClose: () 
         <dl className="batch-sums">
           {sums.map(({ currency, amount, count }) => (
             <div key={currency}>
-              <dt>{count} payouts</dt>
+              <dt>{count === 1 ? "1 payout" : `${count} payouts`}</dt>
               <dd>
                 <Amount value={amount} currency={currency} />
               </dd>
