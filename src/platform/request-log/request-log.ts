@@ -9,6 +9,8 @@ import { insertRequests, type LoggedRequest } from "./store.ts";
 const WRITE_EVERY_MS = SECOND_MS;
 /** Between two writes. What is more is left out: the log must not slow down what it logs. */
 const WAITING_MAX = 5_000;
+/** Of one account: whoever sends more than its limit must not push out the requests of others. */
+const PER_ACCOUNT_MAX = 1_000;
 const PROBLEMS_MAX = 5;
 
 /**
@@ -22,12 +24,14 @@ export function addRequestLog(
 ): { close: () => Promise<void> } {
   const { log } = server;
   let waiting: LoggedRequest[] = [];
+  const by_account = new Map<string, number>();
   let left_out = 0;
-  let writing = Promise.resolve();
+  let writing: Promise<void> | null = null;
 
   async function write(): Promise<void> {
     const requests = waiting;
     waiting = [];
+    by_account.clear();
     if (left_out > 0) log.warn({ requests: left_out }, "requests left out of the request log");
     left_out = 0;
     if (requests.length === 0) return;
@@ -38,14 +42,22 @@ export function addRequestLog(
     }
   }
   const timer = setInterval(() => {
-    if (waiting.length > 0) writing = writing.then(write);
+    if (waiting.length === 0 || writing) return;
+    writing = write().finally(() => {
+      writing = null;
+    });
   }, WRITE_EVERY_MS).unref();
 
   server.addHook("onResponse", async (request, reply) => {
     const { caller } = request;
     if (!caller || !isKept(request, reply)) return;
-    if (waiting.length === WAITING_MAX) left_out += 1;
-    else waiting.push(describe(request, reply, caller));
+    const of_account = by_account.get(caller.account_id) ?? 0;
+    if (waiting.length === WAITING_MAX || of_account === PER_ACCOUNT_MAX) {
+      left_out += 1;
+      return;
+    }
+    by_account.set(caller.account_id, of_account + 1);
+    waiting.push(describe(request, reply, caller));
   });
   const close = async () => {
     clearInterval(timer);

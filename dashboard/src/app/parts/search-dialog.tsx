@@ -107,7 +107,8 @@ function pagesNamed(text: string): Choice[] {
 
 function choicesOf(result: SearchResult | undefined): Choice[] {
   if (!result) return [];
-  const hits = result.hits.map((hit) => {
+  const isOpen = ({ kind }: Hit) => kind !== "request" || may("see_keys_and_log");
+  const hits = result.hits.filter(isOpen).map((hit) => {
     const { icon, pathOf } = KINDS[hit.kind];
     const { id: key, title, note } = hit;
     return { key, title, note, icon, path: pathOf(hit) };
