@@ -1,3 +1,5 @@
+import { Shares } from "../../platform/shares.ts";
+
 /** Waiting render jobs: accounts take turns, so that one with many jobs delays only itself. */
 type PdfQueue<Job> = {
   /** False when the queue is full. */
@@ -8,27 +10,20 @@ type PdfQueue<Job> = {
   takeAll(): Job[];
 };
 
-/** Each account may always queue this many jobs, as long as the queue is not full. */
-const OWN_MIN = 4;
-
 export function createPdfQueue<Job extends { account_id: string }>(
   waiting_max: number,
 ): PdfQueue<Job> {
   const waiting: Job[] = [];
+  const shares = new Shares(waiting_max);
   /** Accounts in the order of their last turn. */
   const served: string[] = [];
 
-  /** An account may use half of what the others leave: one alone gets much, but never all. */
-  const hasCapacity = (account_id: string): boolean => {
-    if (waiting.length >= waiting_max) return false;
-    const own = waiting.filter((job) => job.account_id === account_id).length;
-    const left_by_others = waiting_max - (waiting.length - own);
-    return own < Math.max(OWN_MIN, Math.floor(left_by_others / 2));
-  };
   const remove = (job: Job): boolean => {
     const at = waiting.indexOf(job);
-    if (at !== -1) waiting.splice(at, 1);
-    return at !== -1;
+    if (at === -1) return false;
+    waiting.splice(at, 1);
+    shares.leave(job.account_id);
+    return true;
   };
   const noteTurn = (account_id: string) => {
     const at = served.indexOf(account_id);
@@ -40,9 +35,9 @@ export function createPdfQueue<Job extends { account_id: string }>(
 
   return {
     add: (job) => {
-      const has_capacity = hasCapacity(job.account_id);
-      if (has_capacity) waiting.push(job);
-      return has_capacity;
+      const is_taken = shares.take(job.account_id);
+      if (is_taken) waiting.push(job);
+      return is_taken;
     },
     take: () => {
       // An account that never had a turn is at -1, before all others.
@@ -55,6 +50,9 @@ export function createPdfQueue<Job extends { account_id: string }>(
       return next;
     },
     remove,
-    takeAll: () => waiting.splice(0),
+    takeAll: () => {
+      shares.clear();
+      return waiting.splice(0);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { Dispatcher } from "undici";
 import { LruMap } from "../../platform/lru-map.ts";
+import { Shares } from "../../platform/shares.ts";
 import {
   type AddressPolicy,
   type AddressRules,
@@ -45,7 +46,7 @@ export type GuardedSender = {
 const CONNECT_TIMEOUT_MS = 5_000;
 const WHOLE_TIMEOUT_MS = 15_000;
 const TARGETS_CACHED_MAX = 1_000;
-/** Requests in progress at a time, of all accounts; one account may use a quarter. */
+/** Requests in progress at a time, of all accounts; one account may use a quarter at most. */
 const REQUESTS_MAX = 2_000;
 /** A larger body may still be in transit when the answer is complete. */
 const KEPT_BODY_BYTES_MAX = 64 * 1024;
@@ -70,7 +71,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     }),
   );
   const { requests_max = REQUESTS_MAX, whole_timeout_ms = WHOLE_TIMEOUT_MS } = options;
-  const capacity = new Capacity(requests_max);
+  const capacity = new Shares(requests_max, requests_max / 4);
   const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
   const targetOf = (url: string): Target => {
     const known = targets.get(url);
@@ -121,36 +122,6 @@ const NO_CAPACITY = "Too many requests are in progress.";
 
 function failureOf({ failure, message }: SendError): OutboundFailure {
   return { failure, message, status: null, body: null };
-}
-
-/** Counts the requests in progress, so that one account cannot use all the capacity. */
-class Capacity {
-  readonly #max: number;
-  readonly #per_account = new Map<string, number>();
-  #taken = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  has(account_id: string): boolean {
-    const own = this.#per_account.get(account_id) ?? 0;
-    return this.#taken < this.#max && own < this.#max / 4;
-  }
-
-  take(account_id: string): boolean {
-    if (!this.has(account_id)) return false;
-    this.#taken += 1;
-    this.#per_account.set(account_id, (this.#per_account.get(account_id) ?? 0) + 1);
-    return true;
-  }
-
-  leave(account_id: string): void {
-    this.#taken -= 1;
-    const left = this.#per_account.get(account_id)! - 1;
-    if (left > 0) this.#per_account.set(account_id, left);
-    else this.#per_account.delete(account_id);
-  }
 }
 
 /** Uses a kept connection; Node's client if that was closed or undici cannot read the answer. */

@@ -1,4 +1,5 @@
 import { Refusal } from "../errors.ts";
+import { Shares } from "../shares.ts";
 
 /** What the batcher needs to know about a command to place it. */
 export type Batchable = {
@@ -20,7 +21,7 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
   /** Limits of a batch; a single command above them runs alone. */
   rows_max?: number;
   bytes_max?: number;
-  /** These limits apply to each of the two queues. */
+  /** These limits apply to each of the two queues; each account has its share of what may wait. */
   batches_in_flight_max?: number;
   /** How long a batch waits at most for callers that were just answered; 0 to not wait. */
   gather_ms?: number;
@@ -67,8 +68,8 @@ class BatchQueue<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
   // One queue per account and sender, round-robin: the first is served, then moves to the end.
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
-  #commands_queued = 0;
-  #bytes_queued = 0;
+  readonly #queued: Shares;
+  readonly #queued_bytes: Shares;
   #in_flight = 0;
   #expected = 0;
   #gathering: NodeJS.Timeout | undefined;
@@ -83,6 +84,8 @@ class BatchQueue<Command extends Batchable, Answer> {
       bytes_queued_max: 64_000_000,
       ...options,
     };
+    this.#queued = new Shares(this.#options.commands_queued_max);
+    this.#queued_bytes = new Shares(this.#options.bytes_queued_max);
   }
 
   submit(command: Command): Promise<Answer> {
@@ -97,24 +100,19 @@ class BatchQueue<Command extends Batchable, Answer> {
       const waiting = { command, resolve, reject };
       if (queue) queue.push(waiting);
       else this.#queues.set(name, [waiting]);
-      this.#commands_queued += 1;
-      this.#bytes_queued += command.bytes;
+      this.#queued.add(command.account_id);
+      this.#queued_bytes.add(command.account_id, command.bytes);
       this.#pump();
     });
   }
 
   /** An empty queue accepts a command of any size. */
-  #isFull(command: Command): boolean {
-    const { commands_queued_max, bytes_queued_max } = this.#options;
-    if (this.#commands_queued === 0) return false;
-    return (
-      this.#commands_queued >= commands_queued_max ||
-      this.#bytes_queued + command.bytes > bytes_queued_max
-    );
+  #isFull({ account_id, bytes }: Command): boolean {
+    return !this.#queued.has(account_id) || !this.#queued_bytes.has(account_id, bytes);
   }
 
   #pump(): void {
-    while (this.#commands_queued > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
+    while (this.#queued.sum > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
       if (this.#isGathering()) return;
       const batch = this.#takeBatch();
       this.#in_flight += 1;
@@ -143,7 +141,7 @@ class BatchQueue<Command extends Batchable, Answer> {
 
   #isGathering(): boolean {
     if (this.#gathering === undefined) return false;
-    if (this.#commands_queued < this.#expected) return true;
+    if (this.#queued.sum < this.#expected) return true;
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     return false;
@@ -196,10 +194,10 @@ class BatchQueue<Command extends Batchable, Answer> {
         space.rows -= command.rows;
         space.bytes -= command.bytes;
       }
-      this.#bytes_queued -= command.bytes;
+      this.#queued.leave(command.account_id);
+      this.#queued_bytes.leave(command.account_id, command.bytes);
       count += 1;
     }
-    this.#commands_queued -= count;
     // The account moves to the end of the round, or leaves it. One that got nothing keeps its
     // place: it advances to the front, where a command of any size is served.
     if (count > 0) this.#queues.delete(name);

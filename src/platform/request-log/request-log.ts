@@ -4,6 +4,7 @@ import { SECOND_MS } from "../durations.ts";
 import type { Problem } from "../errors.ts";
 import type { Caller } from "../http/route-spec.ts";
 import { isId } from "../ids.ts";
+import { Shares } from "../shares.ts";
 import { insertRequests, type LoggedRequest } from "./store.ts";
 
 const WRITE_EVERY_MS = SECOND_MS;
@@ -24,14 +25,14 @@ export function addRequestLog(
 ): { close: () => Promise<void> } {
   const { log } = server;
   let waiting: LoggedRequest[] = [];
-  const by_account = new Map<string, number>();
+  const shares = new Shares(WAITING_MAX, PER_ACCOUNT_MAX);
   let left_out = 0;
   let writing: Promise<void> | null = null;
 
   async function write(): Promise<void> {
     const requests = waiting;
     waiting = [];
-    by_account.clear();
+    shares.clear();
     if (left_out > 0) log.warn({ requests: left_out }, "requests left out of the request log");
     left_out = 0;
     if (requests.length === 0) return;
@@ -51,13 +52,8 @@ export function addRequestLog(
   server.addHook("onResponse", async (request, reply) => {
     const { caller } = request;
     if (!caller || !isKept(request, reply)) return;
-    const of_account = by_account.get(caller.account_id) ?? 0;
-    if (waiting.length === WAITING_MAX || of_account === PER_ACCOUNT_MAX) {
-      left_out += 1;
-      return;
-    }
-    by_account.set(caller.account_id, of_account + 1);
-    waiting.push(describe(request, reply, caller));
+    if (shares.take(caller.account_id)) waiting.push(describe(request, reply, caller));
+    else left_out += 1;
   });
   const close = async () => {
     clearInterval(timer);

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
+import { Shares } from "../shares.ts";
 import type { TaskSet } from "./task-set.ts";
 import type { Task } from "./tasks.ts";
 
@@ -16,7 +17,7 @@ const PUT_OFF_MAX_MS = 10 * MINUTE_MS;
 /** How much the latest task counts for the mean time. */
 const LATEST_SHARE = 0.1;
 
-type Slow = { count: number; mean_ms: number; last_put_off_ms: number };
+type Slow = { mean_ms: number; last_put_off_ms: number };
 
 /**
  * Counts the tasks of a kind that take long, in this process. An account that has as many as it may
@@ -25,19 +26,21 @@ type Slow = { count: number; mean_ms: number; last_put_off_ms: number };
 export class SlowWork {
   readonly #limits: Required<Limits>;
   readonly #by_account = new Map<string, Slow>();
-  #count = 0;
+  readonly #shares: Shares;
 
   constructor(limits: Limits) {
     this.#limits = { slow_after_ms: SLOW_AFTER_MS, ...limits };
+    this.#shares = new Shares(limits.of_all, limits.per_account);
   }
 
+  /** An account without slow tasks may always begin. */
   isUsedUp(account_id: string): boolean {
-    return (this.#by_account.get(account_id)?.count ?? 0) >= this.#limits.per_account;
+    return this.#shares.of(account_id) > 0 && !this.#shares.has(account_id);
   }
 
   /** Whether sets of slow tasks may leave their place to others. */
   get isRoomLeft(): boolean {
-    return this.#count < this.#limits.of_all;
+    return this.#shares.sum < this.#limits.of_all;
   }
 
   /**
@@ -78,13 +81,11 @@ export class SlowWork {
     let slow: Slow | undefined;
     const timer = setTimeout(() => {
       slow = this.#by_account.get(account_id) ?? {
-        count: 0,
         mean_ms: slow_after_ms,
         last_put_off_ms: 0,
       };
       this.#by_account.set(account_id, slow);
-      slow.count += 1;
-      this.#count += 1;
+      this.#shares.add(account_id);
       onSlow();
     }, slow_after_ms);
     try {
@@ -94,9 +95,8 @@ export class SlowWork {
       if (slow) {
         const took_ms = performance.now() - begun_ms;
         slow.mean_ms += (took_ms - slow.mean_ms) * LATEST_SHARE;
-        slow.count -= 1;
-        this.#count -= 1;
-        if (slow.count === 0) this.#by_account.delete(account_id);
+        this.#shares.leave(account_id);
+        if (this.#shares.of(account_id) === 0) this.#by_account.delete(account_id);
       }
     }
   }

@@ -16,8 +16,10 @@ export class AccountShares {
     this.#max = max;
   }
 
-  isUsedUp({ account_id }: OfAccount): boolean {
-    return (this.#taken.get(account_id) ?? 0) >= this.#max;
+  /** Of the long sets that are still free, an account leaves as many as it has. */
+  isUsedUp({ account_id }: OfAccount, free: number): boolean {
+    const own = this.#taken.get(account_id) ?? 0;
+    return own > 0 && own >= Math.min(this.#max, free - 1);
   }
 
   begin(endpoints: readonly OfAccount[]): SetShare {

@@ -13,7 +13,7 @@ type DeliverLimits = {
   sets_at_once: number;
   /** Sets that run long are counted here instead. */
   long_sets: number;
-  /** The number of long sets that may contain endpoints of one account; the rest is for others. */
+  /** Long sets that may contain endpoints of one account; fewer while many are under way. */
   long_sets_per_account: number;
 };
 
@@ -38,7 +38,8 @@ export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   let long_sets = 0;
   /** A set takes as long as its slowest endpoint; hanging ones must not use up all slots. */
   const deliver = async (set: TaskSet): Promise<void> => {
-    const tasks = await putOff(deps, set, shares);
+    const free = limits.long_sets - long_sets;
+    const tasks = await putOff(deps, set, (task) => shares.isUsedUp(task, free));
     const share = shares.begin(tasks);
     let is_long = false;
     const timer = setTimeout(() => {
@@ -72,9 +73,9 @@ export const DELIVERY_SETS_MAX = LIMITS.sets_at_once + 4;
 async function putOff(
   { database, clock }: DeliverDeps,
   set: TaskSet,
-  shares: AccountShares,
+  isOver: (task: Task) => boolean,
 ): Promise<readonly Task[]> {
-  const over = set.tasks.filter((task) => shares.isUsedUp(task));
+  const over = set.tasks.filter(isOver);
   if (over.length === 0) return set.tasks;
   await database.transaction(async (tx) => {
     const until = new Date(Math.ceil(clock.now().getTime() / PUT_OFF_MS) * PUT_OFF_MS);

@@ -12,7 +12,8 @@ afterEach(() => renderer.close());
 const open = (limits: Partial<RendererLimits> = {}) => {
   renderer = createPdfRenderer({
     ...{
-      waiting_max: 2,
+      // One account may use half.
+      waiting_max: 4,
       kept_bytes_max: 1_000_000,
       idle_ms: 60_000,
       job_ms_max: 60_000,

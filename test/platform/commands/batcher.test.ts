@@ -274,10 +274,11 @@ describe("a full queue", () => {
   it("answers 503 with Retry-After, runs nothing, and accepts commands again later", async () => {
     const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
-      commands_queued_max: 3,
+      commands_queued_max: 4,
     });
-    const answers = submitAll(commands("a", 4));
-    const refused = command("b");
+    // One runs; of the four places the account has half.
+    const answers = submitAll(commands("a", 3));
+    const refused = command("a");
     const refusal = await batcher.submit(refused).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Refusal);
     expect(refusal).toMatchObject({ code: "unavailable", status: 503, retry_after_seconds: 1 });
@@ -294,12 +295,34 @@ describe("a full queue", () => {
       batches_in_flight_max: 1,
       bytes_queued_max: 1_000,
     });
-    const answers = submitAll(commands("a", 3, { bytes: 500 }));
+    const answers = submitAll(commands("a", 2, { bytes: 500 }));
     await expect(batcher.submit(command("a", { bytes: 1 }))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    answers.push(...submitAll([command("b", { bytes: 500 })]));
+    await expect(batcher.submit(command("c", { bytes: 1 }))).rejects.toMatchObject({
       code: "unavailable",
     });
     await finishAll();
     await Promise.all(answers);
+  });
+
+  it("of ten accounts that send without end refuses only theirs", async () => {
+    const { submitAll, finishAll } = openFixture({
+      batches_in_flight_max: 1,
+      commands_queued_max: 200,
+      bytes_queued_max: 100_000,
+    });
+    const greedy = Array.from({ length: 10 }, (_, at) => `greedy ${at}`);
+    const flood: Promise<unknown>[] = [];
+    for (let round = 0; round < 50; round += 1) {
+      const sent = greedy.flatMap((account_id) => commands(account_id, 3, { bytes: 1_000 }));
+      flood.push(Promise.allSettled(submitAll(sent)));
+    }
+    const answers = submitAll(commands("other", 5, { bytes: 1_000 }));
+    await finishAll();
+    expect(await Promise.all(answers)).toHaveLength(5);
+    await Promise.all(flood);
   });
 });
 

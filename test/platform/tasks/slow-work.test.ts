@@ -32,3 +32,24 @@ it("tasks of an account with no share left wait one after the other", async () =
   await Promise.all(running);
   expect(slow.isUsedUp("one")).toBe(false);
 });
+
+it("many accounts with slow tasks leave some to the next", async () => {
+  const slow = new SlowWork({ per_account: 40, of_all: 400, slow_after_ms: 1 });
+  const held = Promise.withResolvers<void>();
+  const running: Promise<void>[] = [];
+  let begun = 0;
+  for (let account = 0; account < 12; account += 1) {
+    while (!slow.isUsedUp(`account ${account}`)) {
+      const onSlow = () => {
+        begun += 1;
+      };
+      running.push(slow.count(`account ${account}`, onSlow, () => held.promise));
+      await waitFor(() => begun === running.length);
+      if (begun === 400) break;
+    }
+  }
+  // A set of slow tasks still leaves its place.
+  expect(slow.isRoomLeft).toBe(true);
+  held.resolve();
+  await Promise.all(running);
+});
