@@ -29,6 +29,12 @@ export type CallOptions = {
   idempotency_key?: string | undefined;
 };
 
+/** Options of an act that the audit log keeps. */
+export type ActOptions = CallOptions & {
+  /** Why; without personal data. */
+  reason?: string | undefined;
+};
+
 export type ApiConfig = {
   base_url: string;
   authorization: () => Promise<string>;

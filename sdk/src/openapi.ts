@@ -3086,7 +3086,7 @@ export interface components {
             before: string | null;
             /** @description The status or values after. */
             after: string | null;
-            /** @description The reason that was given, or the rule. */
+            /** @description The reason that was given, the rule, or the record's status message then. */
             why: string | null;
             /** @description The lines of a posting; they sum to zero in each currency. */
             lines: {
@@ -6583,7 +6583,10 @@ export interface operations {
     };
     deleteOfframp: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                reason?: string | null;
+            };
             header?: {
                 /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -6652,7 +6655,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `quote_already_executed`, `quote_expired` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -6782,6 +6785,8 @@ export interface operations {
                         /** @description A payment detail of the same user and currency. */
                         payment_detail_id: string;
                     };
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
                 };
             };
         };
@@ -6840,7 +6845,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `rails_not_available`, `payment_detail_deactivated`, `payment_detail_not_approved`, `invalid_transition`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `rails_not_available`, `payment_detail_deactivated`, `payment_detail_not_approved`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -6862,7 +6867,19 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The payee asked for another currency"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -6918,7 +6935,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `quote_expired`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `quote_expired`, `invalid_transition` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8523,6 +8540,8 @@ export interface operations {
                         /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
                         onramp_id?: string | null;
                     };
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
                 };
             };
         };
@@ -8571,7 +8590,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8605,6 +8624,8 @@ export interface operations {
                         /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
                         onramp_id?: string | null;
                     };
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
                 };
             };
         };
@@ -8653,7 +8674,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8673,7 +8694,19 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The payer asked for it back"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -8719,7 +8752,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8739,7 +8772,19 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The bank reported it twice"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -8785,7 +8830,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -70,6 +70,16 @@ export function readEmail(text: string): string | null {
 
 export const REASON_LENGTH_MAX = 500;
 
+/** A reason that need not be given; empty if none was. */
+export function readReason(
+  value: unknown,
+  already: readonly Problem[],
+): { reason: string; problems: readonly Problem[] } {
+  const reason = typeof value === "string" ? value : "";
+  const found = reason === "" ? [] : reasonProblems(reason, already);
+  return { reason, problems: [...already, ...found] };
+}
+
 /** A decision without a reason helps nobody who reads it later. */
 export function reasonProblems(reason: string, already: readonly Problem[]): Problem[] {
   const field = "reason";

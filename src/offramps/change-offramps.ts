@@ -1,3 +1,5 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
@@ -14,12 +16,16 @@ export type OfframpChange<Requested> = {
   quote_id: string | null;
   offramp_id: string;
   requested: Requested;
+  /** Why, for the audit log; absent or empty if none was given. */
+  reason?: string;
   problems: readonly Problem[];
 };
 
 /** What one kind of change decides and writes besides the offramp itself. */
 export type OfframpRule<Requested, Extra> = {
   name: string;
+  /** The name of the act in the audit log; absent where the rule itself writes it. */
+  act?: string;
   /** Reads what the decision needs, before the offramps are locked. */
   load: (tx: Transaction, commands: readonly Command<OfframpChange<Requested>>[]) => Promise<Extra>;
   /** Reads what must be locked after the offramps. */
@@ -59,6 +65,16 @@ export function changeOfframps<Requested, Extra>(
       const changes = accepted.map((entry) => entry.output);
       recordChanges(tx, renderer, changes, now);
       rule.record(tx, changes, extra, now);
+      const { act } = rule;
+      if (act === undefined) return;
+      const acts = accepted.map(({ command, output: { offramp } }) => ({
+        account_id: offramp.account_id,
+        actor: actorOf(command),
+        action: act,
+        record: `offramp:${offramp.id}`,
+        reason: command.input.reason ?? "",
+      }));
+      recordAudits(tx, acts, now);
     },
     render: rule.render ?? (({ offramp }) => renderer.offramp(offramp)),
   };

@@ -36,6 +36,7 @@ export const describeRefund: DescribeChange<null, RefundExtra> =
         ...(await describePayout(session, deps, offramp)),
         ...describeReturn(offramp, extra.facts.payouts),
         ["To", `The user's balance in ${deposit_token} on ${deposit_token_chain}`],
+        ...describeReason(input),
       ],
       state: stateOf(offramp, extra.facts.payouts),
     };
@@ -57,6 +58,7 @@ export const describeReroute: DescribeChange<NewRoute, RerouteExtra> =
           created_at?.toISOString().slice(0, 16).replace("T", " ") ?? "unknown",
         ],
         ...describeReturn(offramp, extra.payouts),
+        ...describeReason(input),
       ],
       state: [payment_detail_id, ...stateOf(offramp, extra.payouts)],
     };
@@ -104,6 +106,10 @@ async function describePayout(
 function describeReturn(offramp: Offramp, payouts: Payouts): Detail[] {
   const came_back = findReturn(offramp, payouts.get(offramp.id) ?? []);
   return came_back ? [["Came back", amountOf(came_back.returned, offramp)]] : [];
+}
+
+function describeReason({ reason }: Pick<OfframpChange<unknown>, "reason">): Detail[] {
+  return reason ? [["Reason", reason]] : [];
 }
 
 function stateOf(offramp: Offramp, payouts: Payouts): (string | number | bigint | null)[] {

@@ -36,6 +36,7 @@ export function refundOfframps(
 ): OfframpRule<null, RefundExtra> {
   return {
     name: "refund-offramps",
+    act: "offramp.refund",
     load: async (tx, commands) => {
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
       const facts = await lockForGiveUp(tx, prices, keys, clock.now());

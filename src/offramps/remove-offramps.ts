@@ -20,6 +20,7 @@ type Removal = {
   user_id: string;
   quote_id: string;
   offramp_id: string;
+  reason: string;
   problems: readonly Problem[];
 };
 
@@ -69,7 +70,8 @@ export function removeOfframps(
         const { account_id, id, quote_id } = output.offramp;
         const actor = actorOf(command);
         const act = { account_id, actor, action: "offramp.remove", record: `offramp:${id}` };
-        recordAudit(tx, { ...act, reason: "", detail: { quote_id } }, now);
+        const { reason } = command.input;
+        recordAudit(tx, { ...act, reason, detail: { quote_id } }, now);
       }
     },
     render: ({ offramp }) => renderer.offramp(offramp),

@@ -96,6 +96,7 @@ export function rerouteOfframps({
 }: RerouteDeps): OfframpRule<NewRoute, RerouteExtra> {
   return {
     name: "reroute-offramps",
+    act: "offramp.reroute",
     load: (tx, commands) => lockRoutes(tx, { keyring, limits }, commands),
     loadMore: (tx, extra, offramps) =>
       loadFacts(tx, { keyring, approvals, prices }, extra, offramps),

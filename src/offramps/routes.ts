@@ -1,10 +1,12 @@
 import { orProposal } from "../approvals/render.ts";
+import { readReason } from "../catalogue/text.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
+import { ReasonInput } from "../platform/schema-parts.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import {
   type ApprovedChangeDeps,
@@ -139,6 +141,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     body_example: { offramp: { payment_detail_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
     answer: orProposal(OfframpAnswer),
     errors: [
+      "value_too_long",
       "currency_mismatch",
       "rails_not_available",
       "payment_detail_deactivated",
@@ -150,10 +153,12 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     handle: ({ params, body, problems, command }) => {
       const id = body.offramp?.payment_detail_id;
       const is_good = typeof id === "string" && isId(id);
-      const found = new Problems(problems);
+      const { reason, problems: so_far } = readReason(body.reason, problems);
+      const found = new Problems(so_far);
       if (!is_good) found.invalid("offramp.payment_detail_id", "Send the id of a payment detail.");
       const requested = { payment_detail_id: is_good ? id.toLowerCase() : null };
-      return submitReroute(command({ ...params, quote_id: null, requested, problems: found.list }));
+      const change = { ...params, quote_id: null, requested, reason, problems: found.list };
+      return submitReroute(command(change));
     },
   });
 
@@ -167,10 +172,14 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
       "no bank has got yet: payouts are on hold, or its rail is new. Its tokens are added to " +
       "the user's balance. While its quote is not paid in full, only until the quote expires.",
     tag: TAG,
+    body: ReasonInput,
+    body_example: { reason: "The payee asked for another currency" },
     answer: orProposal(OfframpAnswer),
-    errors: ["invalid_transition", "quote_expired"],
-    handle: ({ params, problems, command }) =>
-      submitRefund(command({ ...params, quote_id: null, requested: null, problems })),
+    errors: ["value_too_long", "invalid_transition", "quote_expired"],
+    handle: ({ params, body, problems, command }) => {
+      const given = readReason(body.reason, problems);
+      return submitRefund(command({ ...params, quote_id: null, requested: null, ...given }));
+    },
   });
 }
 
@@ -185,17 +194,13 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
       "Possible until the quote is executed or expires. Returns the removed offramp; the quote's " +
       "totals no longer contain it.",
     tag: TAG,
+    query: ReasonInput,
     answer: OfframpAnswer,
-    errors: ["quote_already_executed", "quote_expired"],
-    handle: ({ params, problems, command }) =>
-      submitRemove(
-        command({
-          user_id: params.user_id,
-          quote_id: params.quote_id,
-          offramp_id: params.offramp_id,
-          problems,
-        }),
-      ),
+    errors: ["value_too_long", "quote_already_executed", "quote_expired"],
+    handle: ({ params: { user_id, quote_id, offramp_id }, query, problems, command }) => {
+      const given = readReason(query.reason, problems);
+      return submitRemove(command({ user_id, quote_id, offramp_id, ...given }));
+    },
   });
 }
 

@@ -6,6 +6,7 @@ import {
   NULLABLE_TEXT,
   nullable,
   OPTIONAL_METADATA,
+  OPTIONAL_REASON,
   optional,
   optionalText,
   TIME,
@@ -95,4 +96,5 @@ export const RerouteBody = closedObject({
       description: "A payment detail of the same user and currency.",
     }),
   }),
+  reason: OPTIONAL_REASON,
 });

@@ -5,6 +5,7 @@ import {
   closedObject,
   NULLABLE_TEXT,
   nullable,
+  OPTIONAL_REASON,
   optional,
   TIME,
   titledObject,
@@ -105,4 +106,5 @@ export const MatchDepositBody = closedObject({
       ),
     }),
   ),
+  reason: OPTIONAL_REASON,
 });

@@ -35,6 +35,14 @@ export function optionalText(description: string) {
   return optional(Type.String(), description);
 }
 
+/** Of an act that may be done without giving one. */
+export const OPTIONAL_REASON = optionalText(
+  "Why, for the audit log; no personal data. At most 500 characters.",
+);
+
+/** All that an act needs to know besides its record, in its body or its query. */
+export const ReasonInput = closedObject({ reason: OPTIONAL_REASON });
+
 export const OPTIONAL_METADATA = optional(
   METADATA,
   "At most 50 keys of at most 40 characters; values of at most 500 characters.",

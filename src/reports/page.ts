@@ -8,6 +8,7 @@ import { RECORD_PATH } from "../approvals/render.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { type Html, type HtmlValue, html } from "../platform/http/html.ts";
 import { isId } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { moment, NONE, page, table } from "../platform/pages/layout.ts";
 import { findRetention } from "../retention/load-facts.ts";
 import type { Retention } from "../retention/model.ts";
@@ -24,7 +25,7 @@ const KIND_NAMES: Record<HistoryItem["kind"], string> = {
   vote: "Vote",
 };
 
-type RecordPageDeps = PageDeps & { retention_years: number };
+type RecordPageDeps = PageDeps & Pick<ModuleCore, "keyring"> & { retention_years: number };
 
 /** One page per record: what it became, which money moved, and who decided what. */
 export function addRecordPage(app: FastifyInstance, deps: RecordPageDeps): void {
@@ -39,7 +40,7 @@ export function addRecordPage(app: FastifyInstance, deps: RecordPageDeps): void 
       const account_id = is_other ? account : session.account_id;
       if (!isId(record_id)) throw Refusal.of([notFound("record_id")]);
       const [history, retention] = await Promise.all([
-        readHistory(deps.database, { account_id, record_id }, session),
+        readHistory(deps, { account_id, record_id }, session),
         findRetentionOf(deps, { account_id, user_id: record_id }),
       ]);
       if (history.length === 0 && !retention) throw Refusal.of([notFound("record_id")]);

@@ -1,12 +1,16 @@
 import { listVotes } from "../approvals/votes/vote-store.ts";
 import { CHAINS } from "../catalogue/chains.ts";
+import { bodyPlace } from "../events/record-events.ts";
 import { describeLine, type Entry, onrampAccount, owedTo, payoutPending } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { listEntriesById, listEntriesByKey } from "../ledger/store.ts";
 import { findBankException } from "../offramps/exceptions/store.ts";
 import { findOfframpLinks } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
+import { open } from "../platform/encryption/cipher.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import {
+  type HistoryEvent,
   type HistoryProposal,
   listAuditOf,
   listEntryIds,
@@ -42,9 +46,11 @@ const KEY_KINDS = [
   ...["fiat_deposit", "fiat_withdrawn"],
 ];
 
+type HistoryDeps = Pick<ModuleCore, "database" | "keyring">;
+
 /** Everything that happened to one record: what it became, what moved, and who decided. */
 export async function readHistory(
-  session: Session,
+  { database: session, keyring }: HistoryDeps,
   key: RecordKey,
   { is_operator }: { is_operator: boolean },
 ): Promise<HistoryItem[]> {
@@ -67,7 +73,8 @@ export async function readHistory(
     quote_id ? listProposalsOf(session, { account_id, record_id: quote_id }, ITEMS_MAX) : [],
   ]);
   const proposals = listed.flat();
-  const [entries, exception_entries, votes] = await Promise.all([
+  const [keyOf, entries, exception_entries, votes] = await Promise.all([
+    keyring.openOwners(session, events),
     listEntriesById(session, account_id, entry_ids),
     is_operator ? listExceptionEntries(session, record_id) : [],
     listVotes(
@@ -80,9 +87,7 @@ export async function readHistory(
   const others = [...acted].filter((record) => !records.includes(record));
   const audit = [...own_audit, ...(await listAuditOf(session, account_id, others, ITEMS_MAX))];
   const items: HistoryItem[] = [
-    ...events.map(({ name, actor, from_status, to_status, created_at }) =>
-      item(created_at, "event", name, { who: actor, before: from_status, after: to_status }),
-    ),
+    ...events.map((event) => toChange(event, keyOf(event))),
     ...[...entries, ...exception_entries].map(toPosting),
     ...audit.map(({ at, action, actor, reason, detail }) =>
       item(at, "act", action, { who: actor, after: toText(detail), why: reason || null }),
@@ -127,6 +132,25 @@ function item(
 ): HistoryItem {
   const empty = { who: null, before: null, after: null, why: null, lines: [] };
   return { at, kind, what, ...empty, ...more };
+}
+
+/** With the sentence that the record showed after the change: a closed gate, or a bank's reason. */
+function toChange(event: HistoryEvent, key: Buffer | undefined): HistoryItem {
+  const { account_id, id, name, actor, from_status, to_status, body, created_at } = event;
+  const text = key && body ? open(key, bodyPlace(account_id, id), body).toString() : null;
+  return item(created_at, "event", name, {
+    who: actor,
+    before: from_status,
+    after: to_status,
+    why: text && statusMessage(text),
+  });
+}
+
+/** Null where the event's record has none. */
+function statusMessage(body: string): string | null {
+  type Payload = Record<string, { status_message?: string | null } | undefined>;
+  const { payload } = JSON.parse(body) as { payload?: Payload };
+  return payload?.offramp?.status_message ?? payload?.onramp?.status_message ?? null;
 }
 
 function toPosting({ kind, created_at, lines }: Entry): HistoryItem {

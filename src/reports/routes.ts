@@ -1,7 +1,7 @@
 import Type from "typebox";
-import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import { nullable, TIME, titledObject } from "../platform/schema-parts.ts";
 import { readHistory } from "./read-history.ts";
 
@@ -16,7 +16,7 @@ const HistoryAnswer = Type.Object({
       who: text("`api_key:`, `member:` or `proposal:` and an id; null for Sliproad itself."),
       before: text("The status before."),
       after: text("The status or values after."),
-      why: text("The reason that was given, or the rule."),
+      why: text("The reason that was given, the rule, or the record's status message then."),
       lines: Type.Array(
         Type.Object({
           ledger_account: Type.String(),
@@ -32,7 +32,7 @@ const HistoryAnswer = Type.Object({
 
 export function addHistoryRoutes(
   addRoute: AddRoute,
-  { database, operator_id }: { database: Database; operator_id: string },
+  deps: Pick<ModuleCore, "database" | "keyring" | "operator_id">,
 ): void {
   addRoute({
     method: "GET",
@@ -47,8 +47,8 @@ export function addHistoryRoutes(
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, record_id: params.record_id };
-      const history = await readHistory(database, key, {
-        is_operator: caller.account_id === operator_id,
+      const history = await readHistory(deps, key, {
+        is_operator: caller.account_id === deps.operator_id,
       });
       if (history.length === 0) throw Refusal.of([...problems, notFound("record_id")]);
       if (problems.length > 0) throw Refusal.of(problems);

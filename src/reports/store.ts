@@ -5,14 +5,20 @@ import type { Page } from "../platform/http/list.ts";
 
 export type RecordKey = { account_id: string; record_id: string };
 
-type HistoryEvent = {
+export type HistoryEvent = {
+  account_id: string;
   id: string;
   name: string;
   from_status: string | null;
   to_status: string;
   actor: string | null;
+  subject_id: string | null;
+  /** Sealed; null after its retention ended, and beyond the newest of BODY_BYTES_MAX in all. */
+  body: Buffer | null;
   created_at: Date;
 };
+
+const BODY_BYTES_MAX = 4_000_000;
 
 export function listEventsOf(
   session: Session,
@@ -20,8 +26,12 @@ export function listEventsOf(
   limit: number,
 ): Promise<HistoryEvent[]> {
   return session.query(
-    `select id, name, from_status, to_status, actor, created_at from events
-     where record_id = $2 and account_id = $1 order by sequence desc limit $3`,
+    `select account_id, id, name, from_status, to_status, actor, subject_id, created_at,
+       case when sum(octet_length(body)) over (order by sequence desc) <= ${BODY_BYTES_MAX}
+         then body end as body
+     from (select * from events where record_id = $2 and account_id = $1
+       order by sequence desc limit $3) as newest
+     order by sequence desc`,
     [account_id, record_id, limit],
   );
 }

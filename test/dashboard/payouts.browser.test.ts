@@ -81,6 +81,8 @@ describe("payouts in the dashboard", () => {
       await page.getByRole("option", { name: /Zoë Beispiel/ }).click();
       const target = dialog.getByRole("region", { name: "Goes to" });
       await target.getByText("DE02 3002 0900 0106 5310 65").waitFor();
+      expect(await send.isDisabled()).toBe(true);
+      await dialog.getByLabel("Reason").fill("The old account is closed");
       await inspect(page, "payout-reroute");
       const answered = page.waitForResponse((answer) => answer.url().endsWith("/reroute"));
       await send.click();
@@ -88,6 +90,15 @@ describe("payouts in the dashboard", () => {
       await dialog.waitFor({ state: "detached" });
       await page.getByRole("heading", { name: /to Zoë Beispiel/ }).waitFor();
       await page.getByText("admin@example.test", { exact: true }).nth(1).waitFor();
+      const timeline = page.getByRole("list", { name: "Timeline, newest first" });
+      await timeline.getByText("Attempt 2 to pay").waitFor();
+      const told = await timeline.textContent();
+      for (const words of [
+        ...["Attempt 1 to pay", "To Zoë Beispiel", "The old account is closed"],
+        ...["The bank returned the payment", "arrived for the quote on Polygon", "Transaction"],
+      ]) {
+        expect(told).toContain(words);
+      }
     });
     const { history } = (await stories.server.call("GET", `/records/${bounced_id}/history`)).body;
     expect(history.map((item: { who: string }) => item.who)).toContain(

@@ -153,6 +153,27 @@ test("a decision's history names the key that asked, and both members who confir
   expect(of("posting").map(({ what }) => what)).toContain("refund_started");
 });
 
+test("what came back says the bank's reason, and a refund the reason that was given", async () => {
+  const id = await payOne();
+  const offramp = { status: "bounced" };
+  const forced = await server.call("PATCH", `/sandbox/offramps/${id}`, { offramp });
+  expect(forced.status, forced.text).toBe(200);
+  await server.app.worker.runUntilIdle(10_000);
+  const { user_id } = (await server.call("GET", "/offramps")).body.offramps[0];
+  const path = `/users/${user_id}/offramps/${id}/refund`;
+  const long = await server.call("POST", path, { reason: "x".repeat(501) });
+  expect(long.body.errors).toMatchObject([{ field: "reason", code: "value_too_long" }]);
+  const reason = "The payee closed the account";
+  expect((await server.call("POST", path, { reason })).status).toBe(200);
+  const history = await historyOf(id);
+  const why = (name: string) =>
+    history.find(({ kind, what, after }) => (kind === "event" ? after : what) === name)?.why;
+  expect(why("bounced")).toContain("The bank returned the payment");
+  expect(why("failed")).toContain("The payout was refunded");
+  expect(why("fiat_sent")).toBe(null);
+  expect(why("offramp.refund")).toBe(reason);
+});
+
 test("another account sees none of it", async () => {
   const id = await payOne();
   const { key } = await server.addAccount("Other");

@@ -1,4 +1,4 @@
-import type { CallOptions } from "../api.ts";
+import type { ActOptions, CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
 import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
@@ -48,9 +48,9 @@ export class Deposits extends Resource {
   match(
     deposit_id: string,
     deposit: DepositMatch = {},
-    options?: CallOptions,
+    { reason, ...options }: ActOptions = {},
   ): Promise<DepositOrProposal> {
-    const input = { path: { deposit_id }, body: { deposit } };
+    const input = { path: { deposit_id }, body: { deposit, reason: reason ?? null } };
     return this.api.send("post", `${ONE}/match`, input, options);
   }
 
@@ -58,20 +58,21 @@ export class Deposits extends Resource {
   acceptDifference(
     deposit_id: string,
     deposit: DepositMatch = {},
-    options?: CallOptions,
+    { reason, ...options }: ActOptions = {},
   ): Promise<DepositOrProposal> {
-    const input = { path: { deposit_id }, body: { deposit } };
+    const input = { path: { deposit_id }, body: { deposit, reason: reason ?? null } };
     return this.api.send("post", `${ONE}/accept_difference`, input, options);
   }
 
   /** Sends it back to its payer. */
-  return(deposit_id: string, options?: CallOptions): Promise<DepositOrProposal> {
-    return this.api.send("post", `${ONE}/return`, { path: { deposit_id } }, options);
+  return(deposit_id: string, { reason, ...options }: ActOptions = {}): Promise<DepositOrProposal> {
+    const input = { path: { deposit_id }, body: { reason: reason ?? null } };
+    return this.api.send("post", `${ONE}/return`, input, options);
   }
 
   /** Removes an entry that is not money from the list. */
-  dismiss(deposit_id: string, options?: CallOptions): Promise<DepositOrProposal> {
-    const input = { path: { deposit_id } };
+  dismiss(deposit_id: string, { reason, ...options }: ActOptions = {}): Promise<DepositOrProposal> {
+    const input = { path: { deposit_id }, body: { reason: reason ?? null } };
     return this.api.send("post", `${ONE}/dismiss`, input, options);
   }
 }

@@ -1,4 +1,4 @@
-import type { Api, CallOptions } from "../api.ts";
+import type { ActOptions, Api, CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
 import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Documents } from "./documents.ts";
@@ -64,9 +64,12 @@ export class Offramps extends Resource {
     user_id: string,
     quote_id: string,
     offramp_id: string,
-    options?: CallOptions,
+    { reason, ...options }: ActOptions = {},
   ): Promise<Offramp> {
-    const input = { path: { user_id, quote_id, offramp_id } };
+    const input = {
+      path: { user_id, quote_id, offramp_id },
+      query: reason === undefined ? {} : { reason },
+    };
     return this.api.sendFor("offramp", "delete", `${OF_QUOTE}/{offramp_id}`, input, options);
   }
 
@@ -90,9 +93,10 @@ export class Offramps extends Resource {
     user_id: string,
     offramp_id: string,
     payment_detail_id: string,
-    options?: CallOptions,
+    { reason, ...options }: ActOptions = {},
   ): Promise<OfframpOrProposal> {
-    const input = { path: { user_id, offramp_id }, body: { offramp: { payment_detail_id } } };
+    const body = { offramp: { payment_detail_id }, reason: reason ?? null };
+    const input = { path: { user_id, offramp_id }, body };
     return this.api.send("post", `${ONE}/reroute`, input, options);
   }
 
@@ -100,7 +104,12 @@ export class Offramps extends Resource {
    * Cancels a payout; the amount paid for it is owed to the user again. Returns the same as
    * reroute.
    */
-  refund(user_id: string, offramp_id: string, options?: CallOptions): Promise<OfframpOrProposal> {
-    return this.api.send("post", `${ONE}/refund`, { path: { user_id, offramp_id } }, options);
+  refund(
+    user_id: string,
+    offramp_id: string,
+    { reason, ...options }: ActOptions = {},
+  ): Promise<OfframpOrProposal> {
+    const input = { path: { user_id, offramp_id }, body: { reason: reason ?? null } };
+    return this.api.send("post", `${ONE}/refund`, input, options);
   }
 }

@@ -13,6 +13,19 @@ export function listAccountDeposits(
   return listRows(session, "deposits", { account_id }, page);
 }
 
+/** The newest coin deposits for one quote. */
+export function listDepositsOfQuote(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+  limit: number,
+): Promise<Deposit[]> {
+  return session.query<Deposit>(
+    `select * from deposits where account_id = $1 and quote_id = $2 order by id desc limit $3`,
+    [account_id, quote_id, limit],
+  );
+}
+
 /** Of all accounts: unpaid onramps that cost about this, the nearest below and above it. */
 export function listUnpaidOnramps(
   session: Session,

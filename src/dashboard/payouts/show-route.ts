@@ -1,5 +1,9 @@
 import Type from "typebox";
 import { findAccountById } from "../../accounts/store.ts";
+import type { Deposit } from "../../balances/deposit-store.ts";
+import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
+import type { Payout } from "../../offramps/payouts/model.ts";
+import { listPayouts } from "../../offramps/payouts/store.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
 import { findOfframps, openOfframps } from "../../offramps/store.ts";
@@ -7,6 +11,10 @@ import { assertFound } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { minorToText } from "../../platform/money.ts";
+import { listDepositsOfQuote } from "../deposits/store.ts";
+
+const DEPOSITS_SHOWN = 100;
 
 type PayoutDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "public_url" | "operator_id">;
 
@@ -30,9 +38,11 @@ export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
       const [entry] = await openOfframps(database, keyring, rows);
       assertFound(entry, "payout_id", problems);
       const { offramp } = entry;
-      const [[quote], account] = await Promise.all([
+      const [[quote], account, attempts, deposits] = await Promise.all([
         findQuotes(database, [{ account_id, id: offramp.quote_id }]),
         findAccountById(database, account_id),
+        listPayouts(database, [key]),
+        listDepositsOfQuote(database, account_id, offramp.quote_id, DEPOSITS_SHOWN),
       ]);
       return JSON.stringify({
         ...JSON.parse(renderer.offramp(offramp)),
@@ -40,8 +50,20 @@ export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
         deposit_token_chain: quote?.deposit_token_chain,
         /** Absent until a file was uploaded, or fetched from its URL. */
         document_type: offramp.document_file === null ? null : offramp.document_type,
+        attempts: attempts.map(toAttempt),
+        deposits: deposits.map(toDeposit),
         reviews_documents: account_id === operator_id || account?.document_review_by_account,
       });
     },
   });
+}
+
+/** One try to pay, by its own end-to-end id. */
+function toAttempt({ attempt, payment_detail_id, end_to_end_id, created_at }: Payout) {
+  return { attempt, payment_detail_id, end_to_end_id, at: created_at };
+}
+
+/** Coins that arrived for the quote. */
+function toDeposit({ id, token, chain, amount, tx_id, created_at }: Deposit) {
+  return { id, token, chain, amount: minorToText(amount, TOKEN_DIGITS), tx_id, at: created_at };
 }

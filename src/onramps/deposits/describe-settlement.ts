@@ -29,6 +29,7 @@ export function describeSettlement(keyring: Keyring): Describe<DepositRequest, L
         ["Payer", details.payer_name],
         ["Text", details.text],
         ...(onramp ? await describeOnramp(session, keyring, onramp) : []),
+        ...(command.input.reason ? [["Reason", command.input.reason] as const] : []),
       ],
       state: [status, reason, returns, onramp?.status ?? null],
     };

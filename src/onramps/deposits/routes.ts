@@ -1,10 +1,12 @@
 import { orProposal } from "../../approvals/render.ts";
+import { readReason } from "../../catalogue/text.ts";
 import { assertFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { cutPage, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { Problems } from "../../platform/problems.ts";
+import { ReasonInput } from "../../platform/schema-parts.ts";
 import { renderDeposit, renderDeposits } from "../render.ts";
 import {
   FiatDepositAnswer,
@@ -99,10 +101,14 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       body: MatchDepositBody,
       body_example: { deposit: { onramp_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
       answer: orProposal(FiatDepositAnswer),
-      errors: ["record_not_found", "currency_mismatch", "invalid_transition", "on_hold"],
+      errors: [
+        ...(["value_too_long", "record_not_found", "currency_mismatch"] as const),
+        ...(["invalid_transition", "on_hold"] as const),
+      ],
       handle: ({ params, body, problems, command }) => {
-        const { onramp_id, problems: found } = readOnrampId(body.deposit?.onramp_id, problems);
-        return submit(command({ deposit_id: params.deposit_id, onramp_id, problems: found }));
+        const { reason, problems: found } = readReason(body.reason, problems);
+        const named = readOnrampId(body.deposit?.onramp_id, found);
+        return submit(command({ deposit_id: params.deposit_id, reason, ...named }));
       },
     });
   }
@@ -117,10 +123,14 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       "delivered yet, the onramp fails. Refused while its user is on hold; while checks on the " +
       "user are open, two members have to confirm it.",
     tag: TAG,
+    body: ReasonInput,
+    body_example: { reason: "The payer asked for it back" },
     answer: orProposal(FiatDepositAnswer),
-    errors: ["invalid_transition", "on_hold"],
-    handle: ({ params, problems, command }) =>
-      submitReturn(command({ deposit_id: params.deposit_id, onramp_id: null, problems })),
+    errors: ["value_too_long", "invalid_transition", "on_hold"],
+    handle: ({ params: { deposit_id }, body, problems, command }) => {
+      const given = readReason(body.reason, problems);
+      return submitReturn(command({ deposit_id, onramp_id: null, ...given }));
+    },
   });
   const submitDismiss = executor.register(settlementsWithApproval(deps, "dismiss"));
   addRoute({
@@ -132,10 +142,14 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       "Operator keys only. For a line that the bank reported twice with another amount, " +
       "currency or date. Its ledger entry is reversed.",
     tag: TAG,
+    body: ReasonInput,
+    body_example: { reason: "The bank reported it twice" },
     answer: orProposal(FiatDepositAnswer),
-    errors: ["invalid_transition"],
-    handle: ({ params, problems, command }) =>
-      submitDismiss(command({ deposit_id: params.deposit_id, onramp_id: null, problems })),
+    errors: ["value_too_long", "invalid_transition"],
+    handle: ({ params: { deposit_id }, body, problems, command }) => {
+      const given = readReason(body.reason, problems);
+      return submitDismiss(command({ deposit_id, onramp_id: null, ...given }));
+    },
   });
 }
 

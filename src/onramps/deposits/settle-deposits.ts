@@ -43,6 +43,8 @@ export type DepositRequest = {
   deposit_id: string;
   /** Null: the onramp that the deposit's code names. */
   onramp_id: string | null;
+  /** Why, for the audit log; empty if none was given. */
+  reason: string;
   problems: readonly Problem[];
 };
 
@@ -86,8 +88,9 @@ export function settleDeposits(
         const actor = actorOf(command);
         const dismissed = output.dismissed_with.map((rival) => rival.id).join(" ") || null;
         const detail = { onramp_id: output.onramp_id, dismissed };
+        const { reason } = command.input;
         const record = `deposit:${id}`;
-        const entry = { account_id, actor, action: `deposit.${action}`, record, reason: "" };
+        const entry = { account_id, actor, action: `deposit.${action}`, record, reason };
         recordAudit(tx, { ...entry, detail }, now);
       }
     },

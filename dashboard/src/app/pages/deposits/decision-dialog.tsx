@@ -3,16 +3,19 @@ import type { Deposit } from "@sliproad/sdk";
 import { useState } from "react";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { ReasonInput } from "../../parts/reason-input.tsx";
 import { Candidates } from "./candidates.tsx";
 
 export type Decision = {
   name: string;
   means: string;
   takes_onramp: boolean;
+  /** What is exact explains itself. */
+  needs_reason: boolean;
   decide: (
     deposit_id: string,
     onramp: { onramp_id?: string },
-    options: { idempotency_key: string },
+    options: { idempotency_key: string; reason: string },
   ) => Promise<object>;
 };
 
@@ -21,18 +24,21 @@ type DialogProps = { deposit: Deposit; decision: Decision; onClose: () => void }
 /** Names the money that is decided on, what the decision does, and what became of it. */
 export function DecisionDialog({ deposit, decision, onClose }: DialogProps) {
   const [onramp_id, setOnramp] = useState<string | null>(null);
+  const [text, setText] = useState("");
+  const reason = text.trim();
   const { currency } = deposit;
   const amount = `${formatAmount(deposit.amount, currency)} ${currency.toUpperCase()}`;
   const isChosen = !decision.takes_onramp || onramp_id !== null;
+  const isExplained = !decision.needs_reason || reason !== "";
+  const onramp = onramp_id ? { onramp_id } : {};
   return (
     <ActDialog
       title={decision.name}
       act={`${decision.name} ${amount}`}
       changes={["deposits", "overview"]}
       send={
-        isChosen
-          ? (idempotency_key) =>
-              decision.decide(deposit.id, onramp_id ? { onramp_id } : {}, { idempotency_key })
+        isChosen && isExplained
+          ? (idempotency_key) => decision.decide(deposit.id, onramp, { idempotency_key, reason })
           : null
       }
       onClose={onClose}
@@ -50,6 +56,7 @@ export function DecisionDialog({ deposit, decision, onClose }: DialogProps) {
       {decision.takes_onramp && (
         <Candidates deposit={deposit} value={onramp_id} onChange={setOnramp} />
       )}
+      <ReasonInput value={text} onChange={setText} is_optional={!decision.needs_reason} />
     </ActDialog>
   );
 }

@@ -1,9 +1,10 @@
-import { Radio, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import type { BankException } from "@sliproad/sdk";
 import { useState } from "react";
 import { api } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { ReasonInput } from "../../parts/reason-input.tsx";
 
 type Resolution = NonNullable<BankException["resolution"]>;
 
@@ -67,13 +68,7 @@ export function ResolveDialog(props: {
           onChange={(event) => setOfframp(event.currentTarget.value)}
         />
       )}
-      <Textarea
-        label="Reason"
-        description="For the audit log; without names or account numbers."
-        maxLength={500}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-      />
+      <ReasonInput value={reason} onChange={setReason} />
       <Text size="sm" c="dimmed">
         {Number(exception.held_amount) > 0
           ? "The money waits in suspense until this is resolved."

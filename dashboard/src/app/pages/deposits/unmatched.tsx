@@ -14,24 +14,28 @@ const DECISIONS: readonly Decision[] = [
     name: "Match",
     means: "The deposit pays this onramp. The amount must be exact.",
     takes_onramp: true,
+    needs_reason: false,
     decide: (id, onramp, options) => api.deposits.match(id, onramp, options),
   },
   {
     name: "Accept difference",
     means: "The onramp is delivered in full; the operator pays for what is missing.",
     takes_onramp: true,
+    needs_reason: true,
     decide: (id, onramp, options) => api.deposits.acceptDifference(id, onramp, options),
   },
   {
     name: "Return",
     means: "The bank sends the money back to its payer.",
     takes_onramp: false,
+    needs_reason: true,
     decide: (id, _, options) => api.deposits.return(id, options),
   },
   {
     name: "Dismiss",
     means: "This was no money of its own, for example a line that was reported twice.",
     takes_onramp: false,
+    needs_reason: true,
     decide: (id, _, options) => api.deposits.dismiss(id, options),
   },
 ];

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Failure } from "../../parts/states.tsx";
 
 type Line = { name: string; amount: string; currency: string };
@@ -64,17 +65,13 @@ async function loadBalances(): Promise<{ held: Line[]; owed: Line[] }> {
     owed: owed
       .filter(({ amount }) => amount !== 0)
       .map(({ chain, amount, currency }) => {
-        return { name: `On ${inTitle(chain)}`, amount: String(amount), currency };
+        return { name: `On ${chainName(chain)}`, amount: String(amount), currency };
       }),
   };
 }
 
 function placeOf(ledger_account: string): string {
   const [name, place = ""] = ledger_account.split(":");
-  if (name === "wallet") return `Wallet on ${inTitle(place)}`;
+  if (name === "wallet") return `Wallet on ${chainName(place)}`;
   return place ? `Bank account ${place}` : "Bank";
-}
-
-function inTitle(chain: string): string {
-  return chain.charAt(0).toUpperCase() + chain.slice(1);
 }

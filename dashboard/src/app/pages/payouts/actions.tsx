@@ -2,6 +2,7 @@ import { Button, Text } from "@mantine/core";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { api } from "../../api.ts";
+import { ReasonInput } from "../../parts/reason-input.tsx";
 import { may } from "../../session.ts";
 import { ActionDialog } from "./action-dialog.tsx";
 import { ReviewDialog, UploadDialog } from "./document-dialogs.tsx";
@@ -85,18 +86,25 @@ export function PayoutActions({ payout }: { payout: Payout }) {
 function RefundDialog({ payout, onClose }: DialogProps) {
   const { user_id, id } = payout.offramp;
   const payer = payout.names.users[user_id]?.name ?? "the payer";
+  const [text, setText] = useState("");
+  const reason = text.trim();
   return (
     <ActionDialog
       title="Refund this payout"
       act="Refund"
       is_dangerous
-      send={(idempotency_key) => api.offramps.refund(user_id, id, { idempotency_key })}
+      send={
+        reason
+          ? (idempotency_key) => api.offramps.refund(user_id, id, { idempotency_key, reason })
+          : null
+      }
       {...{ payout, onClose }}
     >
       <Text size="sm">
         The payout ends. What was paid for it is added to the balance of {payer}, in{" "}
         {payout.deposit_token.toUpperCase()}. This cannot be taken back.
       </Text>
+      <ReasonInput value={text} onChange={setText} />
     </ActionDialog>
   );
 }
@@ -104,19 +112,23 @@ function RefundDialog({ payout, onClose }: DialogProps) {
 function RemoveDialog({ payout, onClose }: DialogProps) {
   const { user_id, quote_id, id } = payout.offramp;
   const [, navigate] = useLocation();
+  const [text, setText] = useState("");
+  const reason = text.trim();
+  const remove = async () => {
+    await api.offramps.remove(user_id, quote_id, id, { reason });
+    return undefined;
+  };
   return (
     <ActionDialog
       title="Remove this payout"
       act="Remove"
       is_dangerous
-      send={async () => {
-        await api.offramps.remove(user_id, quote_id, id);
-        return undefined;
-      }}
+      send={reason ? remove : null}
       onDone={() => navigate("/payouts", { replace: true })}
       {...{ payout, onClose }}
     >
       <Text size="sm">It leaves its quote, whose total becomes smaller. Nothing is paid.</Text>
+      <ReasonInput value={text} onChange={setText} />
     </ActionDialog>
   );
 }

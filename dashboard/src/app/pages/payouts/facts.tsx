@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { RecordId } from "../../parts/record-id.tsx";
@@ -41,7 +42,7 @@ export function PayoutFacts({ payout }: { payout: Payout }) {
           <Amount value={offramp.fee} currency={offramp.destination_currency} />
         </Fact>
         <Fact name="Paid with">
-          {deposit_token.toUpperCase()} on {inWords(deposit_token_chain)}
+          {deposit_token.toUpperCase()} on {chainName(deposit_token_chain)}
         </Fact>
         <Fact name="Quote">
           <Link href={`/quotes/${offramp.quote_id}`}>Open the quote</Link>
@@ -86,8 +87,4 @@ function BankTrace({ offramp: { payout_reference } }: Pick<Payout, "offramp">) {
 
 function None() {
   return <span className="none">–</span>;
-}
-
-function inWords(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 }

@@ -4,17 +4,28 @@ import { api, ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 
 /** An item of the history, told apart from others of the same time. */
-export type Step = HistoryItem & { id: string };
+export type HistoryStep = HistoryItem & { id: string };
 
 export type Payout = {
   offramp: Offramp;
+  /** Each try to pay. */
+  attempts: { attempt: number; payment_detail_id: string; end_to_end_id: string; at: string }[];
+  /** Coins that arrived for its quote. */
+  deposits: {
+    id: string;
+    token: string;
+    chain: string;
+    amount: string;
+    tx_id: string;
+    at: string;
+  }[];
   deposit_token: string;
   deposit_token_chain: string;
   /** Null while there is no file. */
   document_type: "pdf" | "jpg" | "png" | null;
   /** True where this account checks its documents itself. */
   reviews_documents: boolean;
-  history: Step[];
+  history: HistoryStep[];
   names: Names;
 };
 
@@ -29,9 +40,10 @@ async function loadPayout(id: string): Promise<Payout> {
     api.records.history(id),
   ]);
   const { user_id, payment_detail_id } = shown.offramp;
+  const tried = shown.attempts.map((attempt) => attempt.payment_detail_id);
   const names = await loadNames({
     users: [user_id],
-    payment_details: [payment_detail_id],
+    payment_details: [...new Set([payment_detail_id, ...tried])],
     actors: history.flatMap(({ who }) => referencesIn(who).map(({ id: actor }) => actor)),
   });
   const steps = history.map((item, at) => ({ ...item, id: `${item.what} ${history.length - at}` }));

@@ -3,6 +3,7 @@ import type { PaymentDetail } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api.ts";
+import { ReasonInput } from "../../parts/reason-input.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { statusName } from "../../parts/status-chip.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
@@ -15,6 +16,8 @@ export function RerouteDialog({ payout, onClose }: { payout: Payout; onClose: ()
   const { offramp } = payout;
   const { user_id, destination_currency } = offramp;
   const [chosen_id, choose] = useState<string | null>(null);
+  const [text, setText] = useState("");
+  const reason = text.trim();
   const listed = useQuery({
     queryKey: ["bank-accounts", user_id],
     queryFn: () => api.paymentDetails.list(user_id, { limit: ACCOUNTS_MAX }).page(),
@@ -24,10 +27,11 @@ export function RerouteDialog({ payout, onClose }: { payout: Payout; onClose: ()
   );
   const old = details.find(({ id }) => id === offramp.payment_detail_id);
   const chosen = details.find(({ id }) => id === chosen_id);
-  const send = chosen
-    ? (idempotency_key: string) =>
-        api.offramps.reroute(user_id, offramp.id, chosen.id, { idempotency_key })
-    : null;
+  const send =
+    chosen && reason
+      ? (idempotency_key: string) =>
+          api.offramps.reroute(user_id, offramp.id, chosen.id, { idempotency_key, reason })
+      : null;
   return (
     <ActionDialog title="Send to another account" act="Send again" {...{ payout, send, onClose }}>
       {listed.isPending && <Loading />}
@@ -52,6 +56,7 @@ export function RerouteDialog({ payout, onClose }: { payout: Payout; onClose: ()
             <Account title="Came back from" detail={old} />
             <Account title="Goes to" detail={chosen} />
           </div>
+          <ReasonInput value={text} onChange={setText} />
         </>
       )}
     </ActionDialog>

@@ -1,17 +1,17 @@
 import { Tabs } from "@mantine/core";
 import type { HistoryItem } from "@sliproad/sdk";
-import type { Names } from "../../names.ts";
 import { formatAmount } from "../../parts/amount.tsx";
+import { Copied } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Copy } from "../../parts/record-id.tsx";
-import { statusFamily } from "../../parts/status-chip.tsx";
 import type { Payout } from "./payout.ts";
-import { actorOf, sentenceOf } from "./sentences.ts";
+import { sentenceOf } from "./sentences.ts";
+import { stepsOf } from "./steps.ts";
 import { PayoutWebhooks } from "./webhooks.tsx";
 
 /** What happened to a payout: as a story, as bookings, and as the API shows it. */
 export function PayoutTabs({ payout }: { payout: Payout }) {
-  const { history, names, offramp } = payout;
+  const { history, offramp } = payout;
   const postings = history.filter(({ kind }) => kind === "posting");
   return (
     <Tabs defaultValue="timeline" className="card tabs-card" keepMounted={false}>
@@ -23,8 +23,21 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
       </Tabs.List>
       <Tabs.Panel value="timeline">
         <ol className="timeline" aria-label="Timeline, newest first">
-          {history.map((item) => (
-            <Happening key={item.id} item={item} names={names} />
+          {stepsOf(payout).map((step) => (
+            <li key={step.id} className={`step step-${step.family}`}>
+              <div className="step-head">
+                <span className={step.is_change ? "strong" : undefined}>{step.what}</span>
+                <Moment at={step.at} />
+              </div>
+              {step.why && <div className="step-why">{step.why}</div>}
+              {step.copied && (
+                <div className="quiet">
+                  {step.copied.name}{" "}
+                  <Copied text={step.copied.text} label={step.copied.name} is_code />
+                </div>
+              )}
+              {step.who && <div className="quiet">{step.who}</div>}
+            </li>
           ))}
         </ol>
       </Tabs.Panel>
@@ -41,23 +54,6 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
         <Raw value={offramp} />
       </Tabs.Panel>
     </Tabs>
-  );
-}
-
-function Happening({ item, names }: { item: HistoryItem; names: Names }) {
-  const actor = actorOf(item, names);
-  const is_change = item.kind === "event" && item.before !== item.after;
-  const family = is_change && item.after ? statusFamily(item.after) : "quiet";
-  const reason = item.kind === "posting" ? null : item.why;
-  return (
-    <li className={`step step-${family}`}>
-      <div className="step-head">
-        <span className={is_change ? "strong" : undefined}>{sentenceOf(item)}</span>
-        <Moment at={item.at} />
-      </div>
-      {reason && <div className="step-why">{reason}</div>}
-      {actor && <div className="quiet">{actor}</div>}
-    </li>
   );
 }
 

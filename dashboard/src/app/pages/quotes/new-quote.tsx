@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { api } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { PersonSelect } from "../../parts/person-select.tsx";
 
 const TOKENS = [
@@ -10,7 +11,7 @@ const TOKENS = [
   { value: "usdt", label: "USDT" },
 ];
 const CHAINS = ["polygon", "ethereum", "arbitrum", "base", "tron", "solana"].map((value) => {
-  return { value, label: value.charAt(0).toUpperCase() + value.slice(1) };
+  return { value, label: chainName(value) };
 });
 
 /** Locks the rates for the payouts of one payer. */

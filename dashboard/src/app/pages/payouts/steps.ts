@@ -1,0 +1,65 @@
+import { formatAmount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
+import { statusFamily } from "../../parts/status-chip.tsx";
+import type { HistoryStep, Payout } from "./payout.ts";
+import { actorOf, sentenceOf } from "./sentences.ts";
+
+/** One line of the timeline. */
+export type TimelineStep = {
+  id: string;
+  at: string;
+  what: string;
+  why: string | null;
+  who: string | null;
+  /** What is searched for elsewhere: at the bank, or on the chain. */
+  copied: { name: string; text: string } | null;
+  is_change: boolean;
+  family: string;
+};
+
+const PLAIN = { why: null, who: null, copied: null, is_change: false, family: "quiet" };
+
+/** Changes, postings, decisions, the coins that arrived, and each try to pay; newest first. */
+export function stepsOf(payout: Payout): TimelineStep[] {
+  const steps = [
+    ...payout.history.map((item) => toStep(item, payout)),
+    ...payout.attempts.map((attempt) => fromAttempt(attempt, payout)),
+    ...payout.deposits.map(fromDeposit),
+  ];
+  return steps.sort((a, b) => b.at.localeCompare(a.at));
+}
+
+function toStep(item: HistoryStep, { names }: Payout): TimelineStep {
+  const { id, at, kind, before, after, why } = item;
+  const is_change = kind === "event" && before !== after;
+  const family = is_change && after ? statusFamily(after) : "quiet";
+  const reason = kind === "posting" ? null : why;
+  const what = sentenceOf(item);
+  return { ...PLAIN, id, at, what, why: reason, who: actorOf(item, names), is_change, family };
+}
+
+function fromAttempt(tried: Payout["attempts"][number], { names }: Payout): TimelineStep {
+  const { at, attempt, end_to_end_id, payment_detail_id } = tried;
+  const detail = names.payment_details[payment_detail_id];
+  const payee = detail ? `${detail.holder}, ${detail.bank} ··${detail.account}` : "Erased";
+  return {
+    ...PLAIN,
+    id: `attempt ${attempt}`,
+    at,
+    what: `Attempt ${attempt} to pay`,
+    why: `To ${payee}`,
+    copied: { name: "End-to-end id", text: end_to_end_id },
+  };
+}
+
+function fromDeposit(deposit: Payout["deposits"][number]): TimelineStep {
+  const { id, at, amount, token, chain, tx_id } = deposit;
+  const coins = `${formatAmount(amount, token)} ${token.toUpperCase()}`;
+  return {
+    ...PLAIN,
+    id,
+    at,
+    what: `${coins} arrived for the quote on ${chainName(chain)}`,
+    copied: { name: "Transaction", text: tx_id },
+  };
+}
