@@ -91,7 +91,7 @@ it("one account's hanging endpoints leave slots for others; a lost lease sends n
   );
   expect(receiver.received).toEqual([]);
 
-  const limits = { sets_at_once: 2, long_sets: 3, long_sets_per_account: 2 };
+  const limits = { sets_at_once: 2, long_sets: 5, long_sets_per_account: 2 };
   const handlers = [deliverTask(deps, limits)];
   const worker = createWorker({ database, clock, log: deps.log, handlers, sets_max: 4 });
   worker.start();
