@@ -1,12 +1,36 @@
 import { queries } from "./api.ts";
-import { may, session } from "./session.ts";
+import { session } from "./session.ts";
 
-/** Which lists and pages show records of an event's kind: the first word of their query keys. */
+/** Which lists and pages show what changed: the first word of their query keys. */
 const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
-  offramp_update: ["payouts", "payout", "overview", "ledger"],
+  offramp_update: ["payouts", "payout", "person", "overview", "ledger"],
   payment_detail_update: ["person", "bank-accounts", "names"],
-  kyc_update: ["people", "person", "overview", "names"],
+  kyc_update: ["people", "person", "review", "overview", "names"],
   onramp_update: ["deposits", "overview", "ledger"],
+  // New records.
+  quotes: ["payouts"],
+  users: ["people"],
+  payment_details: ["person", "bank-accounts"],
+  deposits: ["deposits", "payouts", "person", "overview", "ledger"],
+  fiat_deposits: ["deposits", "overview", "ledger"],
+  onramps: ["deposits"],
+  // What somebody did, as the audit log has it: by the kind of the record.
+  quote: ["payouts", "payout", "person", "overview"],
+  offramp: ["payouts", "payout", "overview", "ledger"],
+  user: ["people", "person", "names"],
+  payment_detail: ["person", "bank-accounts", "names"],
+  refund: ["person", "payouts", "payout", "overview", "ledger"],
+  deposit: ["deposits", "overview", "ledger"],
+  bank_exception: ["deposits", "overview", "ledger"],
+  screening_match: ["people", "person", "overview"],
+  proposal: ["approvals", "payouts", "payout", "overview"],
+  account: ["security", "limits"],
+  person: ["team"],
+  me: ["security"],
+  api_key: ["keys"],
+  app: ["apps", "app", "deliveries", "overview"],
+  payout_batch: ["batches", "batch"],
+  audit: ["audit"],
 };
 const EVERYTHING = "*";
 const CHANNEL = "sliproad-changes";
@@ -19,8 +43,6 @@ const RETRY_MS = 3_000;
  * opens few connections to one server.
  */
 export function listenForChanges(): void {
-  // The server tells changes only to roles that see the records.
-  if (!may("see_records")) return;
   const channel = new BroadcastChannel(CHANNEL);
   const gather = gatherChanges();
   channel.onmessage = ({ data }) => gather(data);

@@ -25,7 +25,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
-    ...["showSecurity", "revokeAppConsent", "listApprovals"],
+    ...["showSecurity", "revokeAppConsent", "listApprovals", "watchChanges"],
   ],
   see_keys_and_log: ["listKeys", "listAuditLog", "listRequests", "showRequest"],
   manage_keys: ["createKey", "rotateKey", "revokeKey"],
@@ -33,7 +33,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["listTeam", "inviteMember", "changeMember", "sendInvitation", "proposeApprovalAmount"],
   ],
   see_records: [
-    ...["listNames", "showPayout", "watchChanges", "showOverview", "listAccountOnramps"],
+    ...["listNames", "showPayout", "showOverview", "listAccountOnramps"],
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
     ...[
       "listDepositCandidates",

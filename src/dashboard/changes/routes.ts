@@ -1,10 +1,12 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { listActiveMembers } from "../../accounts/member-callers/authenticate-member.ts";
+import { listActiveMembers, sessionOf } from "../../accounts/member-callers/authenticate-member.ts";
+import type { SessionState } from "../../accounts/member-callers/store.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
+import { nameChange } from "./name-changes.ts";
 import type { ChangeWatch, Told } from "./watch-changes.ts";
 
 type ChangeDeps = Pick<ModuleCore, "database" | "clock"> & { changes: ChangeWatch };
@@ -16,7 +18,8 @@ const COMMENT_EVERY_MS = 15 * SECOND_MS;
 
 /**
  * `GET /dashboard/api/changes`: tells an open page which records changed, as server-sent events.
- * Only ids: the page reads what it shows through the API, with the rights of its member.
+ * Only ids, of what the member's role may read: the page reads what it shows through the API. A
+ * member whose role changes is told nothing after the next comment.
  */
 export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
   const open = new Map<string, Set<() => void>>();
@@ -34,7 +37,11 @@ export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
     if (raw.closed) return;
     raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
     raw.write(": open\n\n");
-    const stopWatching = deps.changes.watch(account_id, (change) => raw.write(lineOf(change)));
+    const member = sessionOf(credential_id);
+    const stopWatching = deps.changes.watch(account_id, (change) => {
+      const text = linesOf(change, member);
+      if (text !== "") raw.write(text);
+    });
     const comment = async () => {
       const active = await listActiveMembers(deps.database, [credential_id], realTime(deps.clock));
       if (active.length === 0) raw.end();
@@ -58,8 +65,9 @@ export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
   };
 }
 
-function lineOf(change: Told): string {
+function linesOf(change: Told, member: SessionState): string {
   if (change === null) return "event: refresh\ndata: {}\n\n";
-  const { name, record_id } = change;
-  return `data: ${JSON.stringify({ name, record_id })}\n\n`;
+  const { record_id } = change;
+  const names = nameChange(change, member);
+  return names.map((name) => `data: ${JSON.stringify({ name, record_id })}\n\n`).join("");
 }

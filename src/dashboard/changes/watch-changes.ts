@@ -32,6 +32,7 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
   let seen = new LruMap<string, true>(SEEN_MAX);
   let timer: NodeJS.Timeout | undefined;
   let looked_at: Date | null = null;
+  let began_at = clock.now();
   let is_looking = false;
 
   const tellAccount = (account_id: string, changes: readonly Told[]) => {
@@ -50,10 +51,12 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
     );
     const fresh = changes.filter(({ id }) => !seen.get(id));
     for (const { id } of fresh) seen.set(id, true);
-    // The first look only learns what there is; a sandbox clock that was moved skips the overlap.
-    if (before === null) return;
-    const is_skipped = now.getTime() - before.getTime() > OVERLAP_MS;
-    const by_account = Map.groupBy(fresh, ({ account_id }) => account_id);
+    // A page reads its lists when it begins to watch; a sandbox clock that was moved skips the
+    // overlap.
+    const is_skipped = before !== null && now.getTime() - before.getTime() > OVERLAP_MS;
+    const told_from = before === null ? firstIdAt(began_at) : "";
+    const told = fresh.filter(({ id }) => id >= told_from);
+    const by_account = Map.groupBy(told, ({ account_id }) => account_id);
     for (const account_id of listeners.keys()) {
       const own = by_account.get(account_id) ?? [];
       // Each account by itself: one that is busy must not make the pages of all others read again.
@@ -81,6 +84,7 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
     watch: (account_id, tell) => {
       const told = listeners.get(account_id) ?? new Set();
       listeners.set(account_id, told.add(tell));
+      if (timer === undefined) began_at = clock.now();
       timer ??= setInterval(tick, LOOK_EVERY_MS);
       return () => {
         told.delete(tell);

@@ -24,6 +24,9 @@ export type RowPage<Row> = {
   looked_until?: string | null;
 };
 
+/** How often a visible page reads what no event tells of. */
+export const LOOK_EVERY_MS = 5_000;
+
 type TableProps<Row> = {
   label: string;
   /** What the rows are of: changes with every filter. */
@@ -33,16 +36,21 @@ type TableProps<Row> = {
   /** Where a row leads. */
   pathOf?: (row: Row) => string;
   empty: ReactNode;
+  /** For what no event tells of: it is read again so often while the page is visible. */
+  look_every_ms?: number;
 };
 
 /** A list of records, newest first, read page by page; on a narrow screen every row is a card. */
 export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) {
-  const { label, query_key, load, columns, pathOf, empty } = props;
+  const { label, query_key, load, columns, pathOf, empty, look_every_ms } = props;
   const listed = useInfiniteQuery({
     queryKey: query_key,
     queryFn: ({ pageParam }) => load(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => (last.has_more ? (last.next ?? last.rows.at(-1)?.id) : undefined),
+    // Every page that was opened is read again: the more there are, the more seldom.
+    refetchInterval: ({ state }) =>
+      look_every_ms ? look_every_ms * Math.max(1, state.data?.pages.length ?? 1) : false,
   });
   if (listed.isPending) return <Loading />;
   if (listed.isError) return <Failure error={listed.error} onRetry={() => listed.refetch()} />;

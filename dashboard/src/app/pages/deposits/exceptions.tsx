@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { may, session } from "../../session.ts";
@@ -71,6 +71,7 @@ export function BankExceptions() {
       <RecordTable
         label="Bank exceptions, newest first"
         query_key={["deposits", "exceptions"]}
+        look_every_ms={LOOK_EVERY_MS}
         load={loadExceptions}
         columns={may("operate") ? [...COLUMNS, decide] : COLUMNS}
         empty={<Empty title="Nothing is unclear">Every answer of the bank fits a payout.</Empty>}

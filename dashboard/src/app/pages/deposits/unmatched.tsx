@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { may } from "../../session.ts";
 import { type Decision, DecisionDialog } from "./decision-dialog.tsx";
@@ -76,6 +76,7 @@ export function UnmatchedDeposits() {
       <RecordTable
         label="Unmatched deposits, newest first"
         query_key={["deposits", "unmatched"]}
+        look_every_ms={LOOK_EVERY_MS}
         load={loadUnmatched}
         columns={columns}
         empty={<Empty title="Nothing waits">Every deposit was matched to what it pays for.</Empty>}

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
@@ -72,6 +72,7 @@ export function ReviewQueue() {
       <RecordTable
         label="Identity reviews, longest waiting first"
         query_key={["people", "reviews", status]}
+        look_every_ms={LOOK_EVERY_MS}
         load={load}
         columns={session.account.is_operator ? [...COLUMNS, ACCOUNT] : COLUMNS}
         pathOf={reviewPath}

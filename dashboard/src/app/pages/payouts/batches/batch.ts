@@ -71,12 +71,17 @@ export function useBatches() {
   return useQuery({ queryKey: ["batches"], queryFn: () => ask<BatchList>("/batches") });
 }
 
+const CREATING_LOOK_MS = 2_000;
+
 export function useBatch(id: string) {
   return useQuery({
     queryKey: ["batch", id],
     queryFn: () => ask<Draft | Started>(`/batches/${id}`),
     // What somebody types must not be replaced while they type.
     refetchOnWindowFocus: false,
+    // Payouts are created step by step, also by a colleague's page.
+    refetchInterval: ({ state }) =>
+      state.data?.batch.status === "creating" ? CREATING_LOOK_MS : false,
   });
 }
 

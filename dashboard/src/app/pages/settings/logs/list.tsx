@@ -6,7 +6,12 @@ import { useFilters } from "../../../parts/filters.ts";
 import { Moment } from "../../../parts/moment.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { RecordId } from "../../../parts/record-id.tsx";
-import { type Column, NothingMatches, RecordTable } from "../../../parts/record-table.tsx";
+import {
+  type Column,
+  LOOK_EVERY_MS,
+  NothingMatches,
+  RecordTable,
+} from "../../../parts/record-table.tsx";
 import { Empty } from "../../../parts/states.tsx";
 import { nameActor } from "../audit/sentences.ts";
 import { StatusCode } from "./detail.tsx";
@@ -14,7 +19,6 @@ import { type LoggedRequest, loadRequests, type RequestFilters } from "./request
 
 const LOGS_PATH = "/settings/developer/logs";
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const REFRESH_MS = 5_000;
 
 type Row = LoggedRequest & { who: string };
 
@@ -75,6 +79,7 @@ export function RequestList() {
       <RecordTable<Row>
         label="Requests, newest first"
         query_key={["requests", "list", wanted]}
+        look_every_ms={LOOK_EVERY_MS}
         load={async (starting_after) => {
           const { requests, names, has_more } = await loadRequests(wanted, starting_after);
           const rows = requests.map((one) => ({ ...one, who: nameActor(one, names) }));
@@ -101,7 +106,7 @@ function useFirstPage() {
   return useQuery({
     queryKey: ["requests", "first"],
     queryFn: () => loadRequests({}),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: LOOK_EVERY_MS,
   }).data;
 }
 
