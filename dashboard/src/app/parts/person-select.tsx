@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api } from "../api.ts";
+import { api, messageOf } from "../api.ts";
 import { useNames } from "../names.ts";
 import { nameOfPerson } from "../pages/people/name-of-person.ts";
 import { search } from "../search.ts";
@@ -17,7 +17,8 @@ type Choice = { value: string; label: string };
 export function PersonSelect({ label, value, onChange }: SelectProps) {
   const [typed, setTyped] = useState("");
   const text = typed.trim();
-  const newest = useQuery({ queryKey: ["people", "choice"], queryFn: listNewest }).data ?? [];
+  const offered = useQuery({ queryKey: ["people", "choice"], queryFn: listNewest });
+  const newest = offered.data ?? [];
   const found = useQuery({
     queryKey: ["people", "search", text],
     queryFn: () => find(text),
@@ -33,6 +34,7 @@ export function PersonSelect({ label, value, onChange }: SelectProps) {
   const choices = new Map(
     [...chosen, ...(found.data ?? []), ...newest].map((one) => [one.value, one]),
   );
+  const failed = found.error ?? offered.error;
   return (
     <Select
       label={label}
@@ -43,7 +45,12 @@ export function PersonSelect({ label, value, onChange }: SelectProps) {
       value={value}
       onChange={onChange}
       onSearchChange={setTyped}
-      nothingFoundMessage="Nobody found. Type the whole e-mail address, or how a name begins."
+      error={failed ? messageOf(failed) : undefined}
+      nothingFoundMessage={
+        offered.isPending || found.isFetching
+          ? "Searching"
+          : "Nobody found. Type the whole e-mail address, or how a name begins."
+      }
     />
   );
 }

@@ -53,10 +53,15 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
       look_every_ms ? look_every_ms * Math.max(1, state.data?.pages.length ?? 1) : false,
   });
   if (listed.isPending) return <Loading />;
-  if (listed.isError) return <Failure error={listed.error} onRetry={() => listed.refetch()} />;
+  const onRetry = () => (listed.isFetchNextPageError ? listed.fetchNextPage() : listed.refetch());
+  // The rows that were read before stay.
+  const failure = listed.isError && (
+    <Failure error={listed.error} onRetry={onRetry} is_update={listed.data !== undefined} />
+  );
+  if (!listed.data) return failure;
   const rows = listed.data.pages.flatMap((page) => page.rows);
   const looked_until = listed.data.pages.at(-1)?.looked_until;
-  if (rows.length === 0 && !looked_until) return empty;
+  if (rows.length === 0 && !looked_until) return failure || empty;
   const more = listed.hasNextPage && (
     <Center mt="md">
       <Button
@@ -77,6 +82,7 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
   if (rows.length === 0) {
     return (
       <div className="empty">
+        {failure}
         {extent}
         {more}
       </div>
@@ -84,6 +90,7 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
   }
   return (
     <>
+      {failure}
       <DownloadRecords {...{ label, load }} />
       <table className="records" {...has("table")} aria-label={label}>
         <thead {...has("rowgroup")}>

@@ -43,10 +43,17 @@ export function Empty({
   );
 }
 
-export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Failure(props: {
+  error: unknown;
+  onRetry?: () => void;
+  /** What was read before is still on the page. */
+  is_update?: boolean;
+}) {
+  const { error, onRetry, is_update = false } = props;
+  const title = is_update ? "This is not up to date" : "This could not be shown";
   const request_id = (error as { request_id?: string | null }).request_id;
   return (
-    <Alert color="red" variant="light" title="This could not be shown" role="alert">
+    <Alert color="red" variant="light" title={title} role="alert">
       <Text size="sm">{messageOf(error)}</Text>
       {request_id && (
         <Text size="xs" mt="xs">

@@ -43,7 +43,7 @@ function Choices({ user_id }: { user_id: string }) {
     queryFn: () => api.paymentDetails.requirements(),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading />;
   const currencies = [...new Set(data.map((row) => row.currency))];
   const offered = [

@@ -29,7 +29,7 @@ export function Candidates({ deposit, value, onChange }: CandidatesProps) {
     queryKey: ["deposits", "candidates", deposit.id],
     queryFn: () => ask<{ candidates: Candidate[] }>(`/deposits/${deposit.id}/candidates`),
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading />;
   if (data.candidates.length === 0) {
     return <p className="calm">No unpaid onramp in {deposit.currency.toUpperCase()} is open.</p>;

@@ -45,7 +45,13 @@ export function OnrampDetail({ id }: { id: string }) {
         <Link href="/deposits">‹ Deposits</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Content {...shown.data} />}
     </>
   );

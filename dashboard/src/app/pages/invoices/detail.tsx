@@ -24,7 +24,13 @@ export function InvoiceDetail({ id }: { id: string }) {
         <Link href="/invoices">‹ Invoices</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown invoice={shown.data} />}
     </>
   );

@@ -51,12 +51,12 @@ function Balances() {
     queryKey: ["ledger", "balances"],
     queryFn: () => api.ledger.balances(),
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading />;
+  if (!data) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   if (data.balances.length === 0) return <NoEntries />;
   const currencies = [...new Set(data.balances.map(({ currency }) => currency))].sort();
   return (
     <>
+      {error && <Failure error={error} onRetry={refetch} is_update />}
       <p className="quiet volume-note">Debits are above zero. Each currency sums to zero.</p>
       <div className="halves">
         {currencies.map((currency) => (

@@ -19,7 +19,13 @@ export function PayoutDetail({ id }: { id: string }) {
         <Link href="/payouts">‹ Payouts</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown payout={shown.data} />}
     </>
   );

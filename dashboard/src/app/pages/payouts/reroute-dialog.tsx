@@ -1,32 +1,26 @@
-import { Select } from "@mantine/core";
 import type { PaymentDetail } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api.ts";
+import { AccountSelect, numberOf } from "../../parts/account-select.tsx";
 import { ReasonInput } from "../../parts/reason-input.tsx";
-import { Failure, Loading } from "../../parts/states.tsx";
+import { Failure } from "../../parts/states.tsx";
 import { statusName } from "../../parts/status-chip.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
 import type { Payout } from "./payout.ts";
-
-const ACCOUNTS_MAX = 100;
 
 /** Sends money that came back to another account: the old and the new one stand side by side. */
 export function RerouteDialog({ payout, onClose }: { payout: Payout; onClose: () => void }) {
   const { offramp } = payout;
   const { user_id, destination_currency } = offramp;
-  const [chosen_id, choose] = useState<string | null>(null);
+  const [chosen, choose] = useState<PaymentDetail | null>(null);
   const [text, setText] = useState("");
   const reason = text.trim();
-  const listed = useQuery({
-    queryKey: ["bank-accounts", user_id],
-    queryFn: () => api.paymentDetails.list(user_id, { limit: ACCOUNTS_MAX }).page(),
+  const { payment_detail_id } = offramp;
+  const old = useQuery({
+    queryKey: ["bank-accounts", user_id, payment_detail_id],
+    queryFn: () => api.paymentDetails.show(user_id, payment_detail_id),
   });
-  const details = (listed.data?.records ?? []).filter(
-    ({ currency }) => currency === destination_currency,
-  );
-  const old = details.find(({ id }) => id === offramp.payment_detail_id);
-  const chosen = details.find(({ id }) => id === chosen_id);
   const send =
     chosen && reason
       ? (idempotency_key: string) =>
@@ -34,31 +28,25 @@ export function RerouteDialog({ payout, onClose }: { payout: Payout; onClose: ()
       : null;
   return (
     <ActionDialog title="Send to another account" act="Send again" {...{ payout, send, onClose }}>
-      {listed.isPending && <Loading />}
-      {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
-      {listed.isSuccess && (
-        <>
-          <Select
-            label="Account"
-            placeholder="Choose an account of the same payer"
-            searchable
-            data-autofocus
-            nothingFoundMessage="No such account"
-            value={chosen_id}
-            onChange={choose}
-            data={details.map((detail) => ({
-              value: detail.id,
-              label: optionOf(detail, detail.id === offramp.payment_detail_id),
-              disabled: detail.status !== "approved",
-            }))}
-          />
-          <div className="side-by-side">
-            <Account title="Came back from" detail={old} />
-            <Account title="Goes to" detail={chosen} />
-          </div>
-          <ReasonInput value={text} onChange={setText} />
-        </>
-      )}
+      <AccountSelect
+        label="Account"
+        placeholder="Choose an account of the same payer"
+        user_id={user_id}
+        value={chosen}
+        onChange={choose}
+        isOffered={({ currency }) => currency === destination_currency}
+        isDisabled={({ status }) => status !== "approved"}
+        noteOf={({ id, status }) => {
+          const same = id === payment_detail_id ? " (the same again)" : "";
+          return status === "approved" ? same : `${same}, ${statusName(status).toLowerCase()}`;
+        }}
+      />
+      {old.isError && <Failure error={old.error} onRetry={() => old.refetch()} />}
+      <div className="side-by-side">
+        <Account title="Came back from" detail={old.data} />
+        <Account title="Goes to" detail={chosen ?? undefined} />
+      </div>
+      <ReasonInput value={text} onChange={setText} />
     </ActionDialog>
   );
 }
@@ -78,17 +66,6 @@ function Account({ title, detail }: { title: string; detail: PaymentDetail | und
       )}
     </section>
   );
-}
-
-function optionOf(detail: PaymentDetail, is_same: boolean): string {
-  const { account_name, bank_name, status } = detail;
-  const why = status === "approved" ? "" : `, ${statusName(status).toLowerCase()}`;
-  const same = is_same ? " (the same again)" : "";
-  return `${account_name} · ${bank_name} ··${numberOf(detail).slice(-4)}${same}${why}`;
-}
-
-function numberOf({ iban, account_number, rib_number }: PaymentDetail): string {
-  return iban ?? account_number ?? rib_number ?? "";
 }
 
 function inFours(text: string): string {

@@ -19,7 +19,7 @@ export function PersonDetail({ id }: { id: string }) {
     queryKey: ["person", id],
     queryFn: () => api.users.show(id),
   });
-  if (error) {
+  if (error && !data) {
     return (
       <>
         <PageHead title="Person" />
@@ -85,7 +85,7 @@ function Balances({ user_id }: { user_id: string }) {
     queryKey: ["person", user_id, "balances"],
     queryFn: () => api.balances.list(user_id),
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
   const rows = (data ?? []).map(({ currency, chain, amount }): Fact => {
     return [`On ${chain}`, <Amount key={chain} value={amount} currency={currency} />];
   });

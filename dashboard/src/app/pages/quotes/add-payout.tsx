@@ -1,26 +1,18 @@
-import { FileInput, Select, SimpleGrid, TextInput } from "@mantine/core";
+import { FileInput, SimpleGrid, TextInput } from "@mantine/core";
 import type { PaymentDetail } from "@sliproad/sdk";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api.ts";
+import { AccountSelect } from "../../parts/account-select.tsx";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import type { QuoteOnPage } from "./quote.ts";
-
-const ACCOUNTS_MAX = 100;
 
 /** Adds one payout to an open quote; many at once come from a file. */
 export function AddPayoutDialog({ shown, onClose }: { shown: QuoteOnPage; onClose: () => void }) {
   const { user_id, id: quote_id } = shown.quote;
-  const [detail_id, setDetail] = useState<string | null>(null);
+  const [detail, setDetail] = useState<PaymentDetail | null>(null);
   const [amount, setAmount] = useState("");
   const [reference, setReference] = useState("");
   const [file, setFile] = useState<File | null>(null);
-  const listed = useQuery({
-    queryKey: ["bank-accounts", user_id],
-    queryFn: () => api.paymentDetails.list(user_id, { limit: ACCOUNTS_MAX }).page(),
-  });
-  const details = listed.data?.records ?? [];
-  const detail = details.find(({ id }) => id === detail_id);
   const send = async (idempotency_key: string) => {
     const document = file && (await uploadFirst(user_id, file, idempotency_key));
     const payout = {
@@ -41,16 +33,14 @@ export function AddPayoutDialog({ shown, onClose }: { shown: QuoteOnPage; onClos
       onClose={onClose}
       send={detail?.currency && amount.trim() ? send : null}
     >
-      <Select
+      <AccountSelect
         label="Payee"
         placeholder="Choose a bank account of the payer"
-        searchable
-        nothingFoundMessage="No such account"
-        data={details.map((one) => {
-          return { value: one.id, label: optionOf(one), disabled: one.status === "deactivated" };
-        })}
-        value={detail_id}
+        user_id={user_id}
+        value={detail}
         onChange={setDetail}
+        isDisabled={({ status }) => status === "deactivated"}
+        noteOf={({ currency }) => ` · ${currency?.toUpperCase()}`}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
@@ -86,9 +76,4 @@ async function uploadFirst(user_id: string, file: File, idempotency_key: string)
     idempotency_key: `${idempotency_key}-file`,
   });
   return { submitted_url: uploaded.submitted_url };
-}
-
-function optionOf({ account_name, bank_name, currency, ...detail }: PaymentDetail): string {
-  const number = detail.iban ?? detail.account_number ?? detail.rib_number ?? "";
-  return `${account_name} · ${bank_name} ··${number.slice(-4)} · ${currency?.toUpperCase()}`;
 }

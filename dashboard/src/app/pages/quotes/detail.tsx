@@ -26,7 +26,13 @@ export function QuoteDetail({ id }: { id: string }) {
         <Link href="/quotes">‹ Quotes</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown shown={shown.data} />}
     </>
   );

@@ -51,7 +51,7 @@ export function ReviewDetail(props: {
     if (next) navigate(reviewPath(next));
     else navigate("/people/reviews");
   };
-  if (error) {
+  if (error && !data) {
     return (
       <>
         <PageHead title="Identity review" />

@@ -4,9 +4,11 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { messageOf, queries, tell } from "../../../api.ts";
 import { useNames } from "../../../names.ts";
+import { ActDialog } from "../../../parts/act-dialog.tsx";
 import { Amount } from "../../../parts/amount.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { type BatchChange, type CreatePayouts, changeBatch, type Draft } from "./batch.ts";
+import { countRows } from "./count-rows.ts";
 import { CorrectedFile, saveErrors } from "./errors-file.tsx";
 import { BatchRows } from "./rows.tsx";
 
@@ -25,7 +27,7 @@ export function CheckBatch({ draft, create }: { draft: Draft; create: CreatePayo
   return (
     <>
       <PageHead title={batch.file_name}>
-        <DeleteBatch id={batch.id} />
+        <DeleteBatch batch={batch} />
         <Button disabled={!draft.is_ready} onClick={() => setAsking(true)}>
           Create payouts
         </Button>
@@ -41,7 +43,7 @@ export function CheckBatch({ draft, create }: { draft: Draft; create: CreatePayo
                 </Button>
                 <CorrectedFile draft={draft} onRows={(rows) => change.mutate({ rows })} />
                 <Button size="xs" variant="default" onClick={leaveOut} loading={change.isPending}>
-                  Exclude {wrong.length} {wrong.length === 1 ? "row" : "rows"}
+                  Exclude {countRows(wrong.length)}
                 </Button>
               </>
             )}
@@ -126,7 +128,7 @@ function CreateDialog(props: { draft: Draft; create: CreatePayouts; onClose: () 
           </div>
         </dl>
         <Text size="sm">
-          {fresh > 0 && `${fresh} rows pay bank accounts that are new; they are registered first. `}
+          {fresh > 0 && sayNew(fresh)}
           The payouts of {payer} wait in a quote with locked rates. Nothing is paid until you pay
           for the quote.
         </Text>
@@ -146,19 +148,43 @@ function CreateDialog(props: { draft: Draft; create: CreatePayouts; onClose: () 
   );
 }
 
-function DeleteBatch({ id }: { id: string }) {
+function sayNew(count: number): string {
+  return count === 1
+    ? "1 row pays a bank account that is new; it is registered first. "
+    : `${count} rows pay bank accounts that are new; they are registered first. `;
+}
+
+function DeleteBatch({ batch: { id, file_name } }: Pick<Draft, "batch">) {
+  const [isAsking, setAsking] = useState(false);
   const [, navigate] = useLocation();
-  const remove = useMutation({
-    mutationFn: () => tell(`/batches/${id}`, {}, "DELETE"),
-    onSuccess: () => {
-      navigate("/payouts/batches", { replace: true });
-      queries.removeQueries({ queryKey: ["batch", id] });
-      queries.invalidateQueries({ queryKey: ["batches"] });
-    },
-  });
+  const remove = async () => {
+    await tell(`/batches/${id}`, {}, "DELETE");
+    return undefined;
+  };
+  const onDone = () => {
+    navigate("/payouts/batches", { replace: true });
+    queries.removeQueries({ queryKey: ["batch", id] });
+  };
   return (
-    <Button variant="default" loading={remove.isPending} onClick={() => remove.mutate()}>
-      Delete file
-    </Button>
+    <>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        Delete file
+      </Button>
+      {isAsking && (
+        <ActDialog
+          title="Delete the file"
+          act="Delete"
+          is_dangerous
+          changes={["batches"]}
+          send={remove}
+          onDone={onDone}
+          onClose={() => setAsking(false)}
+        >
+          <Text>
+            {file_name} and every correction of its rows are deleted. No payout was created from it.
+          </Text>
+        </ActDialog>
+      )}
+    </>
   );
 }

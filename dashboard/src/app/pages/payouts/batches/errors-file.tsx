@@ -1,12 +1,17 @@
 import { Button, FileButton } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { messageOf } from "../../../api.ts";
 import { toCsv } from "../../../parts/csv.ts";
 import { saveFile } from "../../../parts/save-file.ts";
 import type { Draft, RowChange } from "./batch.ts";
 import { CELL_NAMES, CELLS, cellOfHeading } from "./columns.ts";
-import { readPayoutFile } from "./read-file.ts";
+import { FileProblem, readPayoutFile } from "./read-file.ts";
 
 const ROW = "Row";
 const PROBLEM = "Problem";
+const NO_ROWS =
+  `The file has no row of this batch. It needs the column “${ROW}” of errors.csv, ` +
+  "with the number of each row.";
 
 /** The rows that are not ready, with what is wrong; corrected, they can be uploaded again. */
 export function saveErrors({ rows }: Draft): void {
@@ -26,17 +31,28 @@ export function saveErrors({ rows }: Draft): void {
 /** The corrected file: its rows replace those with the same number. */
 export function CorrectedFile(props: { draft: Draft; onRows: (rows: RowChange[]) => void }) {
   const { draft, onRows } = props;
-  const read = async (file: File | null) => {
-    if (file) onRows(rowsOf(await readPayoutFile(file), draft));
-  };
+  const read = useMutation({
+    mutationFn: async (file: File) => {
+      const rows = rowsOf(await readPayoutFile(file), draft);
+      if (rows.length === 0) throw new FileProblem(NO_ROWS);
+      onRows(rows);
+    },
+  });
   return (
-    <FileButton accept=".csv,text/csv" onChange={read}>
-      {(button) => (
-        <Button size="xs" variant="default" {...button}>
-          Upload corrected rows
-        </Button>
+    <>
+      <FileButton accept=".csv,text/csv" onChange={(file) => file && read.mutate(file)}>
+        {(button) => (
+          <Button size="xs" variant="default" loading={read.isPending} {...button}>
+            Upload corrected rows
+          </Button>
+        )}
+      </FileButton>
+      {read.isError && (
+        <span role="alert" className="bad">
+          {read.error instanceof FileProblem ? read.error.message : messageOf(read.error)}
+        </span>
       )}
-    </FileButton>
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { SegmentedControl, Select, SimpleGrid, Text } from "@mantine/core";
 import { CELL_NAMES, CELLS, type CellName } from "./columns.ts";
+import { countRows } from "./count-rows.ts";
 import type { PayoutFile } from "./read-file.ts";
 import type { Choices } from "./to-rows.ts";
 
@@ -33,8 +34,9 @@ export function ColumnMapping({ file, choices, onChange }: MappingProps) {
     <section className="card batch-form" aria-label="Columns">
       <h2>Columns of {file.name}</h2>
       <Text size="sm" c="dimmed" mb="sm">
-        {file.rows.length} rows
-        {file.skipped > 0 && `, ${file.skipped} other lines left out`}. {ENCODINGS[file.encoding]}
+        {countRows(file.rows.length)}
+        {file.skipped === 1 && ", 1 other line left out"}
+        {file.skipped > 1 && `, ${file.skipped} other lines left out`}. {ENCODINGS[file.encoding]}
       </Text>
       <table className="records batch-columns" aria-label="Columns">
         <thead>

@@ -32,7 +32,13 @@ function OneBatch({ id }: { id: string }) {
         <Link href="/payouts/batches">‹ Batches</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data?.rows && <CheckBatch key={id} draft={shown.data} create={create} />}
       {shown.data && !shown.data.rows && !done && (
         <CreatingBatch started={shown.data} create={create} />

@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { messageOf, queries, tell } from "../../../api.ts";
+import { chainName } from "../../../parts/chain-name.ts";
 import { toCsv } from "../../../parts/csv.ts";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { PersonSelect } from "../../../parts/person-select.tsx";
@@ -10,6 +11,7 @@ import { saveFile } from "../../../parts/save-file.ts";
 import { findDateOrder, findFormat } from "./amounts.ts";
 import { type Draft, useBatches } from "./batch.ts";
 import { CELLS, findMapping, keepMapping } from "./columns.ts";
+import { countRows } from "./count-rows.ts";
 import { ColumnMapping } from "./mapping.tsx";
 import { FileProblem, type PayoutFile, readPayoutFile } from "./read-file.ts";
 import { type Choices, missingChoice, toRows } from "./to-rows.ts";
@@ -88,7 +90,7 @@ export function UploadBatch() {
             loading={upload.isPending}
             onClick={() => upload.mutate()}
           >
-            {file ? `Check ${file.rows.length} rows` : "Check"}
+            {file ? `Check ${countRows(file.rows.length)}` : "Check"}
           </Button>
         </Group>
       </Stack>
@@ -97,10 +99,10 @@ export function UploadBatch() {
 }
 
 function CoinSelect({ value, onChange }: { value: string; onChange: (coin: string) => void }) {
-  const { data } = useBatches();
+  const { data, isPending, error } = useBatches();
   const coins = (data?.coins ?? []).map(({ token, chain }) => {
-    const name = chain.charAt(0).toUpperCase() + chain.slice(1);
-    return { value: `${token} ${chain}`, label: `${token.toUpperCase()} on ${name}` };
+    const label = `${token.toUpperCase()} on ${chainName(chain)}`;
+    return { value: `${token} ${chain}`, label };
   });
   return (
     <Select
@@ -108,6 +110,9 @@ function CoinSelect({ value, onChange }: { value: string; onChange: (coin: strin
       data={coins}
       value={value}
       allowDeselect={false}
+      disabled={isPending}
+      placeholder={isPending ? "Loading" : ""}
+      error={error && !data ? messageOf(error) : undefined}
       onChange={(next) => next && onChange(next)}
     />
   );

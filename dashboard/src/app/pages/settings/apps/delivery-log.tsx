@@ -50,7 +50,13 @@ export function DeliveryLog({ app }: { app: App }) {
         />
       </div>
       {listed.isPending && <Loading />}
-      {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
+      {listed.isError && (
+        <Failure
+          error={listed.error}
+          onRetry={() => listed.refetch()}
+          is_update={listed.data !== undefined}
+        />
+      )}
       {listed.data && deliveries.length === 0 && (
         <Empty title={status ? "None in this state" : "Nothing was sent yet"}>
           {status ? "" : "Every event that is sent to this app is listed here."}

@@ -17,7 +17,7 @@ export function DeliveryRequest({ delivery }: { delivery: Delivery }) {
     placeholderData: (before) => before,
   });
   if (shown.isPending) return <Loading />;
-  if (shown.isError) return <Failure error={shown.error} onRetry={() => shown.refetch()} />;
+  if (!shown.data) return <Failure error={shown.error} onRetry={() => shown.refetch()} />;
   const { request, is_sample } = shown.data;
   return (
     <div className="delivery">

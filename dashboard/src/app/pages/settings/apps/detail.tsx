@@ -25,7 +25,13 @@ export function AppDetail({ id }: { id: string }) {
         <Link href={APPS_PATH}>‹ Apps</Link>
       </nav>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown app={shown.data} />}
     </>
   );

@@ -74,7 +74,13 @@ export default function AuditPage() {
         )}
       </Group>
       {listed.isPending && <Loading />}
-      {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
+      {listed.isError && (
+        <Failure
+          error={listed.error}
+          onRetry={() => listed.refetch()}
+          is_update={listed.data !== undefined}
+        />
+      )}
       {listed.data && entries.length === 0 && <NothingMatches onClear={clearFilters} />}
       {entries.length > 0 && (
         <AuditTable {...{ entries, names }} onActor={(actor) => setFilter("actor", actor)} />

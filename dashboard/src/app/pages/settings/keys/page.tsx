@@ -42,7 +42,13 @@ export default function KeysPage() {
         {!mayManage && " Only admins create and revoke keys."}
       </p>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data?.keys.length === 0 && (
         <Empty title="No keys yet">Programs need one to use the API.</Empty>
       )}

@@ -20,7 +20,13 @@ export function RequestDetail({ id }: { id: string }) {
       </nav>
       <PageHead title={`Request …${id.slice(-8)}`} />
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown {...shown.data} />}
     </>
   );

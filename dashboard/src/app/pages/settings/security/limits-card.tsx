@@ -27,7 +27,13 @@ export function LimitsCard() {
         <h2 id="limits-title">Limits</h2>
       </div>
       {listed.isPending && <Loading />}
-      {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
+      {listed.isError && (
+        <Failure
+          error={listed.error}
+          onRetry={() => listed.refetch()}
+          is_update={listed.data !== undefined}
+        />
+      )}
       {listed.data?.length === 0 && <p>No limit is set. Only the operator sets limits.</p>}
       {listed.data?.map((limit) => (
         <LimitBars key={`${limit.scope} ${limit.window}`} limit={limit} />

@@ -24,7 +24,13 @@ export default function SecurityPage() {
     <>
       <PageHead title="Security" />
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Shown security={shown.data} />}
     </>
   );

@@ -28,7 +28,13 @@ export default function TeamPage() {
         </Button>
       </PageHead>
       {shown.isPending && <Loading />}
-      {shown.isError && <Failure error={shown.error} onRetry={() => shown.refetch()} />}
+      {shown.isError && (
+        <Failure
+          error={shown.error}
+          onRetry={() => shown.refetch()}
+          is_update={shown.data !== undefined}
+        />
+      )}
       {shown.data && <Members team={shown.data} />}
       {isInviting && shown.data && (
         <InviteDialog team={shown.data} onClose={() => setInviting(false)} />
