@@ -9,14 +9,13 @@ import Fastify, {
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
-import { LARGE_BYTES } from "../let-others-run.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
 import { createNodeServer, TINY_CHUNKS } from "./node-server.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -120,19 +119,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setSerializerCompiler(
     () => (value) => (typeof value === "string" ? value : JSON.stringify(value)),
   );
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
-    try {
-      const parsed = body.length === 0 ? undefined : parseJsonBody(body as Buffer);
-      if (body.length > LARGE_BYTES) setImmediate(done, null, parsed);
-      else done(null, parsed);
-    } catch (error) {
-      done(error as Error);
-    }
-  });
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
   addRequestHooks(app, options);
+  addJsonBodies(app);
   addClosing(app);
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   app.setNotFoundHandler((request, reply) =>

@@ -1,0 +1,69 @@
+import type { ServerResponse } from "node:http";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause, setImmediate } from "node:timers/promises";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { createFairTurns } from "../commands/fair-turns.ts";
+import { SECOND_MS } from "../durations.ts";
+import { Refusal } from "../errors.ts";
+import { parseJsonBody } from "./json-body.ts";
+
+/** Such a body takes the thread that answers everybody tens to hundreds of milliseconds. */
+const LARGE_BYTES = 256 * 1024;
+/** Of all accounts; one account has one. */
+const AT_ONCE_MAX = 2;
+/** How long the thread is left to others after a large body, compared to what that took. */
+const REST_PART = 2;
+const REST_MAX_MS = 2 * SECOND_MS;
+const REST_STEP_MS = 20;
+/** Below this part of its time, the thread had enough for the others. */
+const BUSY_PART = 0.5;
+
+type Answer = { made: Promise<void>; note: () => void; raw: ServerResponse };
+
+/**
+ * Reads JSON bodies. Accounts with large ones take turns. A turn lasts until the answer is made,
+ * not until it is sent: a client that does not read it holds nothing.
+ */
+export function addJsonBodies(app: FastifyInstance): void {
+  const inTurn = createFairTurns(AT_ONCE_MAX);
+  const answers = new WeakMap<FastifyRequest, Answer>();
+  app.addHook("preParsing", async (request, reply) => {
+    if (!request.caller) return;
+    const { promise: made, resolve: note } = Promise.withResolvers<void>();
+    answers.set(request, { made, note, raw: reply.raw });
+    reply.raw.once("close", note);
+  });
+  app.addHook("onSend", (request, _reply, _payload, done) => {
+    answers.get(request)?.note();
+    done();
+  });
+  const parse = async (request: FastifyRequest, body: Buffer) => {
+    const answer = answers.get(request);
+    if (body.length > LARGE_BYTES && answer) {
+      const begun = Promise.withResolvers<void>();
+      inTurn(request.caller!.account_id, () => {
+        begun.resolve();
+        return thenRest(answer.made);
+      }).catch(begun.reject);
+      await begun.promise;
+      await setImmediate();
+      // The caller hung up while it waited: nobody reads this refusal.
+      if (answer.raw.closed) throw new Refusal("bad_request");
+    }
+    return body.length === 0 ? undefined : parseJsonBody(body);
+  };
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, parse);
+}
+
+async function thenRest(answered: Promise<void>): Promise<void> {
+  const begun_ms = performance.now();
+  await answered;
+  const ended_ms = performance.now();
+  const until_ms = ended_ms + Math.min((ended_ms - begun_ms) * REST_PART, REST_MAX_MS);
+  for (let before = performance.eventLoopUtilization(); performance.now() < until_ms; ) {
+    await pause(REST_STEP_MS);
+    if (performance.eventLoopUtilization(before).utilization < BUSY_PART) return;
+    before = performance.eventLoopUtilization();
+  }
+}
