@@ -1,3 +1,4 @@
+import { documentPagePath } from "../accounts/page-paths.ts";
 import type { RecordPages } from "../approvals/page.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -13,8 +14,6 @@ import { type AddUploadRoute, addUploadRoute } from "../platform/http/uploads/up
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import { changeProposalTasks } from "./approved-changes.ts";
-import { addDocumentPages } from "./documents/page-routes.ts";
-import { documentFilePath } from "./documents/pages.ts";
 import { reviewDocuments } from "./documents/review-documents.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
@@ -75,7 +74,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     record_pages: {
       [reviewDocuments.name]: {
         label: "View the document",
-        pathOf: ({ record_id }) => documentFilePath(record_id),
+        pathOf: ({ record_id }) => documentPagePath(record_id),
       },
       [PAY_QUOTE]: { label: "See all payouts", pathOf: ({ id }) => payoutsPath(id) },
     },
@@ -89,10 +88,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
       addDocumentRoutes(addRoute, addUpload, deps);
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },
-    pages: (server) => {
-      addDocumentPages(server, deps);
-      addPayoutsPage(server, deps);
-    },
+    pages: (server) => addPayoutsPage(server, deps),
     tasks: [
       ...[...offrampTasks(deps), ...changeProposalTasks(deps)],
       ...[payQuoteTask(deps), resolutionProposalTask(deps)],

@@ -29,8 +29,11 @@ export type Stories = {
   close(): Promise<void>;
 };
 
-export async function openStories(roles: readonly Role[]): Promise<Stories> {
-  const environment = { SLIPROAD_SECOND_FACTOR: "optional" };
+export async function openStories(
+  roles: readonly Role[],
+  settings: Record<string, string> = {},
+): Promise<Stories> {
+  const environment = { SLIPROAD_SECOND_FACTOR: "optional", ...settings };
   const [server, browser] = await Promise.all([startTestServer({ environment }), openBrowser()]);
   const members = new Map<Role, BrowserMember>();
   for (const role of roles) {

@@ -39,6 +39,12 @@ export async function ask<Answer>(
   return readAnswer<Answer>(answer);
 }
 
+/** A file that only the dashboard shows. */
+export async function load(path: string): Promise<Blob> {
+  const answer = await sendAsMember(`/dashboard/api${path}`, {});
+  return answer.ok ? answer.blob() : readAnswer<Blob>(answer);
+}
+
 /** A change that only the dashboard makes. */
 export async function tell<Answer>(
   path: string,

@@ -11,6 +11,7 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/overview", lazy(() => import("./pages/overview/page.tsx"))],
   ["/payouts/batches/:id?", lazy(() => import("./pages/payouts/batches/page.tsx"))],
   ["/payouts/:id?", lazy(() => import("./pages/payouts/page.tsx"))],
+  ["/documents/:id?", lazy(() => import("./pages/documents/page.tsx"))],
   ["/quotes/:id?", lazy(() => import("./pages/quotes/page.tsx"))],
   ["/deposits/:id?", lazy(() => import("./pages/deposits/page.tsx"))],
   ["/people/reviews/:account_id?/:user_id?", lazy(() => import("./pages/reviews/page.tsx"))],

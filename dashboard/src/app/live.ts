@@ -3,7 +3,7 @@ import { session } from "./session.ts";
 
 /** Which lists and pages show what changed: the first word of their query keys. */
 const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
-  offramp_update: ["payouts", "payout", "person", "overview", "ledger"],
+  offramp_update: ["payouts", "payout", "documents", "person", "overview", "ledger"],
   payment_detail_update: ["person", "bank-accounts", "names"],
   kyc_update: ["people", "person", "review", "overview", "names"],
   onramp_update: ["deposits", "overview", "ledger"],
@@ -16,7 +16,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   onramps: ["deposits"],
   // What somebody did, as the audit log has it: by the kind of the record.
   quote: ["payouts", "payout", "person", "overview"],
-  offramp: ["payouts", "payout", "overview", "ledger"],
+  offramp: ["payouts", "payout", "documents", "overview", "ledger"],
   user: ["people", "person", "names"],
   payment_detail: ["person", "bank-accounts", "names"],
   refund: ["person", "payouts", "payout", "overview", "ledger"],

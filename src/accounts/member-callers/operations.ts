@@ -59,7 +59,10 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
   review_kyc: ["listKycReviews", "showKycReview", "decideKycReview"],
-  review_documents: ["reviewSupportingDocument"],
+  review_documents: [
+    ...["listReviewedDocuments", "showReviewedDocument", "downloadReviewedDocument"],
+    ...["approveReviewedDocument", "reviewSupportingDocument"],
+  ],
   review_screening: ["listScreeningMatches", "clearScreeningMatch", "confirmScreeningMatch"],
   erase_users: ["deleteUser", "restoreUser"],
 };

@@ -10,7 +10,10 @@ import { closedObject } from "../../platform/schema-parts.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { findNextPayout, listVolumes, listWaiting, type Volume } from "./store.ts";
 
-type OverviewDeps = Pick<ModuleCore, "database" | "operator_id" | "clock">;
+type OverviewDeps = Pick<ModuleCore, "database" | "operator_id" | "clock"> & {
+  /** Whether every document is checked before its payout. */
+  is_every_checked: boolean;
+};
 
 const DAYS = 30;
 /** A transaction that made no step for this long is looked at; its fee rises every minute. */
@@ -41,7 +44,10 @@ export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
         listWaiting(
           database,
           { account_id, is_operator: account_id === operator_id },
-          new Date(realTime(clock).getTime() - STUCK_AFTER_MS),
+          {
+            stuck_before: new Date(realTime(clock).getTime() - STUCK_AFTER_MS),
+            is_every_checked: deps.is_every_checked,
+          },
         ),
         listVolumes(database, range),
         findNextPayout(database, range),

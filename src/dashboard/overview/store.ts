@@ -1,5 +1,5 @@
-import { BEFORE_PAYOUT } from "../../offramps/model.ts";
 import type { Session } from "../../platform/db/database.ts";
+import { documentsIn } from "../documents/store.ts";
 
 /** One more than is shown as a number. */
 const COUNTED_MAX = 1_001;
@@ -11,7 +11,8 @@ type WaitingName =
   | "failing_apps"
   | "proposals"
   | "kyc_reviews"
-  | "documents"
+  | "documents_to_check"
+  | "rejected_documents"
   | "silent_payouts"
   | "stuck_sends"
   | "unmatched_deposits"
@@ -40,10 +41,8 @@ const QUEUES: Record<WaitingName, string> = {
     join users on users.account_id = accounts.id
     where ($2 or (accounts.id = $1 and accounts.kyc_review_by_account))
       and users.kyc_status = 'awaiting_manual_review' and users.erased_at is null`,
-  documents: `select offramps.created_at from accounts
-    join offramps on offramps.account_id = accounts.id
-    where ($2 or (accounts.id = $1 and accounts.document_review_by_account))
-      and offramps.document_status = 'rejected' and offramps.status = any($3::text[])`,
+  documents_to_check: `select offramps.created_at ${documentsIn("to_check")}`,
+  rejected_documents: `select offramps.created_at ${documentsIn("rejected")}`,
   silent_payouts: `select created_at from payouts
     where account_id = $1 and flagged_at is not null and status in ('submitting', 'sent')`,
   stuck_sends: `select created_at from evm_sends
@@ -65,9 +64,9 @@ const WAITING = Object.entries(QUEUES)
 export function listWaiting(
   session: Session,
   { account_id, is_operator }: { account_id: string; is_operator: boolean },
-  stuck_before: Date,
+  { stuck_before, is_every_checked }: { stuck_before: Date; is_every_checked: boolean },
 ): Promise<Waiting[]> {
-  return session.query<Waiting>(WAITING, [account_id, is_operator, BEFORE_PAYOUT, stuck_before]);
+  return session.query<Waiting>(WAITING, [account_id, is_operator, is_every_checked, stuck_before]);
 }
 
 /** Payouts of one day in UTC with one state and currency. */

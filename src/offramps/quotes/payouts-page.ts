@@ -1,3 +1,4 @@
+import { documentPagePath } from "../../accounts/page-paths.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import type { Proposal } from "../../approvals/model.ts";
 import { PROPOSALS_PATH } from "../../approvals/page.ts";
@@ -5,7 +6,6 @@ import { RECORD_PATH } from "../../approvals/render.ts";
 import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { NONE, page, table } from "../../platform/pages/layout.ts";
-import { documentFilePath } from "../documents/pages.ts";
 import { marksOf, moneyOf, type PayoutTerms, sumByPayee, totalOf } from "./quote-terms.ts";
 
 export const ROWS_PER_PAGE = 100;
@@ -87,7 +87,7 @@ function payoutRow(one: PayoutTerms, may_see_documents: boolean): (Html | string
     invoice_id ? html`<code>${invoice_id}</code>` : NONE,
     hash
       ? may_see_documents
-        ? html`<a href="${documentFilePath(id)}">${file}</a>`
+        ? html`<a href="${documentPagePath(id)}">${file}</a>`
         : html`<span>${file}</span>`
       : "none yet",
     html`<a href="${RECORD_PATH}/${id}"><code>${id}</code></a>`,

@@ -27,10 +27,7 @@ export const MENU: readonly (readonly PageLink[])[] = [
     { name: "Approvals", path: "/approvals", icon: "approvals", permission: "see_account" },
   ],
   [
-    {
-      ...{ name: "Rejected documents", path: "/dashboard/documents", icon: "invoices" },
-      ...{ permission: "review_documents", is_outside: true },
-    },
+    { name: "Documents", path: "/documents", icon: "invoices", permission: "review_documents" },
     {
       ...{ name: "Screening", path: "/dashboard/screening", icon: "shield" },
       ...{ permission: "review_screening", is_outside: true, is_operators: true },

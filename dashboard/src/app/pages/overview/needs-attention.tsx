@@ -12,8 +12,6 @@ type Queue = {
   icon: IconName;
   path: string;
   permission: string;
-  /** A page of the server, outside this program. */
-  is_outside?: boolean;
 };
 
 const QUEUES: Readonly<Record<string, Queue>> = {
@@ -42,9 +40,13 @@ const QUEUES: Readonly<Record<string, Queue>> = {
     ...{ one: "identity to review", many: "identities to review", icon: "people" },
     ...{ path: "/people/reviews", permission: "review_kyc" },
   },
-  documents: {
+  documents_to_check: {
+    ...{ one: "document to check", many: "documents to check", icon: "invoices" },
+    ...{ path: "/documents", permission: "review_documents" },
+  },
+  rejected_documents: {
     ...{ one: "document was rejected", many: "documents were rejected", icon: "invoices" },
-    ...{ path: "/dashboard/documents", permission: "review_documents", is_outside: true },
+    ...{ path: "/documents?tab=rejected", permission: "review_documents" },
   },
   unmatched_deposits: {
     ...{ one: "deposit is unmatched", many: "deposits are unmatched", icon: "deposits" },
@@ -91,8 +93,8 @@ export function NeedsAttention({ waiting }: { waiting: readonly Waiting[] }) {
 }
 
 function Tile({ count, oldest_at, queue }: Waiting & { queue: Queue }) {
-  const content = (
-    <>
+  return (
+    <Link className="card tile" href={queue.path}>
       <span className="tile-head">
         <span className="tile-count">{count > SHOWN_MAX ? "1\u202f000+" : count}</span>
         <Icon name={queue.icon} />
@@ -103,18 +105,6 @@ function Tile({ count, oldest_at, queue }: Waiting & { queue: Queue }) {
           {count === 1 ? "Since" : "Oldest"}: <Moment at={oldest_at} />
         </span>
       )}
-    </>
-  );
-  if (queue.is_outside) {
-    return (
-      <a className="card tile" href={queue.path}>
-        {content}
-      </a>
-    );
-  }
-  return (
-    <Link className="card tile" href={queue.path}>
-      {content}
     </Link>
   );
 }

@@ -1,0 +1,53 @@
+import { Alert, Button, Group } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { messageOf } from "../api.ts";
+
+/** A file on request: opening it is logged. */
+export function DocumentPreview(props: {
+  /** Of the file, without its ending. */
+  name: string;
+  type: "pdf" | "jpg" | "png";
+  load: () => Promise<Blob>;
+}) {
+  const { name, type, load } = props;
+  const loading = useMutation({ mutationFn: async () => URL.createObjectURL(await load()) });
+  const url = loading.data;
+  useEffect(() => () => (url ? URL.revokeObjectURL(url) : undefined), [url]);
+  if (!url) {
+    return (
+      <>
+        <Button
+          variant="default"
+          size="xs"
+          loading={loading.isPending}
+          onClick={() => loading.mutate()}
+        >
+          Show the {type === "pdf" ? "PDF" : "picture"}
+        </Button>
+        {loading.isError && (
+          <Alert color="red" variant="light" mt="xs" role="alert">
+            {messageOf(loading.error)}
+          </Alert>
+        )}
+      </>
+    );
+  }
+  if (type === "pdf") {
+    return (
+      <Group gap="md">
+        <a href={url} target="_blank" rel="noreferrer">
+          Open the PDF
+        </a>
+        <a href={url} download={`${name}.pdf`}>
+          Download
+        </a>
+      </Group>
+    );
+  }
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      <img className="preview" src={url} alt="The attached document" />
+    </a>
+  );
+}
