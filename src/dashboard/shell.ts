@@ -19,7 +19,7 @@ const PLACE = '>"session"</script>';
 /** Each is a page of dashboard/src/app/pages, with everything below it. */
 const SECTIONS = [
   ...["overview", "payouts", "quotes", "deposits", "people", "bank-accounts", "invoices"],
-  ...["ledger", "approvals", "settings"],
+  ...["ledger", "approvals", "documents", "settings"],
 ];
 
 /** The dashboard's document, the same for all its pages: its script shows what the URL names. */

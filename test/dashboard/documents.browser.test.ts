@@ -37,7 +37,9 @@ test.each([WIDE, NARROW])("documents are checked and rejected, $width", async (l
     await page.goto(`${url}/dashboard/documents/${good.id}`);
     await page.getByRole("button", { name: "Show the picture" }).click();
     const picture = page.getByRole("img", { name: "The attached document" });
-    await expect.poll(() => picture.evaluate("node => node.naturalWidth")).toBeGreaterThan(0);
+    await expect
+      .poll(() => picture.evaluate("node => node.naturalWidth"), { timeout: 10_000 })
+      .toBeGreaterThan(0);
     await inspect(page, `document-${look.width}`);
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("button", { name: "Approve the document" }).click();
