@@ -37,11 +37,11 @@ test.each([WIDE, NARROW])("documents are checked and rejected, $width", async (l
     await page.goto(`${url}/dashboard/documents/${good.id}`);
     await page.getByRole("button", { name: "Show the picture" }).click();
     const picture = page.getByRole("img", { name: "The attached document" });
-    await expect
-      .poll(() => picture.evaluate("node => node.naturalWidth"), { timeout: 10_000 })
-      .toBeGreaterThan(0);
+    await picture.waitFor();
+    const width = () => page.evaluate<number>("document.querySelector('img.preview').naturalWidth");
+    await expect.poll(width, { timeout: 10_000 }).toBeGreaterThan(0);
     await inspect(page, `document-${look.width}`);
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
     await page.getByRole("button", { name: "Approve the document" }).click();
     await page.waitForURL("**/dashboard/documents");
 
@@ -59,7 +59,7 @@ test.each([WIDE, NARROW])("documents are checked and rejected, $width", async (l
     await inspect(page, `documents-rejected-${look.width}`);
     await row.click();
     await page.waitForURL(`**/documents/${bad.id}`);
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
     await dialog.getByLabel("Reason").fill("The payer called: the month is right");
     // Somebody replaces the file while this one is looked at.
     await fixture.upload(bad, png(`another file ${look.width}`));
