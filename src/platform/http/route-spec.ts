@@ -58,6 +58,8 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */
   is_file?: boolean;
+  /** True for a read that waits for other things than the database. */
+  is_long?: boolean;
   handle: (request: ApiRequest<Path, Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
 };
 

@@ -30,6 +30,35 @@ it("runs as many reads of one account at once as half the connections, others be
   expect(await Promise.all([...asked, other])).toEqual(["a1", "a2", "a3", "a4", "b1"]);
 });
 
+it("slow reads of many accounts leave connections to writes, and delay others by one turn", async () => {
+  const readInTurn = createReadTurns(16);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const read = (account: string) =>
+    readInTurn(account, () => {
+      begun.push(account);
+      return new Promise<string>((resolve) => ends.push(() => resolve("")));
+    });
+  const greedy = Array.from({ length: 10 }, (_, at) => `greedy ${at}`);
+  const asked = greedy.flatMap((account) => Array.from({ length: 20 }, () => read(account)));
+  await turn();
+  expect(begun).toHaveLength(12);
+  // What waits for other things than the database does not wait for its connections.
+  expect(await readInTurn("other", async () => "long", { is_long: true })).toBe("long");
+  const other = read("other");
+  // After one read of each of the others.
+  for (let ended = 0; ended < 10; ended += 1) {
+    ends[ended]!();
+    await turn();
+  }
+  expect(begun).toContain("other");
+  for (let ended = 0; ended <= asked.length; ended += 1) {
+    ends[ended]!();
+    await turn();
+  }
+  await Promise.all([...asked, other]);
+});
+
 it("reads one after the other while an account gets large answers", async () => {
   const readInTurn = createReadTurns(4);
   await readInTurn("a", async () => "x".repeat(300_000));
@@ -60,7 +89,7 @@ it("does not begin the reads of callers who hung up while they waited", async ()
     is_begun = true;
     return "";
   };
-  const second = readInTurn("a", work, () => is_gone);
+  const second = readInTurn("a", work, { isGone: () => is_gone });
   is_gone = true;
   held.resolve("");
   await first;
