@@ -134,7 +134,6 @@ function exchange(
 ): Promise<OutboundResult> {
   const { account_id, max_answer_bytes: answer_bytes_max } = request;
   const destination = { target, account_id, answer_bytes_max };
-  const connections = pools.connectionsTo(destination);
   const begun_ms = performance.now();
   return new Promise((resolve, reject) => {
     const byNode = () => {
@@ -143,16 +142,13 @@ function exchange(
       const open = () => pools.openOne(destination);
       void sendByNode(open, dispatched, answer_bytes_max, new Exchange(request, left_ms, ends));
     };
-    if (connections.byNode.is_used) {
-      byNode();
-      return;
-    }
     const again = (reason: "stale" | "unreadable") => {
-      if (reason === "unreadable") connections.byNode.use();
+      if (reason === "unreadable") pools.useNode(destination);
       byNode();
     };
-    const ends: Ends = { resolve, reject, again, isNew: connections.isNew };
-    connections.dispatch(dispatched, new Exchange(request, time_ms, ends));
+    const ends: Ends = { resolve, reject, again, isNew: pools.isNew };
+    if (pools.needsNode(destination)) byNode();
+    else pools.dispatch(destination, dispatched, new Exchange(request, time_ms, ends));
   });
 }
 
@@ -178,12 +174,11 @@ async function sendFollowing(
 }
 
 function dispatchOptions(
-  { hostname, port, is_secure, path }: Target,
+  { host, path }: Target,
   { method, headers: given, body }: OutboundRequest,
 ): Dispatcher.DispatchOptions {
-  const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
   const headers: Record<string, string> = {
-    host: port === (is_secure ? 443 : 80) ? host : `${host}:${port}`,
+    host,
     // Decompression costs CPU, and the result may be arbitrarily large.
     "accept-encoding": "identity",
   };
@@ -210,10 +205,17 @@ function readTarget(text: string): Target {
   const hostname = withoutDot(url.hostname.replace(/^\[|\]$/g, ""));
   const is_secure = url.protocol === "https:";
   // Port 0 is a port of its own, not the scheme's.
-  const port = url.port === "" ? (is_secure ? 443 : 80) : Number(url.port);
-  const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
-  const origin = `${url.protocol}//${host}:${port}`;
-  return { origin, is_secure, hostname, port, path: `${url.pathname}${url.search}` };
+  const usual_port = is_secure ? 443 : 80;
+  const port = url.port === "" ? usual_port : Number(url.port);
+  const name = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+  return {
+    origin: `${url.protocol}//${name}:${port}`,
+    host: port === usual_port ? name : `${name}:${port}`,
+    is_secure,
+    hostname,
+    port,
+    path: `${url.pathname}${url.search}`,
+  };
 }
 
 /**

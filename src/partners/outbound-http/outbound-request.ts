@@ -38,6 +38,8 @@ export type OutboundResult = OutboundAnswer | OutboundFailure;
 /** The target of a request. Account and origin determine which connections it can use. */
 export type Target = {
   origin: string;
+  /** For the header: without the scheme's usual port. */
+  host: string;
   is_secure: boolean;
   hostname: string;
   port: number;

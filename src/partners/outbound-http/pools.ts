@@ -16,17 +16,8 @@ const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
 const BY_NODE_MAX = 1_000;
 const PART_BYTES_MAX = 1024;
 
-/** Connections to one origin on behalf of one account, for answers up to a size. */
+/** One origin on behalf of one account, for answers up to a size. */
 type Destination = { target: Target; account_id: string; answer_bytes_max: number };
-
-/** The connections to a destination. */
-type Connections = {
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Called when a request is written: whether its connection was opened for it. */
-  isNew(): boolean;
-  /** undici cannot read this origin's answers: Node's client is used from now on. */
-  byNode: { is_used: boolean; use(): void };
-};
 
 /** Keeps connections, separately for each destination, up to a limit. */
 export class Pools {
@@ -43,24 +34,30 @@ export class Pools {
     this.#connections_max = connections_max;
   }
 
-  connectionsTo(destination: Destination): Connections {
-    const { account_id, target, answer_bytes_max } = destination;
-    const key = `${account_id} ${target.origin} ${answer_bytes_max}`;
-    return {
-      dispatch: (options, handler) => {
-        // Later in this turn of the event loop: by then a connection whose answer has just ended is
-        // free, and no new one is opened.
-        setImmediate(() => {
-          const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
-          pool.dispatch(options, handler);
-        });
-      },
-      isNew: () => this.#is_new,
-      byNode: {
-        is_used: this.#by_node.get(key) ?? false,
-        use: () => this.#by_node.set(key, true),
-      },
-    };
+  dispatch(
+    destination: Destination,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    const key = keyOf(destination);
+    // Later in this turn of the event loop: by then a connection whose answer has just ended is
+    // free, and no new one is opened.
+    setImmediate(() => {
+      const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
+      pool.dispatch(options, handler);
+    });
+  }
+
+  /** Asked when a request is written: whether its connection was opened for it. */
+  readonly isNew = (): boolean => this.#is_new;
+
+  needsNode(destination: Destination): boolean {
+    return this.#by_node.get(keyOf(destination)) ?? false;
+  }
+
+  /** undici cannot read the answers from there: Node's client is used from now on. */
+  useNode(destination: Destination): void {
+    this.#by_node.set(keyOf(destination), true);
   }
 
   /** A connection for one request: the caller closes it. */
@@ -136,6 +133,10 @@ export class Pools {
       void pool.destroy();
     }
   }
+}
+
+function keyOf({ account_id, target, answer_bytes_max }: Destination): string {
+  return `${account_id} ${target.origin} ${answer_bytes_max}`;
 }
 
 /**

@@ -14,11 +14,9 @@ export function limitReceived(socket: Socket, answer_bytes_max: number): (bytes:
   let received = 0;
   let written = socket.bytesWritten;
   return (bytes) => {
-    if (socket.bytesWritten !== written) {
-      written = socket.bytesWritten;
-      received = 0;
-    }
-    received += bytes;
+    const { bytesWritten } = socket;
+    received = bytes + (bytesWritten === written ? received : 0);
+    written = bytesWritten;
     if (received > bytes_max) socket.destroy(new SendError("protocol", FLOOD));
   };
 }
