@@ -2,6 +2,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
+import type { AuditAction } from "./audit-actions.ts";
 import {
   type AuditRow,
   findAuditEntryCount,
@@ -14,7 +15,7 @@ import type { Actor } from "./model.ts";
 type AuditEntry = {
   account_id: string;
   actor: Actor;
-  action: string;
+  action: AuditAction;
   /** The record acted on, as `kind:id`. */
   record: string;
   reason: string;

@@ -1,6 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
+import type { AuditAction } from "./audit-actions.ts";
 import type { Actor, Role } from "./model.ts";
 import { may } from "./roles.ts";
 import { removeCredentials } from "./sign-in/remove-credentials.ts";
@@ -75,7 +76,7 @@ export async function checkMember(
 function record(
   tx: Transaction,
   { account_id, person_id }: MemberKey,
-  entry: By & { action: string; detail: Record<string, string> },
+  entry: By & { action: AuditAction; detail: Record<string, string> },
   now: Date,
 ): void {
   recordAudit(tx, { account_id, record: `person:${person_id}`, ...entry }, now);

@@ -18,7 +18,12 @@ export function endProposal(
   const moves: readonly ProposalStatus[] = PROPOSAL_MOVES[from];
   if (!moves.includes(status)) throw new Error(`a ${from} proposal cannot become ${status}`);
   updateProposal(tx, { account_id, id, status, outcome, updated_at: now });
-  const entry = { account_id, actor, action: `proposal.${status}`, record: `proposal:${id}` };
+  const entry = {
+    account_id,
+    actor,
+    action: `proposal.${status}` as const,
+    record: `proposal:${id}`,
+  };
   recordAudit(tx, { ...entry, reason: outcome ?? "" }, now);
   // Other proposals about the same record may now be about something else.
   if (status === "done") checkProposals(tx, [{ account_id, id: record_id }], now);
@@ -28,7 +33,7 @@ export function endProposal(
 export function confirmUnopposed(tx: Transaction, proposal: Proposal, now: Date): void {
   const { account_id, id } = proposal;
   updateProposal(tx, { account_id, id, status: "confirmed", outcome: null, updated_at: now });
-  const entry = { account_id, action: "proposal.unopposed", record: `proposal:${id}` };
+  const entry = { account_id, action: "proposal.unopposed" as const, record: `proposal:${id}` };
   recordAudit(tx, { ...entry, actor: "worker", reason: "Nobody rejected it in 72 hours." }, now);
   enqueueEnd(tx, proposal, now);
 }

@@ -121,6 +121,6 @@ function recordAppChange(
   if (is_deleted) skipDeliveries(tx, endpoint, now);
   const detail: Record<string, string> =
     change.kind === "update" ? { fields: Object.keys(change.fields).join(" ") } : {};
-  const action = `app.${change.kind}`;
+  const action = `app.${change.kind}` as const;
   recordAudit(tx, { account_id, ...by, action, record: `app:${id}`, detail }, now);
 }

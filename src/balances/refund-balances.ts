@@ -92,7 +92,7 @@ export function refundBalances(
       const acts = accepted.map(({ command, output: { refund } }) => {
         const { account_id, id } = refund;
         const act = { account_id, actor: actorOf(command), record: `refund:${id}` };
-        return { ...act, action: "refund.create", reason: "" };
+        return { ...act, action: "refund.create" as const, reason: "" };
       });
       recordAudits(tx, acts, now);
     },

@@ -207,7 +207,7 @@ function recordOutcome(
   updateRefund(tx, { ...refund, status: "failed", updated_at: now });
   postEntries(tx, [refundFailed(refund)], now);
   const { account_id, id } = refund;
-  const act = { account_id, actor: "worker" as const, action: "refund.fail" };
+  const act = { account_id, actor: "worker" as const, action: "refund.fail" as const };
   recordAudit(
     tx,
     { ...act, record: `refund:${id}`, reason: outcome.refused.slice(0, 500), detail: {} },

@@ -93,7 +93,11 @@ function recordActs(
   const acts = added.map(({ command, output: { entry } }) => {
     const { account_id, user_id, id: refund_address_id, chain } = entry;
     const act = { account_id, actor: actorOf(command), record: `user:${user_id}`, reason: "" };
-    return { ...act, action: "refund_address.create", detail: { refund_address_id, chain } };
+    return {
+      ...act,
+      action: "refund_address.create" as const,
+      detail: { refund_address_id, chain },
+    };
   });
   recordAudits(tx, acts, now);
 }

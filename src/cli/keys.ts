@@ -213,7 +213,7 @@ async function rotate(core: Core, reason: string, progress: Progress): Promise<R
   const entry = {
     account_id: first_start.operator.id,
     ...byOperator(reason),
-    action: "encryption.rotate",
+    action: "encryption.rotate" as const,
     record: `master_key:${key_id}`,
     detail: { accounts },
   };

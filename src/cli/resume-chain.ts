@@ -25,7 +25,12 @@ export async function resumeOnCommandLine(
     recordAudit(
       tx,
       {
-        ...{ account_id, ...byOperator(reason), action: "chain.resume", record: `chain:${name}` },
+        ...{
+          account_id,
+          ...byOperator(reason),
+          action: "chain.resume" as const,
+          record: `chain:${name}`,
+        },
         detail: { after_block, vanished: vanished.map(({ tx_id }) => tx_id) },
       },
       clock.now(),
@@ -44,7 +49,7 @@ export async function resumeSendingOnCommandLine(
   const sender = address?.toLowerCase() ?? treasury;
   if (sender === null) throw new StartupError("The chains file has no treasury.");
   const { id: account_id } = (await findOperator(database))!;
-  const act = { account_id, ...byOperator(reason), action: "chain.resume_sending" };
+  const act = { account_id, ...byOperator(reason), action: "chain.resume_sending" as const };
   const now = realTime(clock);
   return orSay(() =>
     resumeSender(database, openNodes(chain), sender, now, (tx, { next_nonce, lost }) =>

@@ -76,7 +76,7 @@ async function cancel(core: Core, key: string, reason: string): Promise<OpenSend
     if (state === null) {
       throw new StartupError(`There is no transfer ${key} that could still be cancelled.`);
     }
-    const act = { ...byOperator(reason), action: "send.cancel", record: `send:${key}` };
+    const act = { ...byOperator(reason), action: "send.cancel" as const, record: `send:${key}` };
     recordAudit(tx, { account_id, ...act, detail: { state } }, clock.now());
     return state;
   });

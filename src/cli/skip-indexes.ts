@@ -23,7 +23,7 @@ export async function skipIndexes(
     await insertAddresses(tx, addresses);
     const last = Math.max(...indexes);
     const detail = { first: Math.min(...indexes), last };
-    const act = { action: "wallet.skip", record: `wallet:${fingerprint}`, detail };
+    const act = { action: "wallet.skip" as const, record: `wallet:${fingerprint}`, detail };
     recordAudit(tx, { account_id, ...byOperator(reason), ...act }, now);
     return last + 1;
   });

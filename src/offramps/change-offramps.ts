@@ -1,4 +1,5 @@
 import { recordAudits } from "../accounts/audit.ts";
+import type { AuditAction } from "../accounts/audit-actions.ts";
 import { actorOf } from "../accounts/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -25,7 +26,7 @@ export type OfframpChange<Requested> = {
 export type OfframpRule<Requested, Extra> = {
   name: string;
   /** The name of the act in the audit log; absent where the rule itself writes it. */
-  act?: string;
+  act?: AuditAction;
   /** Reads what the decision needs, before the offramps are locked. */
   load: (tx: Transaction, commands: readonly Command<OfframpChange<Requested>>[]) => Promise<Extra>;
   /** Reads what must be locked after the offramps. */

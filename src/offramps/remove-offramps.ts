@@ -69,7 +69,12 @@ export function removeOfframps(
       for (const { command, output } of accepted) {
         const { account_id, id, quote_id } = output.offramp;
         const actor = actorOf(command);
-        const act = { account_id, actor, action: "offramp.remove", record: `offramp:${id}` };
+        const act = {
+          account_id,
+          actor,
+          action: "offramp.remove" as const,
+          record: `offramp:${id}`,
+        };
         const { reason } = command.input;
         recordAudit(tx, { ...act, reason, detail: { quote_id } }, now);
       }

@@ -63,7 +63,7 @@ export function createPaymentDetails(
       const acts = accepted.map(({ command, output: { detail } }) => {
         const { account_id, id } = detail;
         const act = { account_id, actor: actorOf(command), record: `payment_detail:${id}` };
-        return { ...act, action: "payment_detail.create", reason: "" };
+        return { ...act, action: "payment_detail.create" as const, reason: "" };
       });
       recordAudits(tx, acts, now);
     },

@@ -33,7 +33,11 @@ export function recordErasure(
   updateReferencesErased(tx, key);
   keyring.eraseSubject(tx, { account_id, subject_id: user_id });
   enqueueUserTasks(tx, USER_ERASED_TASK, [key], now);
-  recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);
+  recordAudit(
+    tx,
+    { account_id, ...by, action: "user.erase" as const, record: `user:${user_id}` },
+    now,
+  );
 }
 
 /** Deactivates a locked user until the erasure is possible, and ends their KYC links. */
@@ -54,7 +58,12 @@ export function recordRequest(
     erase_after: erase_after?.toISOString() ?? null,
     kept: kept.map(({ record }) => record),
   };
-  const entry = { account_id, ...by, action: "user.request_erasure", record: `user:${user_id}` };
+  const entry = {
+    account_id,
+    ...by,
+    action: "user.request_erasure" as const,
+    record: `user:${user_id}`,
+  };
   recordAudit(tx, { ...entry, detail }, now);
 }
 
@@ -62,5 +71,9 @@ export function recordRequest(
 export function recordRestored(tx: Transaction, key: UserKey, by: By, now: Date): void {
   const { account_id, user_id } = key;
   updateDeactivated(tx, key, null);
-  recordAudit(tx, { account_id, ...by, action: "user.restore", record: `user:${user_id}` }, now);
+  recordAudit(
+    tx,
+    { account_id, ...by, action: "user.restore" as const, record: `user:${user_id}` },
+    now,
+  );
 }

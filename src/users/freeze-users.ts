@@ -49,7 +49,12 @@ export function freezeUsers(
       for (const { command, output } of accepted) {
         const { id, account_id, frozen_at, reason } = output;
         updateFrozen(tx, { account_id, user_id: id }, frozen_at);
-        const entry = { account_id, actor: actorOf(command), action: `user.${action}`, reason };
+        const entry = {
+          account_id,
+          actor: actorOf(command),
+          action: `user.${action}` as const,
+          reason,
+        };
         recordAudit(tx, { ...entry, record: `user:${id}` }, now);
         // What waited for the end of the freeze goes on now, not within the hour.
         if (action === "unfreeze") enqueueTasks(tx, REASSESS_USER_TASK, [{ account_id, id }], now);

@@ -409,7 +409,12 @@ it("a vote inserted with SQL, with its audit entry, decides nothing, and verify 
         [account_id, id, person_id, clock.now()],
       );
       const actor = `member:${person_id}` as const;
-      const entry = { account_id, actor, action: "proposal.confirm", record: `proposal:${id}` };
+      const entry = {
+        account_id,
+        actor,
+        action: "proposal.confirm" as const,
+        record: `proposal:${id}`,
+      };
       const detail = { voter_account_id: account_id };
       recordAudit(tx, { ...entry, reason: "", detail }, clock.now());
     });

@@ -21,7 +21,7 @@ const key = () => signingKey(signingSeed(server.core.config));
 const now = () => server.core.clock.now();
 
 function act(tx: Transaction, account_id: string, number: number): void {
-  const entry = { account_id, actor: "command line", action: "test.act" } as const;
+  const entry = { account_id, actor: "command line", action: "account.update" } as const;
   recordAudit(tx, { ...entry, record: `act:${number}`, reason: "test" }, now());
 }
 

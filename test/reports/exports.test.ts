@@ -50,7 +50,7 @@ async function addAudit(reason: string): Promise<void> {
   const entry = {
     account_id: server.account_id,
     actor: "command line",
-    action: "test.note",
+    action: "account.update",
   } as const;
   await database.transaction(async (tx) =>
     recordAudit(tx, { ...entry, record: `user:${user_id}`, reason }, clock.now()),

@@ -40,7 +40,7 @@ const seal = () => sealAll(server.core.database, key(), server.core.clock.now())
 async function act(count: number): Promise<void> {
   await server.core.database.transaction(async (tx) => {
     for (let number = 0; number < count; number += 1) {
-      const entry = { account_id, actor: "command line", action: "test.act" } as const;
+      const entry = { account_id, actor: "command line", action: "account.update" } as const;
       const record = { record: `act:${number}`, reason: "because" };
       recordAudit(tx, { ...entry, ...record }, server.core.clock.now());
     }

@@ -8,6 +8,7 @@ import { newId } from "../../platform/ids.ts";
 import { LruMap } from "../../platform/lru-map.ts";
 import { createWorkLimit } from "../../platform/work-limit.ts";
 import { recordAudit } from "../audit.ts";
+import type { AuditAction } from "../audit-actions.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
 import { may } from "../roles.ts";
@@ -188,10 +189,12 @@ export async function restartSession(
   return startSession(tx, index_key, next, now);
 }
 
+type SignInPart = "session" | "password" | "second_factor" | "passkey" | "recovery_codes";
+
 /** Records in the audit log what concerns the sign-in of one person. */
 export function recordSignInChange(
   tx: Transaction,
-  action: `${"session" | "password" | "second_factor" | "passkey" | "recovery_codes"}.${string}`,
+  action: Extract<AuditAction, `${SignInPart}.${string}`>,
   member: { account_id: string; person_id: string },
   now: Date,
   detail: Record<string, string | number> = {},

@@ -67,7 +67,12 @@ function recordOutcome(
   const { person_id, verdict } = vote;
   const reason = verdict === "reject" ? vote.reason : "";
   const actor = `member:${person_id}` as const;
-  const entry = { account_id, actor, action: `proposal.${verdict}`, record: `proposal:${id}` };
+  const entry = {
+    account_id,
+    actor,
+    action: `proposal.${verdict}` as const,
+    record: `proposal:${id}`,
+  };
   const detail = { voter_account_id: vote.voter_account_id };
   recordAudit(tx, { ...entry, reason, detail }, now);
   const status = verdict === "reject" ? "rejected" : vote.is_approved ? "confirmed" : "pending";

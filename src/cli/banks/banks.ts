@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { recordAudit } from "../../accounts/audit.ts";
+import type { AuditAction } from "../../accounts/audit-actions.ts";
 import type { Core } from "../../app/open-core.ts";
 import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import { readBanks } from "../../partners/bank/file-bank/open.ts";
@@ -145,7 +146,7 @@ async function retry(core: Core, name: string, reason: string): Promise<void> {
 function audit(
   { first_start, clock }: Core,
   tx: Transaction,
-  action: string,
+  action: AuditAction,
   record: string,
   reason: string,
   detail: Record<string, string | boolean | null> = {},

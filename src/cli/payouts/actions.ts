@@ -67,7 +67,12 @@ export async function holdAll({ database, clock }: Core, reason: string): Promis
     await lockLeavingCount(tx);
     const hold = { kind: "operator", reason, file_count: null } as const;
     const is_new = await insertHold(tx, hold, realTime(clock));
-    const act = { account_id, ...byOperator(reason), action: "payouts.hold", record: RECORD };
+    const act = {
+      account_id,
+      ...byOperator(reason),
+      action: "payouts.hold" as const,
+      record: RECORD,
+    };
     if (is_new) recordAudit(tx, act, clock.now());
     return is_new;
   });
@@ -97,7 +102,12 @@ export async function releaseAll(
     const file_count = holds.find(({ kind }) => kind === "restore")?.file_count ?? null;
     if (file_count !== null) await updateLeavingCount(tx, file_count + 1n);
     const detail = { kinds, unread };
-    const act = { account_id, ...byOperator(reason), action: "payouts.release", record: RECORD };
+    const act = {
+      account_id,
+      ...byOperator(reason),
+      action: "payouts.release" as const,
+      record: RECORD,
+    };
     recordAudit(tx, { ...act, detail }, clock.now());
     return { was_held: true };
   });

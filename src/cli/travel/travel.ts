@@ -87,7 +87,7 @@ function recordExport(
 ): Promise<void> {
   return database.transaction(async (tx) => {
     for (const account_id of account_ids) {
-      const entry = { account_id, ...byOperator(reason), action: "travel.export" };
+      const entry = { account_id, ...byOperator(reason), action: "travel.export" as const };
       recordAudit(tx, { ...entry, record: `account:${account_id}`, detail: { from, to } }, now);
     }
   });

@@ -74,8 +74,9 @@ type BatchChange = {
   /** The batch as it will be, or null to delete it; throws a refusal. */
   change: (batch: Batch, quote: Quote | undefined, now: Date) => Batch | null;
   /** For the audit log; null for what is no decision of a person. */
-  action: "change" | "create" | "delete" | null;
+  action: Exclude<BatchAction, "upload"> | null;
 };
+type BatchAction = "upload" | "change" | "create" | "delete";
 type LoadedBatches = {
   records: AccountMap<BatchRecord>;
   quotes: AccountMap<Quote>;
@@ -149,8 +150,8 @@ function changed(
   return { before, after: result, key };
 }
 
-function auditOf(command: Command<unknown>, { account_id, id }: Batch, action: string) {
+function auditOf(command: Command<unknown>, { account_id, id }: Batch, action: BatchAction) {
   const record = `payout_batch:${id}`;
   const act = { account_id, actor: actorOf(command), record, reason: "" };
-  return { ...act, action: `payout_batch.${action}` };
+  return { ...act, action: `payout_batch.${action}` as const };
 }

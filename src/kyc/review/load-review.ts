@@ -102,7 +102,7 @@ function recordRead(
   deps: ReviewDeps,
   member: Reviewer,
   { account_id, user_id }: UserKey,
-  action: string,
+  action: "kyc.read" | "kyc.read_file",
   detail: Record<string, string | null>,
 ): void {
   const actor = `member:${member.person_id}` as const;

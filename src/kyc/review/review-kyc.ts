@@ -1,4 +1,5 @@
 import { recordAudit } from "../../accounts/audit.ts";
+import type { AuditAction } from "../../accounts/audit-actions.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById, findMember } from "../../accounts/store.ts";
@@ -189,7 +190,7 @@ function actorOf({ member }: Act) {
 /** A log entry outlives the person, so it contains only a digest of the comment. */
 function record(
   by: Act,
-  action: string,
+  action: AuditAction,
   comment: string,
   detail: Record<string, string> = {},
 ): void {

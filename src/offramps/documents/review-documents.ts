@@ -63,7 +63,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
         {
           account_id,
           actor,
-          action: `document.${document_status}`,
+          action: document_status === "rejected" ? "document.rejected" : "document.approved",
           record: `offramp:${id}`,
           reason: comment ?? "",
           detail: { hash: document_hash?.toString("hex") ?? null },

@@ -246,7 +246,7 @@ function recordActs(
   now: Date,
 ): void {
   const actor = actorOf(command);
-  const act = { actor, action: `bank_exception.${resolution}`, reason: reason! };
+  const act = { actor, action: `bank_exception.${resolution!}` as const, reason: reason! };
   const record = `bank_exception:${id}`;
   recordAudit(tx, { ...act, account_id: command.account_id, record, detail: { offramp_id } }, now);
   if (offramp_id === null) return;

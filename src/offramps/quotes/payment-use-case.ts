@@ -1,4 +1,5 @@
 import { recordAudits } from "../../accounts/audit.ts";
+import type { AuditAction } from "../../accounts/audit-actions.ts";
 import { actorOf } from "../../accounts/model.ts";
 import { lockSums } from "../../approvals/approval-sums.ts";
 import type { NewProposal } from "../../approvals/store.ts";
@@ -103,7 +104,7 @@ function recordActs<Input extends QuotePayment>(
   accepted: readonly Accepted<Input, Paid>[],
   now: Date,
 ): void {
-  const action = is_from_balance ? "quote.fund" : "quote.execute";
+  const action: AuditAction = is_from_balance ? "quote.fund" : "quote.execute";
   const acts = accepted
     .filter(({ output }) => output.is_new)
     .map(({ command, output: { quote } }) => {

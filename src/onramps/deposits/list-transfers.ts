@@ -51,7 +51,11 @@ async function listTransfer(
   postEntries(tx, deposit.is_posted ? [fiatDepositReceived(deposit)] : [], now);
   const { account_id, quote_id, chain, tx_id } = transfer;
   const detail = { account_id, quote_id, chain, tx_id, reason };
-  const act = { account_id: operator_id, actor: "worker" as const, action: "deposit.set_aside" };
+  const act = {
+    account_id: operator_id,
+    actor: "worker" as const,
+    action: "deposit.set_aside" as const,
+  };
   recordAudit(tx, { ...act, record: `deposit:${id}`, reason: "", detail }, now);
   log.warn({ deposit_id: id, ...detail }, "a transfer could not be credited and was set aside");
 }

@@ -90,7 +90,7 @@ export function settleDeposits(
         const detail = { onramp_id: output.onramp_id, dismissed };
         const { reason } = command.input;
         const record = `deposit:${id}`;
-        const entry = { account_id, actor, action: `deposit.${action}`, record, reason };
+        const entry = { account_id, actor, action: `deposit.${action}` as const, record, reason };
         recordAudit(tx, { ...entry, detail }, now);
       }
     },

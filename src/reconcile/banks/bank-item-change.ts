@@ -33,7 +33,7 @@ export const bankItemChange = (index_key: Buffer): ControlledChange<BankItemSett
     const payment = named && "payment" in named ? named.payment : null;
     const file = named && "file" in named ? named.file : null;
     const record = `bank_item:${id}`;
-    const act = { account_id, ...by, action: "bank_item.settle", record };
+    const act = { account_id, ...by, action: "bank_item.settle" as const, record };
     recordAudit(tx, { ...act, detail: { payment, file, is_deposit } }, now);
   },
 });

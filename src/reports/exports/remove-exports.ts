@@ -30,7 +30,7 @@ export function removeExports(
         updateExport(tx, output.record, { status: "removed", file: null, updated_at: now });
         enqueueTasks(tx, REMOVE_EXPORT_TASK, [output.record], now);
         const actor = actorOf(command);
-        const act = { account_id, actor, action: "export.remove", record: `export:${id}` };
+        const act = { account_id, actor, action: "export.remove" as const, record: `export:${id}` };
         recordAudit(tx, { ...act, reason: "", detail: { kind } }, now);
       }
     },

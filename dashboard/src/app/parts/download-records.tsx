@@ -6,6 +6,14 @@ import { Icon } from "./icons.tsx";
 import { recordsFile } from "./records-file.ts";
 import { saveFile } from "./save-file.ts";
 
+/** A list that is on the page as a whole. */
+export function DownloadAll<Row extends object>(props: { label: string; rows: readonly Row[] }) {
+  const { label, rows } = props;
+  if (rows.length === 0) return null;
+  const load = async () => ({ rows: rows.map((row) => ({ id: "", ...row })), has_more: false });
+  return <DownloadRecords {...{ label, load }} />;
+}
+
 type Load<Row> = (starting_after: string | undefined) => Promise<{
   rows: Row[];
   has_more: boolean;
@@ -19,13 +27,15 @@ const ROWS_MAX = 100_000;
 export function DownloadRecords<Row extends { id: string }>(props: {
   label: string;
   load: Load<Row>;
+  /** Where a record is several rows of the file. */
+  fileRowsOf?: (row: Row) => object[];
 }) {
-  const { label, load } = props;
+  const { label, load, fileRowsOf = (row) => [row] } = props;
   const [count, setCount] = useState(0);
   const download = useMutation({
     mutationFn: async () => {
       const { rows, is_cut } = await loadAll(load, setCount);
-      saveFile(`${nameOf(label)}.csv`, recordsFile(rows));
+      saveFile(`${nameOf(label)}.csv`, recordsFile(rows.flatMap(fileRowsOf)));
       return is_cut;
     },
     onSettled: () => setCount(0),
@@ -44,7 +54,7 @@ export function DownloadRecords<Row extends { id: string }>(props: {
         disabled={download.isPending}
         onClick={() => download.mutate()}
       >
-        {download.isPending ? `${count} rows…` : "Download CSV"}
+        {download.isPending ? `${count} ${count === 1 ? "row" : "rows"}…` : "Download CSV"}
       </Button>
     </div>
   );

@@ -36,13 +36,15 @@ type TableProps<Row> = {
   /** Where a row leads. */
   pathOf?: (row: Row) => string;
   empty: ReactNode;
+  /** Where a record is several rows of the downloaded file. */
+  fileRowsOf?: (row: Row) => object[];
   /** For what no event tells of: it is read again so often while the page is visible. */
   look_every_ms?: number;
 };
 
 /** A list of records, newest first, read page by page; on a narrow screen every row is a card. */
 export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) {
-  const { label, query_key, load, columns, pathOf, empty, look_every_ms } = props;
+  const { label, query_key, load, columns, pathOf, empty, look_every_ms, fileRowsOf } = props;
   const listed = useInfiniteQuery({
     queryKey: query_key,
     queryFn: ({ pageParam }) => load(pageParam),
@@ -91,7 +93,7 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
   return (
     <>
       {failure}
-      <DownloadRecords {...{ label, load }} />
+      <DownloadRecords {...{ label, load }} {...(fileRowsOf ? { fileRowsOf } : {})} />
       <table className="records" {...has("table")} aria-label={label}>
         <thead {...has("rowgroup")}>
           <tr {...has("row")}>

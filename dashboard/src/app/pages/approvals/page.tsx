@@ -1,5 +1,6 @@
 import { Button, Center, Stack, Tabs } from "@mantine/core";
 import { useParams } from "wouter";
+import { DownloadAll } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
@@ -52,6 +53,7 @@ function ApprovalList() {
       {listed.isPending && <Loading />}
       {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
       {listed.isSuccess && shown[tab].length === 0 && <Empty title={title}>{text}</Empty>}
+      <DownloadAll label={`Approvals ${TABS[tab][0]}`} rows={shown[tab]} />
       <Stack>
         {shown[tab].map((approval) => (
           <ApprovalCard key={approval.id} approval={approval} />

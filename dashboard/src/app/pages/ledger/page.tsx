@@ -3,6 +3,7 @@ import type { LedgerBalance, LedgerEntry } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { DownloadAll } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -57,6 +58,7 @@ function Balances() {
   return (
     <>
       {error && <Failure error={error} onRetry={refetch} is_update />}
+      <DownloadAll label="Ledger balances" rows={data.balances} />
       <p className="quiet volume-note">Debits are above zero. Each currency sums to zero.</p>
       <div className="halves">
         {currencies.map((currency) => (
@@ -109,6 +111,7 @@ function Journal() {
     <RecordTable
       label="Journal, newest first"
       query_key={["ledger", "journal"]}
+      fileRowsOf={({ lines, ...entry }) => lines.map((line) => ({ ...entry, ...line }))}
       load={loadEntries}
       columns={COLUMNS}
       empty={<NoEntries />}

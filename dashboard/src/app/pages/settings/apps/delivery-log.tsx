@@ -2,6 +2,7 @@ import { Button, Center, SegmentedControl } from "@mantine/core";
 import type { App } from "@sliproad/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
+import { DownloadRecords } from "../../../parts/download-records.tsx";
 import { Icon } from "../../../parts/icons.tsx";
 import { Moment } from "../../../parts/moment.tsx";
 import { Empty, Failure, Loading } from "../../../parts/states.tsx";
@@ -35,6 +36,10 @@ export function DeliveryLog({ app }: { app: App }) {
     getNextPageParam: (last) => last.next ?? undefined,
     refetchInterval: REFRESH_MS,
   });
+  const load = async (after: string | undefined) => {
+    const page = await loadDeliveries(app.id, { status, after });
+    return { rows: page.deliveries, has_more: page.next !== null, next: page.next };
+  };
   const deliveries = listed.data?.pages.flatMap((page) => page.deliveries) ?? [];
   return (
     <section aria-labelledby="log-title" className="log">
@@ -62,7 +67,12 @@ export function DeliveryLog({ app }: { app: App }) {
           {status ? "" : "Every event that is sent to this app is listed here."}
         </Empty>
       )}
-      {deliveries.length > 0 && <DeliveryTable deliveries={deliveries} />}
+      {deliveries.length > 0 && (
+        <>
+          <DownloadRecords label="Deliveries" load={load} />
+          <DeliveryTable deliveries={deliveries} />
+        </>
+      )}
       {listed.hasNextPage && (
         <Center mt="md">
           <Button

@@ -21,7 +21,6 @@ export type AuditFilters = {
 
 const PAGE = 50;
 const EXPORT_PAGE = 100;
-const EXPORT_MAX = 10_000;
 
 export function loadAudit(
   filters: AuditFilters,
@@ -31,14 +30,18 @@ export function loadAudit(
   return ask<AuditPage>("/audit", { ...filters, starting_after, limit: String(limit) });
 }
 
-/** Everything that the filters leave, newest first, up to a number that a spreadsheet opens. */
-export async function loadForExport(filters: AuditFilters): Promise<AuditPage> {
+/** Everything that the filters leave, newest first. */
+export async function loadForExport(
+  filters: AuditFilters,
+  onCount: (count: number) => void,
+): Promise<AuditPage> {
   const all: AuditPage = { entries: [], names: {}, next: null };
   do {
     const page = await loadAudit(filters, all.next ?? undefined, EXPORT_PAGE);
     all.entries.push(...page.entries);
     Object.assign(all.names, page.names);
     all.next = page.next;
-  } while (all.next !== null && all.entries.length < EXPORT_MAX);
+    onCount(all.entries.length);
+  } while (all.next !== null);
   return all;
 }

@@ -1,5 +1,6 @@
 import { Button, Center, Group, Select, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { toCsv } from "../../../parts/csv.ts";
 import { useFilters } from "../../../parts/filters.ts";
 import { ProblemAlert } from "../../../parts/form-dialog.tsx";
@@ -14,13 +15,18 @@ import { nameActor, sayAction } from "./sentences.ts";
 
 const KINDS = [
   { value: "session", label: "Signing in and out" },
+  { value: "second_factor", label: "Second factors" },
   { value: "member", label: "Members" },
   { value: "api_key", label: "API keys" },
   { value: "app", label: "Apps" },
   { value: "proposal", label: "Approvals" },
   { value: "account", label: "The account" },
   { value: "quote", label: "Quotes" },
+  { value: "offramp", label: "Payouts" },
+  { value: "payout_batch", label: "Files of payouts" },
   { value: "refund", label: "Refunds" },
+  { value: "deposit", label: "Deposits" },
+  { value: "bank_exception", label: "Bank exceptions" },
   { value: "payment_detail", label: "Bank accounts" },
   { value: "document", label: "Documents" },
   { value: "kyc", label: "Identity reviews" },
@@ -169,8 +175,9 @@ function factsOf(detail: Entry["detail"]): [string, string][] {
 }
 
 function ExportButton({ filters }: { filters: AuditFilters }) {
+  const [count, setCount] = useState(0);
   const exporting = useMutation({
-    mutationFn: () => loadForExport(filters),
+    mutationFn: () => loadForExport(filters, setCount),
     onSuccess: ({ entries, names }) => {
       const rows = entries.map((entry) => [
         ...[entry.at, nameActor(entry, names), entry.actor, entry.action],
@@ -186,10 +193,10 @@ function ExportButton({ filters }: { filters: AuditFilters }) {
       <Button
         variant="default"
         leftSection={<Icon name="download" size={16} />}
-        loading={exporting.isPending}
+        disabled={exporting.isPending}
         onClick={() => exporting.mutate()}
       >
-        Export CSV
+        {exporting.isPending ? `${count} entries…` : "Export CSV"}
       </Button>
       <ProblemAlert error={exporting.error} />
     </>

@@ -1,5 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import { DownloadAll } from "../../../parts/download-records.tsx";
 import { Icon } from "../../../parts/icons.tsx";
 import { Moment } from "../../../parts/moment.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
@@ -53,7 +54,10 @@ export default function KeysPage() {
         <Empty title="No keys yet">Programs need one to use the API.</Empty>
       )}
       {shown.data && shown.data.keys.length > 0 && (
-        <KeyTable keys={shown.data.keys} onAct={mayManage ? setOpen : null} />
+        <>
+          <DownloadAll label="API keys" rows={shown.data.keys} />
+          <KeyTable keys={shown.data.keys} onAct={mayManage ? setOpen : null} />
+        </>
       )}
       {open?.act === "create" && (
         <CreateKeyDialog scopes={scopes} onMade={onMade} onClose={close} />

@@ -1,5 +1,6 @@
 import { Anchor, Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
+import { DownloadAll } from "../../../parts/download-records.tsx";
 import { ProblemAlert } from "../../../parts/form-dialog.tsx";
 import { Moment } from "../../../parts/moment.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
@@ -115,6 +116,7 @@ function Sessions({ sessions }: { sessions: readonly SignedIn[] }) {
         )}
       </div>
       <ProblemAlert error={ending.error} />
+      <DownloadAll label="Sessions" rows={sessions} />
       <table className="records" aria-label="Your sessions, last used first">
         <thead>
           <tr>

@@ -1,6 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { DownloadAll } from "../../../parts/download-records.tsx";
 import { ProblemAlert } from "../../../parts/form-dialog.tsx";
 import { Icon } from "../../../parts/icons.tsx";
 import { Moment } from "../../../parts/moment.tsx";
@@ -57,6 +58,7 @@ function Members({ team }: { team: Team }) {
       <p className="lead">
         {team.voters ? RULES[team.voters] : "You decide alone until a second member can vote."}
       </p>
+      <DownloadAll label="Members" rows={team.members} />
       <table className="records" aria-label="Members, oldest first">
         <thead>
           <tr>
