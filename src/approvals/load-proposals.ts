@@ -3,7 +3,7 @@ import { openEmail } from "../accounts/person-email.ts";
 import { listMembersById } from "../accounts/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { readPage } from "../platform/http/list.ts";
+import { type Page, readPage } from "../platform/http/list.ts";
 import { type Content, ENDED_STATUSES, mayVote, type Voter, votesElsewhere } from "./model.ts";
 import { listProposerCounts, type ProposerCount } from "./pending-store.ts";
 import { findContents, listPendingElsewhere, listProposals, type SealedProposal } from "./store.ts";
@@ -38,21 +38,22 @@ const PENDING_MAX = 50;
 const ENDED_MAX = 25;
 const PROPOSERS_MAX = 50;
 
+type Deps = { database: Session; keyring: Keyring; index_key: Buffer };
+
 /** The account's proposals; for the operator's members also what they vote on elsewhere. */
 export async function loadProposals(
-  deps: { database: Session; keyring: Keyring; index_key: Buffer },
+  deps: Deps,
   session: Voter,
   { starting_after, by }: Shown,
 ): Promise<ProposalsView> {
-  const { database, keyring } = deps;
+  const { database } = deps;
   const { account_id } = session;
-  const after = starting_after === null ? {} : { starting_after };
-  const { page } = readPage({ limit: PENDING_MAX, ...after });
+  const page = pageAfter(starting_after, PENDING_MAX);
   const is_elsewhere = votesElsewhere(session);
   const [own, reviews, ended] = await Promise.all([
     listProposals(database, account_id, ["pending"], page, by),
     is_elsewhere ? listPendingElsewhere(database, account_id, page, by) : [],
-    listProposals(database, account_id, ENDED_STATUSES, readPage({ limit: ENDED_MAX }).page),
+    listProposals(database, account_id, ENDED_STATUSES, pageAfter(null, ENDED_MAX)),
   ]);
   const pending = [...own, ...reviews].sort((a, b) => (a.id < b.id ? 1 : -1));
   const has_more = pending.length > PENDING_MAX;
@@ -61,15 +62,7 @@ export async function loadProposals(
     ? await listProposerCounts(database, account_id, is_elsewhere, PROPOSERS_MAX)
     : [];
   const shown = [...pending.slice(0, PENDING_MAX), ...ended.slice(0, ENDED_MAX)];
-  const mayVoteOn = (proposal: SealedProposal) =>
-    mayVote(proposal.voters, { ...proposal, id: proposal.account_id }, session);
-  const readable = shown.filter((one) => one.status === "pending" && mayVoteOn(one));
-  const contents = await findContents(database, keyring, readable);
-  const views = shown.map((proposal) => ({
-    proposal,
-    may_vote: mayVoteOn(proposal),
-    content: contents.get(proposal.id) ?? null,
-  }));
+  const views = await toViews(deps, session, shown);
   return {
     pending: views.filter(({ proposal }) => proposal.status === "pending"),
     last_id: has_more ? pending[PENDING_MAX - 1]!.id : null,
@@ -77,6 +70,44 @@ export async function loadProposals(
     ended: views.filter(({ proposal }) => proposal.status !== "pending"),
     names: await loadNames(deps, account_id, shown, proposers),
   };
+}
+
+/** The account's proposals that were decided or lapsed, newest first. */
+export async function loadEndedProposals(
+  deps: Deps,
+  session: Voter,
+  starting_after: string | null,
+): Promise<Pick<ProposalsView, "ended" | "last_id" | "names">> {
+  const page = pageAfter(starting_after, ENDED_MAX);
+  const found = await listProposals(deps.database, session.account_id, ENDED_STATUSES, page);
+  const shown = found.slice(0, ENDED_MAX);
+  return {
+    ended: await toViews(deps, session, shown),
+    last_id: found.length > ENDED_MAX ? shown.at(-1)!.id : null,
+    names: await loadNames(deps, session.account_id, shown, []),
+  };
+}
+
+function pageAfter(starting_after: string | null, limit: number): Page {
+  const after = starting_after === null ? {} : { starting_after };
+  return readPage({ limit, ...after }).page;
+}
+
+/** With their content where it is still to be judged, for those who may. */
+async function toViews(
+  { database, keyring }: Deps,
+  session: Voter,
+  shown: readonly SealedProposal[],
+): Promise<ProposalView[]> {
+  const mayVoteOn = (proposal: SealedProposal) =>
+    mayVote(proposal.voters, { ...proposal, id: proposal.account_id }, session);
+  const readable = shown.filter((one) => one.status === "pending" && mayVoteOn(one));
+  const contents = await findContents(database, keyring, readable);
+  return shown.map((proposal) => ({
+    proposal,
+    may_vote: mayVoteOn(proposal),
+    content: contents.get(proposal.id) ?? null,
+  }));
 }
 
 /** People are named to members of their own account, and to the operator's. */

@@ -63,8 +63,28 @@ it("a rejection needs a reason and ends it; other roles see no details and do no
   expect((await vote(checker, id, { verdict: "reject" })).statusCode).toBe(422);
   const reason = "not agreed";
   expect((await vote(checker, id, { verdict: "reject", reason })).statusCode).toBe(200);
-  const { ended } = await listOf(checker);
+  const { ended } = await decided();
   expect(ended[0]).toMatchObject({ id, status: "rejected", outcome: reason });
+});
+
+const decided = async (after = "") =>
+  (await checker.call("GET", `${PATH}/decided?${after}`)).json();
+
+it("what was decided is listed to its end, page by page", async () => {
+  const { user_id } = await addOwedUser(server, 6000);
+  const refund = { token: "usdc", chain: "polygon", amount: 200, address: REGISTERED };
+  const ids: string[] = [];
+  for (let count = 0; count < 26; count += 1) {
+    const asked = await maker.call("POST", `/users/${user_id}/refunds`, { refund });
+    const { id } = asked.json().proposal;
+    await vote(checker, id, { verdict: "reject", reason: "once more" });
+    ids.unshift(id);
+  }
+  const first = await decided();
+  expect(first.ended).toHaveLength(25);
+  const second = await decided(`starting_after=${first.last_id}`);
+  const listed = [...first.ended, ...second.ended].map(({ id }: { id: string }) => id);
+  expect(listed.slice(0, ids.length)).toEqual(ids);
 });
 
 it("a proposal of another account does not exist", async () => {

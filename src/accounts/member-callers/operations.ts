@@ -25,7 +25,13 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
-    ...["showSecurity", "revokeAppConsent", "listApprovals", "watchChanges"],
+    ...[
+      "showSecurity",
+      "revokeAppConsent",
+      "listApprovals",
+      "listDecidedApprovals",
+      "watchChanges",
+    ],
   ],
   see_keys_and_log: ["listKeys", "listAuditLog", "listRequests", "showRequest"],
   manage_keys: ["createKey", "rotateKey", "revokeKey"],

@@ -2,6 +2,7 @@ import Type from "typebox";
 import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
 import { findMember } from "../../accounts/store.ts";
 import {
+  loadEndedProposals,
   loadProposals,
   type ProposalsView,
   type ProposalView,
@@ -40,7 +41,7 @@ export function addApprovalRoutes(addRoute: AddRoute, deps: ApprovalDeps): void 
     path: PATH,
     operation: "listApprovals",
     summary: "List approvals",
-    description: "Proposals that wait, newest first, and the last that were decided.",
+    description: "Proposals that wait, newest first.",
     query: ListQuery,
     errors: [],
     handle: async ({ caller, query: { starting_after = "" }, problems }) => {
@@ -48,9 +49,30 @@ export function addApprovalRoutes(addRoute: AddRoute, deps: ApprovalDeps): void 
       const voter = await voterOf(deps, caller);
       const after = isId(starting_after) ? starting_after : null;
       const view = await loadProposals(deps, voter, { starting_after: after, by: null });
-      const render = (entry: ProposalView) => renderOne(entry, view, voter);
-      const { pending, ended, last_id } = view;
-      return JSON.stringify({ pending: pending.map(render), ended: ended.map(render), last_id });
+      const pending = view.pending.map((entry) => renderOne(entry, view, voter));
+      return JSON.stringify({ pending, last_id: view.last_id });
+    },
+  });
+
+  addRoute({
+    ...SHARED,
+    method: "GET",
+    path: `${PATH}/decided`,
+    operation: "listDecidedApprovals",
+    summary: "List decided approvals",
+    description: "Proposals that were decided or lapsed, newest first.",
+    query: ListQuery,
+    errors: [],
+    handle: async ({ caller, query: { starting_after = "" }, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
+      const voter = await voterOf(deps, caller);
+      const view = await loadEndedProposals(
+        deps,
+        voter,
+        isId(starting_after) ? starting_after : null,
+      );
+      const ended = view.ended.map((entry) => renderOne(entry, view, voter));
+      return JSON.stringify({ ended, last_id: view.last_id });
     },
   });
 
@@ -91,7 +113,7 @@ async function voterOf(
 
 function renderOne(
   { proposal, may_vote, content }: ProposalView,
-  { names }: ProposalsView,
+  { names }: Pick<ProposalsView, "names">,
   voter: Voter,
 ) {
   const { id, kind, record_id, summary, status, outcome, confirmations, voters } = proposal;

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ask } from "../../api.ts";
+import { may } from "../../session.ts";
 
 export type Approval = {
   id: string;
@@ -29,20 +30,33 @@ export type Approval = {
   lapses_at: string;
 };
 
-type Approvals = { pending: Approval[]; ended: Approval[]; last_id: string | null };
+type Waiting = { pending: Approval[]; last_id: string | null };
+type Decided = { ended: Approval[]; last_id: string | null };
 
 /** Proposals send no events: they are looked at again while the page is open. */
 const LOOK_EVERY_MS = 5_000;
 
 export function useApprovals() {
   return useInfiniteQuery({
-    queryKey: ["approvals"],
+    queryKey: ["approvals", "waiting"],
     queryFn: ({ pageParam }) => {
-      return ask<Approvals>("/approvals", pageParam ? { starting_after: pageParam } : {});
+      return ask<Waiting>("/approvals", pageParam ? { starting_after: pageParam } : {});
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ last_id }) => last_id ?? undefined,
     refetchInterval: LOOK_EVERY_MS,
+  });
+}
+
+/** What was decided, newest request first. */
+export function useDecided() {
+  return useInfiniteQuery({
+    queryKey: ["approvals", "decided"],
+    queryFn: ({ pageParam }) => {
+      return ask<Decided>("/approvals/decided", pageParam ? { starting_after: pageParam } : {});
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ last_id }) => last_id ?? undefined,
   });
 }
 
@@ -57,18 +71,36 @@ const PATHS: Readonly<Record<string, string>> = {
   "pay-quote": "/quotes/",
   "refund-offramps": "/payouts/",
   "reroute-offramps": "/payouts/",
-  "review-documents": "/payouts/",
 };
 
-/** The pages of what it is about, as far as they are in this program. */
-export function linksOf(approval: Approval): { name: string; path: string }[] {
-  const { id, kind, record_id, account_id, account_name, voters, may_vote } = approval;
+type RecordLink = { name: string; path: string; is_outside?: boolean };
+
+/** The pages of what it is about; of another account's record, the one that the operator has. */
+export function linksOf(approval: Approval): RecordLink[] {
+  const { kind, record_id, account_id, account_name, voters } = approval;
   if (voters === "reviewers") {
     return [{ name: "See the review", path: `/people/reviews/${account_id}/${record_id}` }];
   }
+  if (kind === "review-documents" && may("review_documents")) {
+    return [{ name: "See the document", path: `/documents/${record_id}` }];
+  }
+  return [...recordLinks(approval), ...payoutLinks(approval)].filter(
+    ({ is_outside }) => !is_outside || (account_name !== null && may("see_records")),
+  );
+}
+
+function recordLinks({ kind, record_id, account_id, account_name }: Approval): RecordLink[] {
   const path = PATHS[kind];
-  if (!path || account_name !== null) return [];
-  const record = { name: "See everything it is about", path: `${path}${record_id}` };
-  if (kind !== "pay-quote" || !may_vote) return [record];
-  return [record, { name: "All payouts, with new payees", path: `/approvals/${id}` }];
+  if (path && account_name === null) {
+    return [{ name: "See everything it is about", path: `${path}${record_id}` }];
+  }
+  const query = new URLSearchParams({ account: account_id });
+  const history = `/dashboard/records/${record_id}?${query}`;
+  return [{ name: "See the record's history", path: history, is_outside: true }];
+}
+
+function payoutLinks({ id, kind, may_vote, account_name }: Approval): RecordLink[] {
+  if (kind !== "pay-quote" || !may_vote) return [];
+  const of = account_name === null ? "" : "?of=another_account";
+  return [{ name: "All payouts, with new payees", path: `/approvals/${id}${of}` }];
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Amount } from "../../parts/amount.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { plainText } from "../../parts/plain-text.ts";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { type Approval, isMine, linksOf } from "./approval.ts";
 import { type Verdict, VoteDialog } from "./vote-dialog.tsx";
@@ -25,7 +26,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   return (
     <section className="card approval" aria-labelledby={title_id}>
       <Group justify="space-between" align="flex-start">
-        <h2 id={title_id}>{approval.summary}</h2>
+        <h2 id={title_id}>{plainText(approval.summary)}</h2>
         {approval.amount_usd !== null && (
           <span className="approval-amount">
             <Amount value={approval.amount_usd} currency="usd" />
@@ -39,7 +40,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
             <Value label={label} text={text} />
           </Fact>
         ))}
-        {approval.why && <Fact name="Why it needs two">{approval.why}</Fact>}
+        {approval.why && <Fact name="Why it needs two">{plainText(approval.why)}</Fact>}
         <Fact name="Asked by">
           {approval.proposed_by}, <Moment at={approval.created_at} />
         </Fact>
@@ -55,17 +56,23 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
         ) : (
           <Fact name="State">
             <StatusChip status={approval.status} family={family} />
-            {approval.outcome && <div className="quiet">{approval.outcome}</div>}
+            {approval.outcome && <div className="quiet">{plainText(approval.outcome)}</div>}
           </Fact>
         )}
       </dl>
       <Group justify="space-between" gap="xs">
         <Group gap="md">
-          {linksOf(approval).map(({ name, path }) => (
-            <Link key={path} href={path}>
-              {name}
-            </Link>
-          ))}
+          {linksOf(approval).map(({ name, path, is_outside }) =>
+            is_outside ? (
+              <a key={path} href={path}>
+                {name}
+              </a>
+            ) : (
+              <Link key={path} href={path}>
+                {name}
+              </Link>
+            ),
+          )}
         </Group>
         <Choices approval={approval} onAsk={setAsked} />
       </Group>
@@ -88,7 +95,8 @@ function byLabel(details: NonNullable<Approval["details"]>): [label: string, tex
   const texts = new Map<string, string>();
   for (const { label, value } of details) {
     const before = texts.get(label);
-    texts.set(label, before === undefined ? value : `${before}\n${value}`);
+    const text = plainText(value);
+    texts.set(label, before === undefined ? text : `${before}\n${text}`);
   }
   return [...texts];
 }
@@ -116,7 +124,7 @@ function Votes({ approval: { votes } }: { approval: Approval }) {
 
 function Choices(props: { approval: Approval; onAsk: (verdict: Verdict) => void }) {
   const { approval, onAsk } = props;
-  const { summary } = approval;
+  const summary = plainText(approval.summary);
   if (approval.status !== "pending") return null;
   if (!isMine(approval)) {
     return (

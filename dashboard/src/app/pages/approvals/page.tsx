@@ -4,7 +4,7 @@ import { DownloadAll } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
-import { type Approval, isMine, useApprovals } from "./approval.ts";
+import { type Approval, isMine, useApprovals, useDecided } from "./approval.ts";
 import { ApprovalCard } from "./card.tsx";
 import { ProposedPayouts } from "./payouts.tsx";
 
@@ -24,14 +24,15 @@ export default function ApprovalsPage() {
 function ApprovalList() {
   const { filters, setFilter } = useFilters();
   const tab: Tab = filters.tab === "all" || filters.tab === "decided" ? filters.tab : "mine";
-  const listed = useApprovals();
-  const pages = listed.data?.pages ?? [];
-  const pending = pages.flatMap((page) => page.pending);
+  const waiting = useApprovals();
+  const decided = useDecided();
+  const pending = waiting.data?.pages.flatMap((page) => page.pending) ?? [];
   const shown: Readonly<Record<Tab, readonly Approval[]>> = {
     mine: pending.filter(isMine),
     all: pending,
-    decided: pages[0]?.ended ?? [],
+    decided: decided.data?.pages.flatMap((page) => page.ended) ?? [],
   };
+  const listed = tab === "decided" ? decided : waiting;
   const [, title, text] = TABS[tab];
   return (
     <>
@@ -59,7 +60,7 @@ function ApprovalList() {
           <ApprovalCard key={approval.id} approval={approval} />
         ))}
       </Stack>
-      {tab !== "decided" && listed.hasNextPage && (
+      {listed.hasNextPage && (
         <Center mt="md">
           <Button
             variant="default"

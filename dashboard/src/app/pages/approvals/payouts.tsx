@@ -2,10 +2,12 @@ import type { ProposedPayout } from "@sliproad/sdk";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
+import { may } from "../../session.ts";
 
 const COLUMNS: readonly Column<ProposedPayout>[] = [
   {
@@ -26,12 +28,14 @@ const COLUMNS: readonly Column<ProposedPayout>[] = [
   { name: "Rail", cell: ({ rails }) => rails.toUpperCase() },
   { name: "Reference", cell: ({ reference }) => <span className="breakable">{reference}</span> },
   { name: "Invoice", cell: ({ invoice_id }) => invoice_id && <Invoice id={invoice_id} /> },
-  { name: "Document", cell: ({ document_sha256 }) => <Document hash={document_sha256} /> },
+  { name: "Document", cell: (row) => <Document row={row} /> },
   { name: "State", cell: ({ status }) => <StatusChip status={status} /> },
 ];
 
 /** Everything that the approval of a quote pays. */
 export function ProposedPayouts({ id }: { id: string }) {
+  // Only payouts of the account that is open can be opened.
+  const { filters } = useFilters();
   return (
     <>
       <nav aria-label="Back" className="back">
@@ -47,7 +51,7 @@ export function ProposedPayouts({ id }: { id: string }) {
           return { rows: page.records, has_more: page.has_more };
         }}
         columns={COLUMNS}
-        pathOf={(row) => `/payouts/${row.id}`}
+        {...(filters.of ? {} : { pathOf: (row: ProposedPayout) => `/payouts/${row.id}` })}
         empty={<Empty title="No payouts">This approval pays nobody.</Empty>}
       />
     </>
@@ -61,10 +65,11 @@ function Notes({ row }: { row: ProposedPayout }) {
 }
 
 function Invoice({ id }: { id: string }) {
-  return <Link href={`/invoices/${id}`}>…{id.slice(-8)}</Link>;
+  return <Link href={`/invoices/${id}`}>Open the invoice</Link>;
 }
 
-function Document({ hash }: { hash: string | null }) {
+function Document({ row: { id, document_sha256: hash } }: { row: ProposedPayout }) {
   if (hash === null) return <span className="none">None yet</span>;
+  if (may("review_documents")) return <Link href={`/documents/${id}`}>See the document</Link>;
   return <code title={`SHA-256 ${hash}`}>{hash.slice(0, 12)}…</code>;
 }

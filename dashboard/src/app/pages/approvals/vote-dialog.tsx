@@ -3,6 +3,7 @@ import { useState } from "react";
 import { tell } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { plainText } from "../../parts/plain-text.ts";
 import type { Approval } from "./approval.ts";
 
 export type Verdict = "confirm" | "reject";
@@ -31,7 +32,7 @@ export function VoteDialog(props: { approval: Approval; verdict: Verdict; onClos
     >
       <div className="subject">
         <div>
-          <div className="strong">{approval.summary}</div>
+          <div className="strong">{plainText(approval.summary)}</div>
           <div className="quiet">asked by {approval.proposed_by}</div>
         </div>
         {approval.amount_usd !== null && <Amount value={approval.amount_usd} currency="usd" />}

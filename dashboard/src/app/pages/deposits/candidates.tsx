@@ -2,7 +2,8 @@ import { Radio } from "@mantine/core";
 import type { Deposit } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { ask } from "../../api.ts";
-import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Amount } from "../../parts/amount.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 

@@ -2,7 +2,8 @@ import { Text } from "@mantine/core";
 import type { Deposit } from "@sliproad/sdk";
 import { useState } from "react";
 import { ActDialog } from "../../parts/act-dialog.tsx";
-import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Amount } from "../../parts/amount.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { ReasonInput } from "../../parts/reason-input.tsx";
 import { Candidates } from "./candidates.tsx";
 

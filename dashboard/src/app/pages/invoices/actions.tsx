@@ -4,7 +4,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, messageOf } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
-import { formatAmount, fromMinor } from "../../parts/amount.tsx";
+import { formatAmount, fromMinor } from "../../parts/format-amount.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { may } from "../../session.ts";
 import { nameOfParty, otherParty, type Status, saveAsPdf, symbolOf } from "./invoice.ts";

@@ -1,5 +1,5 @@
 import type { FieldError, NewInvoice } from "@sliproad/sdk";
-import { digitsOf, fromMinor } from "../../parts/amount.tsx";
+import { digitsOf, fromMinor } from "../../parts/format-amount.ts";
 
 export const CURRENCIES = [
   ...["USD", "EUR", "GBP", "CHF", "CAD", "AUD", "SGD", "JPY", "AED", "BRL", "MXN", "INR"],

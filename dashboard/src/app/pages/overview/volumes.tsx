@@ -1,6 +1,7 @@
 import { Button, Title } from "@mantine/core";
 import { useState } from "react";
-import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Amount } from "../../parts/amount.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
 
 type Volume = { day: string; currency: string; status: string; payouts: number; amount: string };

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import { Link } from "wouter";
-import { formatAmount } from "../../parts/amount.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { PayoutActions } from "./actions.tsx";

@@ -1,5 +1,6 @@
 import type { HistoryItem, Offramp } from "@sliproad/sdk";
 import type { Names } from "../../names.ts";
+import { plainText } from "../../parts/plain-text.ts";
 import { statusName } from "../../parts/status-chip.tsx";
 import { referencesIn } from "./payout.ts";
 
@@ -19,7 +20,7 @@ const MEANINGS: Record<Status, string> = {
 
 /** Why the payout is where it is, and what comes next. */
 export function explain({ status, status_message }: Offramp): string {
-  return status_message ?? MEANINGS[status];
+  return status_message === null ? MEANINGS[status] : plainText(status_message);
 }
 
 const BECAME: Record<Status, string> = {

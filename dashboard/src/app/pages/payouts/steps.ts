@@ -1,5 +1,6 @@
-import { formatAmount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
+import { formatAmount } from "../../parts/format-amount.ts";
+import { plainText } from "../../parts/plain-text.ts";
 import { statusFamily } from "../../parts/status-chip.tsx";
 import type { HistoryStep, Payout } from "./payout.ts";
 import { actorOf, sentenceOf } from "./sentences.ts";
@@ -33,7 +34,7 @@ function toStep(item: HistoryStep, { names }: Payout): TimelineStep {
   const { id, at, kind, before, after, why } = item;
   const is_change = kind === "event" && before !== after;
   const family = is_change && after ? statusFamily(after) : "quiet";
-  const reason = kind === "posting" ? null : why;
+  const reason = kind === "posting" || why === null ? null : plainText(why);
   const what = sentenceOf(item);
   return { ...PLAIN, id, at, what, why: reason, who: actorOf(item, names), is_change, family };
 }

@@ -1,7 +1,7 @@
 import { Tabs } from "@mantine/core";
 import type { HistoryItem } from "@sliproad/sdk";
-import { formatAmount } from "../../parts/amount.tsx";
 import { Copied } from "../../parts/fact.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Copy } from "../../parts/record-id.tsx";
 import type { Payout } from "./payout.ts";

@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
-import { Amount, formatAmount } from "../../parts/amount.tsx";
+import { Amount } from "../../parts/amount.tsx";
 import { ProblemAlert } from "../../parts/form-dialog.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { session } from "../../session.ts";
 import { nameOfPayer, type QuoteOnPage } from "./quote.ts";
 

@@ -2,7 +2,7 @@ import { Progress } from "@mantine/core";
 import type { Limit } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../../api.ts";
-import { formatAmount } from "../../../parts/amount.tsx";
+import { formatAmount } from "../../../parts/format-amount.ts";
 import { Failure, Loading } from "../../../parts/states.tsx";
 
 const SCOPES: Readonly<Record<Limit["scope"], string>> = {
