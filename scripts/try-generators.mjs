@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-const PACKAGES = ["orval@8.38.0", "swagger-typescript-api@13.13.0", "typescript@5.9.3"];
+const PACKAGES = ["orval@8.31.0", "swagger-typescript-api@13.13.0", "typescript@5.9.3"];
 const RUNS = [
   {
-    name: "orval 8.38.0",
+    name: "orval 8.31.0",
     command: [
       "orval",
       "--input",
