@@ -28,7 +28,7 @@ export type RendererLimits = {
 };
 
 const LIMITS: RendererLimits = {
-  waiting_max: 64,
+  waiting_max: 256,
   kept_bytes_max: 8 * 1024 * 1024,
   idle_ms: 60_000,
   job_ms_max: 30_000,

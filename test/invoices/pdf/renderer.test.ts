@@ -120,14 +120,14 @@ describe("the PDF renderer", () => {
   it("keeps capacity for other accounts when one sends many jobs", async () => {
     open({ waiting_max: 12 });
     const greedy = idsOf(9).map((id) => print(printed(id)));
-    const others = idsOf(4).map((id) => print(printed(`other ${id}`), "two"));
+    const others = idsOf(3).map((id) => print(printed(`other ${id}`), "two"));
     const statuses = (await Promise.allSettled([...greedy, ...others])).map((end) => end.status);
     // One is being rendered; of the 12 places the account may use half.
     expect(statuses.slice(0, 9)).toEqual([
       ...Array(7).fill("fulfilled"),
       ...["rejected", "rejected"],
     ]);
-    expect(statuses.slice(9)).toEqual(Array(4).fill("fulfilled"));
+    expect(statuses.slice(9)).toEqual(Array(3).fill("fulfilled"));
   });
 
   it("renders ten jobs of one account when no other account renders", async () => {
