@@ -9,6 +9,7 @@ import { may, session } from "../session.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CLOCK_READ_MS = 60_000;
+const TOKEN_DIGITS = 6;
 const SHOWN_MS = 6_000;
 const IS_ID = /^[0-9a-f-]{36}$/;
 
@@ -84,26 +85,39 @@ function actsOn(path: string): Act[] {
       { name: "Bank refuses it", play: () => sandbox.setOfframpStatus(id, "failed") },
     ];
   }
-  if (section === "quotes") return [{ name: "Coins arrive", play: () => payQuote(id) }];
+  if (section === "quotes") {
+    return [
+      { name: "Coins arrive", play: () => payQuote(id, 1) },
+      { name: "Half of them arrives", play: () => payQuote(id, 0.5) },
+    ];
+  }
   if (section === "deposits") {
-    return [{ name: "Deposit arrives", play: () => sandbox.setOnrampStatus(id, "crypto_sent") }];
+    return [
+      { name: "Deposit arrives", play: () => sandbox.setOnrampStatus(id, "crypto_sent") },
+      { name: "It fails", play: () => sandbox.setOnrampStatus(id, "failed") },
+    ];
   }
   if (section === "people") {
     return [
       { name: "Approve identity", play: () => sandbox.setKycStatus(id, "approved") },
       { name: "Ask again", play: () => sandbox.setKycStatus(id, "retry_required") },
+      { name: "Refuse identity", play: () => sandbox.setKycStatus(id, "failed") },
     ];
   }
   if (section === "invoices") {
-    return [{ name: "Buyer pays", play: () => sandbox.setInvoiceStatus(id, "paid") }];
+    return [
+      { name: "Buyer accepts", play: () => sandbox.setInvoiceStatus(id, "accepted") },
+      { name: "Buyer pays", play: () => sandbox.setInvoiceStatus(id, "paid") },
+    ];
   }
   return [];
 }
 
-/** Sends what the quote still costs to its address. */
-async function payQuote(quote_id: string): Promise<void> {
+/** Sends what the quote still costs, or a part of it, to its address. */
+async function payQuote(quote_id: string, part: number): Promise<void> {
   const { missing } = await ask<{ missing: string }>(`/quotes/${quote_id}`);
-  await api.sandbox.createCryptoDeposit({ quote_id, amount: missing });
+  const amount = part === 1 ? missing : (Number(missing) * part).toFixed(TOKEN_DIGITS);
+  await api.sandbox.createCryptoDeposit({ quote_id, amount });
 }
 
 const format = new Intl.DateTimeFormat("en-GB", {
