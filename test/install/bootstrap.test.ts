@@ -119,3 +119,27 @@ describe("the browser of the tests", () => {
     expect(findBrowser({ env: { PATH: root }, machine: "linux-arm64" })).toBeNull();
   });
 });
+
+describe("the command", () => {
+  it.each([
+    { lost: "pg", left: [] },
+    { lost: "node_modules/pg/index.js", left: ["node_modules/pg"] },
+  ])("says in one sentence that $lost was lost after the installation", async ({ lost, left }) => {
+    await cp(join(ROOT, "bin"), join(root, "bin"), { recursive: true });
+    for (const folder of ["src/cli", "node_modules/fastify", ...left]) {
+      await mkdir(join(root, folder), { recursive: true });
+      await writeFile(join(root, folder, "package.json"), '{"type":"module","main":"index.js"}');
+    }
+    await writeFile(join(root, "node_modules/.package-lock.json"), "{}");
+    await writeFile(join(root, "src/cli/main.ts"), 'import "pg";');
+    const command = [join(root, "bin/sliproad"), "--version"];
+    const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+    const name = left.length > 0 ? `${root}/${lost}` : lost;
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr:
+        `sliproad cannot find ${name}, a part of its dependencies; ` +
+        `remove ${root}/node_modules and run the command again.\n`,
+    });
+  });
+});
