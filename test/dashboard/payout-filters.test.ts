@@ -137,6 +137,30 @@ describe("the list of payouts", () => {
     expect(sent.statusCode).toBe(422);
   });
 
+  it("finds what the bank has not answered about, as the overview counts it", async () => {
+    expect((await list("unanswered=true")).offramps).toEqual([]);
+    const [silent] = all.filter(({ status }) => status === "fiat_sent");
+    await server.core.database.query(
+      "update payouts set flagged_at = now(), status = 'sent' where offramp_id = $1",
+      [silent!.id],
+    );
+    const set = "update offramps set status = $2 where id = $1";
+    await server.core.database.query(set, [silent!.id, "sending_fiat"]);
+    expect(idsOf((await list("unanswered=true")).offramps)).toEqual([silent!.id]);
+    const { waiting } = (await member.call("GET", "/dashboard/api/overview")).json();
+    expect(waiting).toContainEqual(expect.objectContaining({ name: "silent_payouts", count: 1 }));
+    const paid = await member.call(
+      "GET",
+      "/dashboard/api/payouts?unanswered=true&status=fiat_sent",
+    );
+    expect(paid.statusCode).toBe(422);
+    await server.core.database.query(set, [silent!.id, "fiat_sent"]);
+    await server.core.database.query(
+      "update payouts set flagged_at = null, status = 'booked' where offramp_id = $1",
+      [silent!.id],
+    );
+  });
+
   it("knows a reason for every message of a gate", async () => {
     const approved = { status: "approved", swift_status: "approved" } as const;
     const kyc = {
@@ -233,7 +257,9 @@ describe("the search", () => {
     expect((await search(user_id!)).hits).toMatchObject([
       { kind: "person", id: user_id, title: "Ana Sample" },
     ]);
-    expect((await search(payout!.quote_id)).hits).toMatchObject([{ kind: "quote" }]);
+    expect((await search(payout!.quote_id)).hits).toMatchObject([
+      { kind: "quote", title: expect.stringMatching(/^Quote of [A-Z]/) },
+    ]);
     const end_to_end_id = `${payout!.id.replaceAll("-", "")}001`;
     expect((await search(end_to_end_id)).hits).toMatchObject([
       { kind: "payout", id: payout!.id, title: "500 USD", note: "Zoë Beispiel" },

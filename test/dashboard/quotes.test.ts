@@ -33,6 +33,19 @@ it("shows the quotes of all users, and how far the payouts of one are", async ()
   }
 });
 
+it("shows the quotes of one payer", async () => {
+  const { account_id } = server;
+  const email = "manager@example.test";
+  const member = await signInMember(server, { account_id, role: "finance_manager", email });
+  const list = async (query: string) =>
+    (await member.call("GET", `${PATH}?limit=100${query}`)).json().quotes as { user_id: string }[];
+  const [{ user_id } = { user_id: "" }, ...others] = await list("");
+  const own = await list(`&user_id=${user_id}`);
+  expect(own.length).toBeLessThan(others.length + 1);
+  expect(new Set(own.map((quote) => quote.user_id))).toEqual(new Set([user_id]));
+  expect(await list("&user_id=somebody")).toEqual([]);
+});
+
 it("shows no quote of another account", async () => {
   const { account_id } = await server.addAccount("other");
   const admin = { account_id, role: "admin", email: "admin@example.test" } as const;

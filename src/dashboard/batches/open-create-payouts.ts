@@ -28,7 +28,8 @@ type Request = {
 };
 
 const PAYEES_AT_ONCE = 100;
-const PAYOUTS_AT_ONCE = 500;
+/** Few enough that the progress is seen to move. */
+const PAYOUTS_AT_ONCE = 100;
 
 /** What the steps do their work with. */
 type Steps = ReturnType<typeof openSteps>;

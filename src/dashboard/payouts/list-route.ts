@@ -26,6 +26,8 @@ const PayoutQuery = listQuery({
   status: Type.Optional(Type.Enum([...OFFRAMP_STATUSES])),
   rails: Type.Optional(Type.Enum([...RAILS])),
   held_by: Type.Optional(Type.Enum([...HELD_REASONS])),
+  /** What the bank has not answered about in time. */
+  unanswered: Type.Optional(Type.Literal("true")),
 });
 
 const BLIND_INDEX = /^[0-9a-f]{64}$/;
@@ -81,16 +83,30 @@ async function readFilter(
     }
   }
   const { held_by } = query;
-  const status = held_by ? "ongoing_checks" : query.status;
-  if (query.status && status !== query.status) {
+  const is_unanswered = query.unanswered !== undefined;
+  const implied = held_by ? "ongoing_checks" : is_unanswered ? "sending_fiat" : query.status;
+  const status = query.status ?? implied;
+  if (held_by && status !== "ongoing_checks") {
     problems.invalid("held_by", "Only payouts that are held have a reason for it.");
+  }
+  if (is_unanswered && status !== "sending_fiat") {
+    problems.invalid("unanswered", "Only payouts that are at the bank wait for its answer.");
   }
   const destination_currency = query.currency && lowerAscii(query.currency);
   const amounts = readAmounts(query, destination_currency, problems);
   problems.throwIfAny();
   const details = await detailsOf(session, account_id, { payment_detail_id, payee });
   return {
-    ...{ status, destination_currency, rails, user_id, quote_id, held_by, ...amounts },
+    ...{
+      status,
+      destination_currency,
+      rails,
+      user_id,
+      quote_id,
+      held_by,
+      is_unanswered,
+      ...amounts,
+    },
     ...(details ? { payment_detail_ids: details } : {}),
     ...(reference ? { reference_index: Buffer.from(reference, "hex") } : {}),
   };

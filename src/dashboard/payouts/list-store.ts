@@ -18,6 +18,8 @@ export type PayoutFilter = {
   amount_min?: bigint;
   amount_max?: bigint;
   held_by?: HeldReason;
+  /** The bank has not answered in time. */
+  is_unanswered?: boolean;
 };
 
 /** Columns with their values. All payouts with them lie together in an index, in order of id. */
@@ -177,6 +179,11 @@ function firstOf(query: Query, ranges: readonly Range[], limit: number): string 
     order by offramps.id desc`;
 }
 
+/** As the overview counts them. */
+const IS_UNANSWERED = `exists (select from payouts
+  where payouts.account_id = first.account_id and payouts.offramp_id = first.id
+    and payouts.flagged_at is not null and payouts.status in ('submitting', 'sent'))`;
+
 type Condition = (query: Query) => string;
 
 const COMPARED = ["status", "destination_currency", "rails", "user_id", "quote_id"] as const;
@@ -193,6 +200,7 @@ function restOf(filter: PayoutFilter, range: Range): Condition[] {
   if (amount_min) rest.push((query) => `destination_amount >= ${query.place(amount_min)}`);
   if (amount_max) rest.push((query) => `destination_amount <= ${query.place(amount_max)}`);
   if (held_by) rest.push(() => isHeldBecause(held_by));
+  if (filter.is_unanswered) rest.push(() => IS_UNANSWERED);
   return rest;
 }
 

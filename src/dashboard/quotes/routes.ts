@@ -27,15 +27,18 @@ export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     path: "/dashboard/api/quotes",
     operation: "listAccountQuotes",
     summary: "List the quotes of all users",
-    description: "Newest first.",
+    description: "Newest first; `user_id` for those of one payer.",
     tag: TAG,
     members_only: true,
-    query: listQuery({}),
+    query: listQuery({ user_id: Type.Optional(Type.String({ maxLength: 100 })) }),
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const page = requirePage(query, problems);
-      const found = await listAccountQuotes(database, caller.account_id, page);
+      const { user_id } = query;
+      const page = { ...requirePage(query, problems), ...(user_id ? { user_id } : {}) };
+      // No record has something else as its id.
+      const is_known = user_id === undefined || isId(user_id);
+      const found = is_known ? await listAccountQuotes(database, caller.account_id, page) : [];
       const { rows, has_more } = cutPage(found, page);
       return renderer.quotes(rows, () => ({}), has_more);
     },

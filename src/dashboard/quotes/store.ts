@@ -7,9 +7,9 @@ import type { Page } from "../../platform/http/list.ts";
 export function listAccountQuotes(
   session: Session,
   account_id: string,
-  page: Page,
+  { user_id, ...page }: Page & { user_id?: string },
 ): Promise<Quote[]> {
-  return listRows(session, "quotes", { account_id }, page);
+  return listRows(session, "quotes", { account_id, ...(user_id ? { user_id } : {}) }, page);
 }
 
 /** Payouts of one quote with one state and currency. */

@@ -144,7 +144,8 @@ async function toHits(
     if (one.kind === "bank_account" && detail) {
       return [`${detail.holder}, ${detail.bank} ··${detail.account}`, payerOf(one)];
     }
-    return [`${one.kind === "onramp" ? "Onramp" : "Quote"} …${one.id.slice(-8)}`, payerOf(one)];
+    const kind = one.kind === "onramp" ? "Onramp" : "Quote";
+    return [`${kind} of ${payerOf(one)}`, `…${one.id.slice(-8)}`];
   };
   const order = (one: Found) => KINDS.indexOf(one.kind);
   // Without a name, the person was erased.

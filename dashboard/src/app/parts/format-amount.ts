@@ -4,8 +4,11 @@ const COINS = ["pol", "eth", "trx", "sol"];
 
 export function formatAmount(value: number | string, currency: string): string {
   const parts = formatOf(currency).formatToParts(value as number);
-  return parts.map(({ type, value: text }) => (type === "group" ? "\u202f" : text)).join("");
+  return parts.map(({ type, value: text }) => SIGNS[type] ?? text).join("");
 }
+
+/** A narrow space between thousands, and the minus of typography. */
+const SIGNS: Readonly<Record<string, string>> = { group: "\u202f", minusSign: "\u2212" };
 
 const formats = new Map<string, Intl.NumberFormat>();
 

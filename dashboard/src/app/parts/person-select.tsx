@@ -10,11 +10,16 @@ import { search } from "../search.ts";
 const NEWEST = 100;
 const TEXT_LENGTH_MIN = 2;
 
-type SelectProps = { label: string; value: string | null; onChange: (id: string | null) => void };
+type SelectProps = {
+  label: string;
+  value: string | null;
+  onChange: (id: string | null) => void;
+  is_clearable?: boolean;
+};
 type Choice = { value: string; label: string };
 
 /** Chooses a person by name. */
-export function PersonSelect({ label, value, onChange }: SelectProps) {
+export function PersonSelect({ label, value, onChange, is_clearable = false }: SelectProps) {
   const [typed, setTyped] = useState("");
   const text = typed.trim();
   const offered = useQuery({ queryKey: ["people", "choice"], queryFn: listNewest });
@@ -40,6 +45,7 @@ export function PersonSelect({ label, value, onChange }: SelectProps) {
       label={label}
       placeholder="Choose by name or e-mail"
       searchable
+      clearable={is_clearable}
       data={[...choices.values()]}
       filter={({ options }) => (options as Choice[]).filter(matches)}
       value={value}

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Copy } from "../../parts/record-id.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
@@ -31,7 +32,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: (row) => <Amount value={row.amount} currency={row.token} />,
     is_amount: true,
   },
-  { name: "Chain", cell: (row) => <span className="word">{row.chain}</span> },
+  { name: "Chain", cell: (row) => chainName(row.chain) },
   { name: "From", cell: (row) => <Hash text={row.sender} label="Copy sender" /> },
   { name: "Transaction", cell: (row) => <Hash text={row.tx_id} label="Copy transaction" /> },
   { name: "For", cell: (row) => <Link href={`/quotes/${row.quote_id}`}>Its quote</Link> },

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -124,9 +125,7 @@ function Facts({ onramp, person }: Pick<Shown, "onramp"> & { person: string }) {
         <Fact name="Coins go to">
           <Copied text={onramp.destination_address} label="address" is_code />
         </Fact>
-        <Fact name="Chain">
-          <span className="word">{onramp.crypto_rails}</span>
-        </Fact>
+        <Fact name="Chain">{chainName(onramp.crypto_rails)}</Fact>
         {onramp.tx_id && (
           <Fact name="Transaction">
             <Copied text={onramp.tx_id} label="transaction" is_code />

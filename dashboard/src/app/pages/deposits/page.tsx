@@ -4,6 +4,7 @@ import { useParams } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -78,7 +79,7 @@ const COLUMNS: readonly Column<Row>[] = [
     is_amount: true,
   },
   { name: "State", cell: (row) => <OnrampChip status={row.status} /> },
-  { name: "Chain", cell: (row) => row.crypto_rails },
+  { name: "Chain", cell: (row) => chainName(row.crypto_rails) },
   { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
 ];
 
@@ -92,7 +93,7 @@ function Onramps() {
       pathOf={(row) => `/deposits/${row.id}`}
       empty={
         <Empty title="No onramps yet">
-          An onramp turns a bank deposit into tokens. It appears here as soon as it is created.
+          An onramp turns a bank deposit into coins. It appears here as soon as it is created.
         </Empty>
       }
     />

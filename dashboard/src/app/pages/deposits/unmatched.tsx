@@ -3,6 +3,7 @@ import type { Deposit } from "@sliproad/sdk";
 import { useState } from "react";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
@@ -88,13 +89,14 @@ export function UnmatchedDeposits() {
 
 function Decide(props: { deposit: Deposit; onChoose: (decision: Decision) => void }) {
   const { deposit, onChoose } = props;
+  const amount = formatAmount(deposit.amount, deposit.currency);
   return (
     <Menu position="bottom-end">
       <Menu.Target>
         <Button
           size="compact-sm"
           variant="default"
-          aria-label={`Decide on ${deposit.amount} ${deposit.currency.toUpperCase()}`}
+          aria-label={`Decide on ${amount} ${deposit.currency.toUpperCase()}`}
         >
           Decide
         </Button>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
+import { useNames } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { formatAmount, fromMinor } from "../../parts/format-amount.ts";
@@ -233,6 +234,10 @@ function Facts({ invoice }: { invoice: Invoice }) {
 
 function PaymentWay({ option }: { option: Invoice["paymentOptions"][number] }) {
   const { currencies, paymentInformation } = option.value;
+  const { paymentDetailId: detail_id } = paymentInformation as { paymentDetailId?: string };
+  const detail = useNames({ payment_details: detail_id ? [detail_id] : [] }).payment_details[
+    detail_id ?? ""
+  ];
   const shown = Object.entries(paymentInformation).filter(([, value]) => value);
   return (
     <>
@@ -241,7 +246,9 @@ function PaymentWay({ option }: { option: Invoice["paymentOptions"][number] }) {
       </Fact>
       {shown.map(([name, value]) => (
         <Fact key={name} name={WAY_FIELDS[name] ?? name}>
-          {value}
+          {name === "paymentDetailId" && detail
+            ? `${detail.holder}, ${detail.bank} ··${detail.account}`
+            : value}
         </Fact>
       ))}
     </>

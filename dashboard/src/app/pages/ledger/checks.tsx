@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ask } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
@@ -60,7 +61,7 @@ export function Checks() {
         command="sliproad reconcile --chain <chain>"
         rows={data.chains.map((chain) => ({
           ...chain,
-          name: `${chain.chain} · ${chain.currency.toUpperCase()}`,
+          name: `${chainName(chain.chain)} · ${chain.currency.toUpperCase()}`,
           until: `block ${chain.block_number}`,
           is_wrong: false,
         }))}

@@ -2,6 +2,7 @@ import { Tabs, Title } from "@mantine/core";
 import type { LedgerBalance, LedgerEntry } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api.ts";
+import { loadNames, type Names, useNames } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { DownloadAll } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
@@ -75,6 +76,7 @@ function Balances() {
 
 function CurrencyCard(props: { currency: string; balances: readonly LedgerBalance[] }) {
   const { currency, balances } = props;
+  const names = useNames({ users: peopleOf(balances).slice(0, NAMES_MAX) });
   return (
     <section className="card sums">
       <div className="sums-head">
@@ -85,7 +87,7 @@ function CurrencyCard(props: { currency: string; balances: readonly LedgerBalanc
       <dl>
         {balances.map(({ ledger_account, amount }) => (
           <div key={ledger_account}>
-            <dt>{nameOfAccount(ledger_account)}</dt>
+            <dt>{nameOfAccount(ledger_account, names)}</dt>
             <dd>
               <Amount value={amount} currency={currency} />
             </dd>
@@ -96,7 +98,9 @@ function CurrencyCard(props: { currency: string; balances: readonly LedgerBalanc
   );
 }
 
-const COLUMNS: readonly Column<LedgerEntry>[] = [
+type Entry = LedgerEntry & { names: Names };
+
+const COLUMNS: readonly Column<Entry>[] = [
   {
     name: "Entry",
     cell: (row) => <span className="strong">{inWords(row.kind)}</span>,
@@ -124,12 +128,12 @@ function NoEntries() {
 }
 
 /** The lines of an entry; they sum to zero in each currency. */
-function Lines({ entry }: { entry: LedgerEntry }) {
+function Lines({ entry }: { entry: Entry }) {
   return (
     <dl className="lines">
       {entry.lines.map(({ ledger_account, currency, amount }) => (
         <div key={`${ledger_account} ${currency} ${amount}`}>
-          <dt>{nameOfAccount(ledger_account)}</dt>
+          <dt>{nameOfAccount(ledger_account, entry.names)}</dt>
           <dd>
             <Amount value={amount} currency={currency} />
           </dd>
@@ -142,15 +146,28 @@ function Lines({ entry }: { entry: LedgerEntry }) {
 async function loadEntries(starting_after?: string) {
   const after = starting_after ? { starting_after } : {};
   const page = await api.ledger.listEntries({ ...after, limit: 25 }).page();
-  return { rows: page.records, has_more: page.has_more };
+  const users = peopleOf(page.records.flatMap(({ lines }) => lines));
+  const names = await loadNames({ users });
+  return { rows: page.records.map((row) => ({ ...row, names })), has_more: page.has_more };
 }
 
+/** As many names are asked for at once. */
+const NAMES_MAX = 100;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
-/** An account of the chart in words; the record that it is of by its last characters. */
-function nameOfAccount(ledger_account: string): string {
+/** The people that accounts of the chart are of. */
+function peopleOf(accounts: readonly { ledger_account: string }[]): string[] {
+  return accounts.flatMap(({ ledger_account }) =>
+    ledger_account.split(":").filter((place) => ID.test(place)),
+  );
+}
+
+/** An account of the chart in words, with the name of whom it is of. */
+function nameOfAccount(ledger_account: string, { users }: Names): string {
   const [name = "", ...places] = ledger_account.split(":");
-  const shown = places.map((place) => (ID.test(place) ? `…${place.slice(-8)}` : place));
+  const shown = places.map((place) =>
+    ID.test(place) ? (users[place]?.name ?? `…${place.slice(-8)}`) : place,
+  );
   return [inWords(name), ...shown].join(" · ");
 }
 

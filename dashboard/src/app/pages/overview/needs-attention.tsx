@@ -26,7 +26,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   silent_payouts: {
     ...{ one: "payout without an answer of the bank", icon: "wait" },
     many: "payouts without an answer of the bank",
-    ...{ path: "/payouts?status=sending_fiat", permission: "see_records" },
+    ...{ path: "/payouts?status=sending_fiat&unanswered=true", permission: "see_records" },
   },
   stuck_sends: {
     ...{ one: "transaction is stuck", many: "transactions are stuck", icon: "wait" },

@@ -44,6 +44,7 @@ const among = (values: readonly string[]) => (text: string) => values.includes(t
 const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
   status: among(STATUSES),
   held_by: among(Object.keys(HELD_BY)),
+  unanswered: among(["true"]),
   currency: among(CURRENCIES),
   rails: among(Object.keys(RAILS)),
   amount_min: (text) => AMOUNT.test(text),
@@ -97,6 +98,8 @@ export function describeFilter(
       return statusName(value);
     case "held_by":
       return `Held because of ${HELD_BY[value as keyof typeof HELD_BY]}`;
+    case "unanswered":
+      return "Without an answer of the bank";
     case "currency":
       return value.toUpperCase();
     case "rails":

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
@@ -87,7 +88,7 @@ function Balances({ user_id }: { user_id: string }) {
   });
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   const rows = (data ?? []).map(({ currency, chain, amount }): Fact => {
-    return [`On ${chain}`, <Amount key={chain} value={amount} currency={currency} />];
+    return [`On ${chainName(chain)}`, <Amount key={chain} value={amount} currency={currency} />];
   });
   return <Facts title="Owed" rows={data && rows.length === 0 ? [["Nothing", "–"]] : rows} />;
 }

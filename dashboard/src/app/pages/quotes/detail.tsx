@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -122,9 +123,7 @@ function Payment({ shown }: { shown: QuoteOnPage }) {
         <Fact name="Send">
           <Amount value={quote.deposit_token_amount} currency={token} />
         </Fact>
-        <Fact name="On">
-          <span className="word">{quote.deposit_token_chain}</span>
-        </Fact>
+        <Fact name="On">{chainName(quote.deposit_token_chain)}</Fact>
         <Fact name="To">
           <Copied text={deposit_address.address} label="address" is_code />
         </Fact>

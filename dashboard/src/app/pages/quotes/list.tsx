@@ -4,9 +4,12 @@ import { useState } from "react";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
+import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { PersonSelect } from "../../parts/person-select.tsx";
+import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
@@ -26,28 +29,41 @@ const COLUMNS: readonly Column<Row>[] = [
     is_amount: true,
   },
   { name: "State", cell: (row) => <StatusChip status={row.status} /> },
-  { name: "Chain", cell: (row) => <span className="word">{row.deposit_token_chain}</span> },
+  { name: "Chain", cell: (row) => chainName(row.deposit_token_chain) },
   { name: "Rate until", cell: (row) => <Moment at={new Date(row.expiry * 1000).toISOString()} /> },
   { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
 ];
 
 /** All quotes of the account. */
 export function QuoteList() {
+  const { filters, setFilter, clearFilters } = useFilters();
   const [isNew, setNew] = useState(false);
   const create = may("prepare_payouts") && <Button onClick={() => setNew(true)}>New quote</Button>;
   return (
     <>
       <PageHead title="Quotes">{create}</PageHead>
+      <div className="filter-wide">
+        <PersonSelect
+          label="Payer"
+          is_clearable
+          value={filters.user_id ?? null}
+          onChange={(id) => setFilter("user_id", id)}
+        />
+      </div>
       <RecordTable
         label="Quotes, newest first"
-        query_key={["payouts", "quotes"]}
-        load={loadRows}
+        query_key={["payouts", "quotes", filters.user_id]}
+        load={(after) => loadRows(filters.user_id, after)}
         columns={COLUMNS}
         pathOf={(row) => `/quotes/${row.id}`}
         empty={
-          <Empty title="No quotes yet" action={create}>
-            A quote locks the rates of a batch of payouts until it is paid.
-          </Empty>
+          filters.user_id ? (
+            <NothingMatches onClear={clearFilters} />
+          ) : (
+            <Empty title="No quotes yet" action={create}>
+              A quote locks the rates of a batch of payouts until it is paid.
+            </Empty>
+          )
         }
       />
       {isNew && <NewQuoteDialog onClose={() => setNew(false)} />}
@@ -55,9 +71,9 @@ export function QuoteList() {
   );
 }
 
-async function loadRows(starting_after?: string) {
+async function loadRows(user_id?: string, starting_after?: string) {
   const page = await ask<{ quotes: Quote[]; has_more: boolean }>("/quotes", {
-    starting_after,
+    ...{ user_id, starting_after },
     limit: "50",
   });
   const names = await loadNames({ users: page.quotes.map((row) => row.user_id) });

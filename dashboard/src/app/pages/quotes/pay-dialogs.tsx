@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { chainName } from "../../parts/chain-name.ts";
 import { ProblemAlert } from "../../parts/form-dialog.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { session } from "../../session.ts";
@@ -88,8 +89,8 @@ export function FundDialog({ shown, onClose }: DialogProps) {
       <ProblemAlert error={error} />
       {data && (
         <Text size="sm">
-          {nameOfPayer(shown)} has {amount} {token} on {quote.deposit_token_chain}. Where that is
-          less, all of it is set aside and the payouts wait for the rest.
+          {nameOfPayer(shown)} has {amount} {token} on {chainName(quote.deposit_token_chain)}. Where
+          that is less, all of it is set aside and the payouts wait for the rest.
         </Text>
       )}
     </ActDialog>
@@ -103,7 +104,7 @@ function Cost({ shown: { quote, missing, payouts } }: { shown: QuoteOnPage }) {
         <div className="strong">
           {payouts} {payouts === 1 ? "payout" : "payouts"}
         </div>
-        <div className="quiet">on {quote.deposit_token_chain}</div>
+        <div className="quiet">on {chainName(quote.deposit_token_chain)}</div>
       </div>
       <Amount value={missing} currency={quote.deposit_token} />
     </div>

@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 import { api, queries } from "../../api.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { RecordId } from "../../parts/record-id.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { may, session } from "../../session.ts";
@@ -109,8 +110,10 @@ function TypedData({ review: { fields, user, swift } }: { review: Review }) {
           <dd className="breakable">{user.email}</dd>
         </div>
         <div>
-          <dt>User</dt>
-          <dd className="breakable">{user.id}</dd>
+          <dt>Id</dt>
+          <dd>
+            <RecordId id={user.id} />
+          </dd>
         </div>
         <div>
           <dt>Swift in eur</dt>

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: "Payer", cell: (row) => row.names.users[row.user_id]?.name ?? "Erased" },
   { name: "Uploaded by", cell: (row) => row.names.actors[idOf(row.created_by)] ?? "A member" },
   { name: "Uploaded", cell: (row) => <Moment at={row.created_at} /> },
-  { name: "Deleted", cell: (row) => <Moment at={row.expires_at} /> },
+  { name: "Kept until", cell: (row) => <Moment at={row.expires_at} /> },
 ];
 
 /** Files of payouts that were uploaded in the last days. */

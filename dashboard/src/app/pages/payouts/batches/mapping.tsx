@@ -1,4 +1,5 @@
 import { SegmentedControl, Select, SimpleGrid, Text } from "@mantine/core";
+import { CURRENCIES } from "../filter-names.ts";
 import { CELL_NAMES, CELLS, type CellName } from "./columns.ts";
 import { countRows } from "./count-rows.ts";
 import type { PayoutFile } from "./read-file.ts";
@@ -99,11 +100,13 @@ function Formats({ choices, onChange }: Omit<MappingProps, "file">) {
         />
       )}
       {!mapping.includes("currency") && (
-        <Choice
+        <Select
           label="Currency of all rows"
+          placeholder="Choose a currency"
+          searchable
+          data={CURRENCIES.map((value) => ({ value, label: value.toUpperCase() }))}
           value={currency || null}
-          options={{ eur: "EUR", usd: "USD", gbp: "GBP", mxn: "MXN" }}
-          onChange={(next) => onChange({ ...choices, currency: next })}
+          onChange={(next) => onChange({ ...choices, currency: next ?? "" })}
         />
       )}
       {!mapping.includes("beneficiary_type") && (

@@ -148,16 +148,19 @@ type CellProps = { row: BatchRow; name: CellName; isOpen: boolean; onChange: Cha
 
 function Cell({ row, name, isOpen, onChange }: CellProps) {
   const text = row.cells[name] ?? "";
-  const problem = row.is_excluded ? undefined : row.problems.find(({ cell }) => cell === name);
-  const isInput = isOpen || problem?.severity === "error";
+  const problems = row.is_excluded ? [] : row.problems.filter(({ cell }) => cell === name);
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const isInput = isOpen || errors.length > 0;
   return (
     <td className={name === "amount" ? "right" : undefined}>
-      {isInput ? <CellInput {...{ row, name, text, problem, onChange }} /> : <span>{text}</span>}
-      {problem && problem.severity !== "error" && (
-        <div className="batch-note">
-          <Icon name="needs" size={14} /> {problem.message}
-        </div>
-      )}
+      {isInput ? <CellInput {...{ row, name, text, errors, onChange }} /> : <span>{text}</span>}
+      {problems
+        .filter(({ severity }) => severity !== "error")
+        .map(({ code, message }) => (
+          <div key={code} className="batch-note">
+            <Icon name="needs" size={14} /> {message}
+          </div>
+        ))}
     </td>
   );
 }
@@ -166,12 +169,12 @@ type InputProps = {
   row: BatchRow;
   name: CellName;
   text: string;
-  problem: CellProblem | undefined;
+  errors: readonly CellProblem[];
   onChange: Change;
 };
 
 /** Sent when the person leaves it or presses Enter; Escape takes back what was written. */
-function CellInput({ row, name, text, problem, onChange }: InputProps) {
+function CellInput({ row, name, text, errors, onChange }: InputProps) {
   const [value, setValue] = useState(text);
   const send = () => {
     if (value.trim() !== text) onChange({ n: row.n, cells: { [name]: value } });
@@ -185,7 +188,7 @@ function CellInput({ row, name, text, problem, onChange }: InputProps) {
       size="xs"
       aria-label={`${CELLS[name].label} of row ${row.n}`}
       value={value}
-      error={problem?.severity === "error" ? problem.message : undefined}
+      error={errors.map(({ message }) => message).join(" ") || undefined}
       onChange={(event) => setValue(event.currentTarget.value)}
       onBlur={send}
       onKeyDown={onKeyDown}

@@ -79,7 +79,7 @@ export function useLastAnswer(app_id: string) {
 export const INVOICE_EVENTS: Readonly<Record<string, string>> = {
   create: "An invoice was created",
   accept: "The buyer accepted it",
-  cancel: "The seller cancelled it",
+  cancel: "The seller canceled it",
   reject: "The buyer rejected it",
   declareSentPayment: "The payment was declared as sent",
   declareReceivedPayment: "The payment was declared as received",

@@ -146,7 +146,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "chain.resume": "resumed reading {it}",
   "chain.resume_sending": "resumed sending on {it}",
   "chain.retry_sweep": "repeated a sweep",
-  "send.cancel": "cancelled a transfer",
+  "send.cancel": "canceled a transfer",
   "treasury.book": "booked a treasury movement",
   "wallet.skip": "skipped addresses of a wallet",
   "limit.set": "set a limit",
