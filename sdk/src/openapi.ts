@@ -1601,7 +1601,7 @@ export interface paths {
         };
         /**
          * List screening matches
-         * @description Operator keys only, for people of all accounts. `status=open` lists those that wait for a decision.
+         * @description Operator keys only, for people of all accounts. `status=open` lists those that wait for a decision, `user_id` those of one user: themselves, their payment details, and the owners of a company and who acts for it.
          */
         get: operations["listScreeningMatches"];
         put?: never;
@@ -11613,6 +11613,8 @@ export interface operations {
                 /** @description ISO 8601: only records created before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
                 status?: components["schemas"]["ScreeningMatchStatus"];
+                /** @description Only matches of this user. */
+                user_id?: string;
             };
             header?: never;
             path?: never;

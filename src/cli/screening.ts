@@ -84,7 +84,7 @@ function statusLines(status: Awaited<ReturnType<typeof readStatus>>): string[] {
 
 async function list({ database, keyring }: Core, status: MatchStatus) {
   const { page } = readPage({ limit: LISTED_MAX });
-  const { rows, has_more } = cutPage(await listMatches(database, status, page), page);
+  const { rows, has_more } = cutPage(await listMatches(database, { status }, page), page);
   const keys = await keyring.openUserKeys(database, rows);
   return { matches: toMatches(rows, keys), has_more };
 }

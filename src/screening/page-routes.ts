@@ -59,7 +59,7 @@ async function show(
   const queue = (Object.keys(QUEUES) as Queue[]).find((name) => name === wanted) ?? "open";
   const starting_after = typeof after === "string" && isId(after) ? { starting_after: after } : {};
   const { page } = readPage({ limit: SHOWN_MAX, ...starting_after });
-  const { rows, has_more } = cutPage(await listMatches(database, queue, page), page);
+  const { rows, has_more } = cutPage(await listMatches(database, { status: queue }, page), page);
   const matches = toMatches(rows, await keyring.openUserKeys(database, rows));
   const last_id = has_more ? rows.at(-1)!.id : null;
   const session = request.member!;

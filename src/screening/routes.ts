@@ -2,6 +2,7 @@ import { reasonProblems } from "../catalogue/text.ts";
 import { Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { decideMatches } from "./decide-matches.ts";
 import type { MatchDecision } from "./model.ts";
@@ -42,15 +43,22 @@ export function addScreeningRoutes(addRoute: AddRoute, deps: ScreeningRouteDeps)
     summary: "List screening matches",
     description:
       "Operator keys only, for people of all accounts. `status=open` lists those that wait for a " +
-      "decision.",
+      "decision, `user_id` those of one user: themselves, their payment details, and the owners " +
+      "of a company and who acts for it.",
     tag: TAG,
     query: MatchListQuery,
     answer: MatchListAnswer,
     errors: ["insufficient_scope"],
     handle: async ({ caller, query, problems }) => {
-      const page = requirePage(query, problems);
+      const { user_id } = query;
+      const found = [...problems];
+      if (user_id !== undefined && !isId(user_id)) {
+        const message = "Send the id of a user.";
+        found.push({ field: "user_id", code: "record_invalid", message });
+      }
+      const page = requirePage(query, found);
       if (caller.account_id !== operator_id) throw new Refusal("insufficient_scope");
-      const { rows, has_more } = cutPage(await listMatches(database, query.status, page), page);
+      const { rows, has_more } = cutPage(await listMatches(database, query, page), page);
       const keys = await keyring.openUserKeys(database, rows);
       return renderMatches(toMatches(rows, keys), has_more);
     },

@@ -54,6 +54,7 @@ export const MatchAnswer = Type.Object({ screening_match: MatchRecord });
 export const MatchListAnswer = listAnswer("screening_matches", MatchRecord);
 export const MatchListQuery = listQuery({
   status: Type.Optional(Type.Enum([...MATCH_STATUSES])),
+  user_id: Type.Optional(Type.String({ description: "Only matches of this user." })),
 });
 export const DecisionBody = closedObject({
   reason: Type.String({ description: "For the operator's audit log." }),

@@ -216,17 +216,19 @@ export async function findMatch(session: Session, id: string): Promise<MatchRow 
   return row;
 }
 
-/** The matches of all accounts, for the operator. */
+/** The matches of all accounts, or of one user, for the operator. */
 export function listMatches(
   session: Session,
-  status: MatchStatus | undefined,
+  { status, user_id }: { status?: MatchStatus; user_id?: string },
   page: Page,
 ): Promise<MatchRow[]> {
-  const values = [page.below_id, page.from_id, page.limit + 1];
+  const values: string[] = [];
+  const where = (column: string, value: string | undefined) =>
+    value === undefined ? "" : `and ${column} = $${values.push(value) + 3}`;
+  const wanted = `${where("m.status", status)} ${where("m.user_id", user_id)}`;
   return session.query<MatchRow>(
-    `${MATCHES} where m.id < $1 and m.id >= $2 ${status ? "and m.status = $4" : ""}
-     order by m.id desc limit $3`,
-    status ? [...values, status] : values,
+    `${MATCHES} where m.id < $1 and m.id >= $2 ${wanted} order by m.id desc limit $3`,
+    [page.below_id, page.from_id, page.limit + 1, ...values],
   );
 }
 
