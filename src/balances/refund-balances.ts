@@ -24,7 +24,7 @@ import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { giveBackProblems, isScreeningOpen, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
-import { noteWallets } from "../users/note-wallets.ts";
+import { screenAgain } from "../users/screen-again.ts";
 import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
@@ -87,7 +87,7 @@ export function refundBalances(
         accepted.map(({ output: { refund, ...sealed } }) => ({ ...refund, ...sealed })),
       );
       postEntries(tx, refunds.map(refundStarted), now);
-      noteWallets(tx, deps.is_screening, refunds, now);
+      screenAgain(tx, deps.is_screening, refunds, now);
       enqueueTasks(tx, SEND_REFUND_TASK, refunds, now);
       const acts = accepted.map(({ command, output: { refund } }) => {
         const { account_id, id } = refund;

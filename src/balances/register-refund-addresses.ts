@@ -9,7 +9,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { type Checked, problemsOf } from "../platform/problems.ts";
 import type { Kyc } from "../users/model.ts";
-import { noteWallets } from "../users/note-wallets.ts";
+import { screenAgain } from "../users/screen-again.ts";
 import { findKycs, usersOf } from "../users/store.ts";
 import {
   findRegistered,
@@ -72,7 +72,7 @@ export function registerRefundAddresses(
         tx,
         added.map(({ entry, key, address_index }) => ({ ...entry, key, address_index })),
       );
-      noteWallets(
+      screenAgain(
         tx,
         is_screening,
         added.map(({ entry }) => entry),

@@ -1,9 +1,10 @@
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { findRow, insertRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { columnsOf, findRow, insertRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../users/store.ts";
-import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
+import type { IdentityFieldName, Slot, Submitted, Values } from "./fields.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
 
 /** What was typed on the page, and in which visit: only that visit sees it in clear again. */
@@ -100,6 +101,32 @@ export async function findLastApplication(
     [key.account_id, key.user_id],
   );
   return row && toApplication(row, subject_key);
+}
+
+/** What the businesses among these users submitted last, by user. */
+export async function listBusinessValues(
+  session: Session,
+  users: readonly UserKey[],
+  keys: SubjectKeys,
+): Promise<Map<string, Partial<Values>>> {
+  const rows = await session.query<ApplicationRow>(
+    `select last.* from users
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     cross join lateral (
+       select account_id, id, user_id, content, submitted_at, decided_at from kyc_applications as a
+       where a.account_id = users.account_id and a.user_id = users.id
+       order by a.id desc limit 1) as last
+     where users.beneficiary_type = 'business' and last.content is not null`,
+    columnsOf(users, "account_id", "user_id"),
+  );
+  return new Map(
+    rows.flatMap((row) => {
+      const key = keys.get(row.account_id, row.user_id);
+      const values = key && toApplication(row, key).submitted?.values;
+      return values ? [[row.user_id, values] as const] : [];
+    }),
+  );
 }
 
 export async function findApplicationUser(

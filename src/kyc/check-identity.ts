@@ -22,6 +22,14 @@ import {
   type Values,
 } from "./fields.ts";
 import { ADULT_YEARS } from "./model.ts";
+import {
+  checkOwners,
+  findOwnerContradiction,
+  HAS_OWNERS,
+  isOwnerAsked,
+  isOwnerField,
+  OWNER_NAMES,
+} from "./owners.ts";
 
 /** Letters of any script, with the punctuation and joiners that occur in names. */
 const NAME = /^['’‘]?[\p{L}\p{M}](?:[\p{L}\p{M} .,/'’‘·・‐‑–-]|\u200c|\u200d)*$/u;
@@ -32,6 +40,7 @@ const COUNTRY_FIELDS = ["country", "nationality", "controller_nationality"] as c
 const NAME_FIELDS = [
   ...(["first_name", "last_name"] as const),
   ...(["controller_first_name", "controller_last_name"] as const),
+  ...OWNER_NAMES,
 ];
 
 /**
@@ -71,6 +80,7 @@ export function checkIdentity(
     draft.values.registration_number = registration_number.replace(/\s/g, "");
   checkPhone(draft);
   checkAddress(draft, catalogue, standing);
+  checkOwners(draft, standing, today);
   const names = Object.keys(given).filter((name) => known.includes(name)) as IdentityFieldName[];
   return {
     values: Object.fromEntries(names.map((name) => [name, draft.values[name]])),
@@ -88,7 +98,9 @@ export function findMissing(
 ): Problem[] {
   const country = findPostalCountry(values.country ?? "");
   const isAsked = (name: IdentityFieldName) =>
-    !(name === "state" && !country?.states) && !(name === "postcode" && !country?.has_postcode);
+    !(name === "state" && !country?.states) &&
+    !(name === "postcode" && !country?.has_postcode) &&
+    !(isOwnerField(name) && !isOwnerAsked(values, name));
   const problems: Problem[] = FIELDS[type]
     .filter(({ name, required }) => required && isAsked(name) && !values[name])
     .map(({ name }) => ({
@@ -100,6 +112,11 @@ export function findMissing(
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
   const beside = { standing: values, record };
   problems.push(...checkIdentity(catalogue, type, given, beside, today).problems);
+  const contradiction = findOwnerContradiction(values);
+  if (contradiction) {
+    const field = `identity.${HAS_OWNERS}`;
+    problems.push({ field, code: "record_invalid", message: contradiction });
+  }
   const birth_date = PERSON_FIELDS[type].birth_date;
   const born = values[birth_date];
   if (born && !isAdult(born, today)) {

@@ -1,6 +1,7 @@
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Identity } from "../users/model.ts";
+import { HAS_OWNERS, isOwnerField, OWNER_FIELDS, OWNER_LIMITS } from "./owners.ts";
 
 /** Whether the back of an identity document is required. */
 export const DOCUMENT_TYPES = {
@@ -33,10 +34,12 @@ export const FIELD_LIMITS = {
   controller_date_of_birth: null,
   controller_nationality: null,
   controller_document_type: null,
+  [HAS_OWNERS]: null,
+  ...OWNER_LIMITS,
 } as const;
 
 export type IdentityFieldName = keyof typeof FIELD_LIMITS;
-type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
+type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select" | "percent";
 export type Field = { name: IdentityFieldName; kind: FieldKind; required: boolean };
 /** Values as stored: dates as `YYYY-MM-DD`, unknown ones null. */
 export type Values = Record<IdentityFieldName, string | null>;
@@ -80,6 +83,7 @@ export const FIELDS: Readonly<Record<BeneficiaryType, readonly Field[]>> = {
     { name: "controller_date_of_birth", kind: "date", required: true },
     { name: "controller_nationality", kind: "country", required: true },
     { name: "controller_document_type", kind: "select", required: true },
+    ...OWNER_FIELDS,
   ],
 };
 
@@ -125,6 +129,7 @@ export function isSlotRequired(
 
 /** The field of the user's record with the same meaning; null for what only KYC asks for. */
 function fieldInUser(name: IdentityFieldName): keyof Omit<Identity, "metadata"> | null {
+  if (isOwnerField(name)) return null;
   switch (name) {
     case "registration_number":
       return "ssn";
@@ -134,6 +139,7 @@ function fieldInUser(name: IdentityFieldName): keyof Omit<Identity, "metadata"> 
     case "controller_date_of_birth":
     case "controller_nationality":
     case "controller_document_type":
+    case HAS_OWNERS:
       return null;
     default:
       return name;

@@ -17,7 +17,7 @@ import {
   type KycEnforcement,
 } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { noteWallets } from "../users/note-wallets.ts";
+import { screenAgain } from "../users/screen-again.ts";
 import { findKycs, lockUsers, usersOf } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
@@ -88,7 +88,7 @@ export function createOnramps(
     record: (tx, _loaded, accepted, now) => {
       const entries = accepted.map((entry) => entry.output);
       insertOnramps(tx, entries);
-      noteWallets(
+      screenAgain(
         tx,
         is_screening,
         entries.map(({ onramp }) => onramp),

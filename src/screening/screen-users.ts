@@ -12,6 +12,7 @@ import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import type { User } from "../users/model.ts";
 import { findKycs, lockUsers, toUsers, type UserKey, updateScreened } from "../users/store.ts";
+import { listCompanyPeople } from "./company-people.ts";
 import { listDepositors, personOfDepositor } from "./depositors.ts";
 import {
   digestPerson,
@@ -45,7 +46,7 @@ type ScreenedRecord = {
   account_id: string;
   id: string;
   user_id: string;
-  /** Itself, and whoever has paid for it. */
+  /** Itself, whoever has paid for it, and who acts for a company or owns it. */
   people: ScreenedPerson[];
   key: Buffer;
 };
@@ -80,16 +81,21 @@ async function screenLocked(
     keyring.openUserKeys(tx, keys),
     listWaitingUsers(tx, keys),
   ]);
-  const [wallets, depositors] = await Promise.all([
+  const [wallets, depositors, of_companies] = await Promise.all([
     listWallets(tx, keys, subject_keys),
     listDepositors(tx, deps, keys),
+    listCompanyPeople(tx, keys, subject_keys),
   ]);
   const users = toUsers(rows, subject_keys);
   const details = toPaymentDetails(detail_rows, subject_keys);
   const now = deps.clock.now();
   const records: ScreenedRecord[] = [
     ...users.map((user) =>
-      recordOfUser(user, wallets.get(user.id) ?? [], depositors.get(user.id) ?? []),
+      recordOfUser(user, {
+        wallets: wallets.get(user.id) ?? [],
+        depositors: depositors.get(user.id) ?? [],
+        of_company: of_companies.get(user.id) ?? [],
+      }),
     ),
     ...details.map(recordOfDetail),
   ].map((record) => ({ ...record, key: subject_keys.get(record.account_id, record.user_id)! }));
@@ -116,13 +122,12 @@ async function screenLocked(
 
 function recordOfUser(
   user: User,
-  wallets: readonly string[],
-  depositors: readonly string[],
+  known: { wallets: string[]; depositors: string[]; of_company: ScreenedPerson[] },
 ): Omit<ScreenedRecord, "key"> {
   const { account_id, id } = user;
-  const person = personOfUser(user, wallets);
-  const others = [...new Set(depositors)].map((name) => personOfDepositor(name, person));
-  const people = [person, ...others.filter((other) => other !== null)];
+  const person = personOfUser(user, known.wallets);
+  const others = [...new Set(known.depositors)].map((name) => personOfDepositor(name, person));
+  const people = [person, ...others.filter((other) => other !== null), ...known.of_company];
   return { kind: "user", account_id, id, user_id: id, people };
 }
 

@@ -7,7 +7,7 @@ import type { UserKey } from "./store.ts";
 export const REASSESS_USER_TASK = "reassess-user";
 /** The user's data or KYC status has changed: proposals about it may be out of date. */
 export const USER_CHANGED_TASK = "user-changed";
-/** A wallet of the user is new: it is compared with the screening lists. */
+/** A wallet or a person of the user is new: it is compared with the screening lists. */
 export const SCREEN_USER_TASK = "screen-user";
 /** Personal data outside the database must be deleted. */
 export const USER_ERASED_TASK = "user-erased";

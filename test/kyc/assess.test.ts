@@ -11,7 +11,7 @@ import { waitFor } from "../harness/wait-for.ts";
 import {
   addBusiness,
   addUser,
-  LIVING,
+  COMPANY,
   openLink,
   PageVisitor,
   pdf,
@@ -211,17 +211,7 @@ describe("a business", () => {
     const page = new PageVisitor(server);
     const opened = await page.open(await openLink(server, user_id));
     expect(opened.body.kyc).toMatchObject({ beneficiary_type: "business", can_confirm: false });
-    const { nationality, ...address } = LIVING;
-    await page.save({
-      ...address,
-      registration_number: "PT 500 100 200",
-      business_activity: "Payroll",
-      controller_first_name: "Ilse",
-      controller_last_name: "Erfunden",
-      controller_date_of_birth: "02/03/1970",
-      controller_nationality: nationality,
-      controller_document_type: "identity_card",
-    });
+    await page.save({ ...COMPANY, controller_document_type: "identity_card" });
     await page.upload("registration_document", pdf());
     await page.upload("document_front", png());
     await page.upload("selfie", png());

@@ -110,6 +110,48 @@ export class PageVisitor {
   }
 }
 
+const { nationality: _, ...ADDRESS } = LIVING;
+/** What a business says of itself, who acts for it, and that nobody owns much of it. */
+export const COMPANY = {
+  ...ADDRESS,
+  registration_number: "PT 500 100 200",
+  business_activity: "Payroll",
+  controller_first_name: "Ilse",
+  controller_last_name: "Erfunden",
+  controller_date_of_birth: "02/03/1970",
+  controller_nationality: "PT",
+  controller_document_type: "passport",
+  has_owners: "no",
+};
+
+/** An owner's fields, as the page names them. */
+export function ownerFields(number: number, owner: Record<string, unknown> = {}) {
+  const whole = {
+    first_name: "Ottilie",
+    last_name: "Anteil",
+    date_of_birth: "05/06/1980",
+    nationality: "DE",
+    share: "40",
+    ...owner,
+  };
+  return Object.fromEntries(
+    Object.entries(whole).map(([part, value]) => [`owner_${number}_${part}`, value]),
+  );
+}
+
+/** A business at its page, with everything but the submission done. */
+export async function openCompany(server: TestServer, fields: Record<string, unknown> = {}) {
+  const user_id = await addBusiness(server);
+  const page = new PageVisitor(server);
+  const token = await openLink(server, user_id);
+  await expectFine(page.open(token));
+  await expectFine(page.save({ ...COMPANY, ...fields }));
+  await expectFine(page.upload("registration_document", pdf()));
+  await expectFine(page.upload("document_front", png()));
+  await expectFine(page.upload("selfie", png()));
+  return { user_id, page, token };
+}
+
 export async function expectFine(sent: Promise<Answer>): Promise<Answer> {
   const answer = await sent;
   if (answer.status !== 200) throw new Error(answer.text);

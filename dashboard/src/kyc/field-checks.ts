@@ -18,8 +18,18 @@ export function findProblem(
     return fill(texts.problems.too_long, { count: `${max_length}` });
   }
   if (kind === "phone" && !/^\+?[0-9][0-9 ().-]{5,}$/.test(value)) return texts.problems.phone;
+  if (kind === "percent") return isShare(value) ? null : texts.problems.share;
   if (name === "postcode") return findPostcodeProblem(state, value, country_code);
   return null;
+}
+
+/** Whoever owns less is not asked for. */
+const SHARE_MIN = 25;
+const SHARE_MAX = 100;
+
+function isShare(value: string): boolean {
+  const share = Number(value.replace(",", "."));
+  return /^\d+([.,]\d{1,2})?$/.test(value) && share >= SHARE_MIN && share <= SHARE_MAX;
 }
 
 function missing(kind: Field["kind"], label: string): string {

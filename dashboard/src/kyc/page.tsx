@@ -10,6 +10,7 @@ import { Details } from "./steps/details.tsx";
 import { DocumentStep } from "./steps/document.tsx";
 import { Ended } from "./steps/ended.tsx";
 import { FilesStep } from "./steps/files-step.tsx";
+import { Owners } from "./steps/owners.tsx";
 import { Result } from "./steps/result.tsx";
 import { Review } from "./steps/review.tsx";
 import { Welcome } from "./steps/welcome.tsx";
@@ -87,6 +88,8 @@ function Place({ state, place }: { state: KycState; place: PlaceName }) {
       );
     case "registration":
       return <FilesStep step="registration" {...texts.registration} />;
+    case "owners":
+      return <Owners />;
     case "document":
       return <DocumentStep />;
     case "selfie":

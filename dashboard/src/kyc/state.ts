@@ -35,7 +35,7 @@ export type IdentityValue = { value: string | null; is_masked: boolean; is_known
 export type Field = {
   name: string;
   label_key: string;
-  kind: "text" | "date" | "email" | "phone" | "country" | "select";
+  kind: "text" | "date" | "email" | "phone" | "country" | "select" | "percent";
   required: boolean;
   max_length: number | null;
   options: string[] | null;

@@ -1,3 +1,4 @@
+import { askedOwners, HAS_OWNERS, ownerOf } from "./owners.ts";
 import {
   clearValue,
   type Field,
@@ -13,6 +14,7 @@ export type StepName =
   | "company"
   | "address"
   | "registration"
+  | "owners"
   | "person"
   | "document"
   | "selfie"
@@ -52,6 +54,8 @@ const BUSINESS: Step[] = [
   },
   { name: "address", fields: ADDRESS, files: [] },
   { name: "registration", fields: [], files: ["registration_document"] },
+  // And the fields of each owner.
+  { name: "owners", fields: [HAS_OWNERS], files: [] },
   {
     name: "person",
     fields: [
@@ -79,18 +83,21 @@ export function fieldsOf(state: KycState, step: StepName): Field[] {
   // A field that the server asks for and this page does not place is asked on the first step.
   const unplaced = state.fields.filter(({ name }) => !placed.includes(name));
   const listed = wanted.flatMap((name) => state.fields.filter((field) => field.name === name));
-  return step === steps[0]?.name ? [...listed, ...unplaced] : listed;
+  if (step === "owners") listed.push(...unplaced.filter(({ name }) => ownerOf(name) !== null));
+  const nowhere = unplaced.filter(({ name }) => ownerOf(name) === null);
+  return step === steps[0]?.name ? [...listed, ...nowhere] : listed;
 }
 
 /**
- * Whether a country has such a field. While the country is hidden this is unknown; then earlier
- * values are shown, and the server reports what is missing.
+ * Whether a country or the company's owners have such a field. While the answer that decides it
+ * is hidden this is unknown; then earlier values are shown, and the server reports what is missing.
  */
 export function existsIn(state: KycState, country_code: string, field: string): boolean {
   const country = findCountry(state, country_code);
   if (field === "state") return country ? country.states !== null : isKnown(state, "state");
   if (field === "postcode") return country ? country.has_postcode : true;
-  return true;
+  const owner = ownerOf(field);
+  return owner === null || askedOwners(state).includes(owner);
 }
 
 export function filesOf(state: KycState, step: StepName): FileSlotName[] {

@@ -28,6 +28,13 @@ import {
 } from "../fields.ts";
 import { BIRTH_DATE_TRIES_MAX } from "../model.ts";
 import { findKycUser, type OpenUser } from "../move-kyc.ts";
+import {
+  HAS_OWNERS,
+  HAS_OWNERS_OPTIONS,
+  isOwnerField,
+  OWNER_NAMES,
+  ownerLabelKey,
+} from "../owners.ts";
 import type { KycVisit } from "../store.ts";
 import { canEdit, gone, type Visitor, type VisitorDeps } from "./visitor.ts";
 
@@ -66,9 +73,9 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
     ),
     fields: FIELDS[type].map((field) => ({
       ...field,
-      label_key: field.name,
+      label_key: isOwnerField(field.name) ? ownerLabelKey(field.name) : field.name,
       max_length: FIELD_LIMITS[field.name],
-      options: field.name.endsWith("document_type") ? Object.keys(DOCUMENT_TYPES) : null,
+      options: optionsOf(field.name),
     })),
     countries: POSTAL_COUNTRIES.map((country) => ({
       ...country,
@@ -77,6 +84,11 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
     files: showFiles(type, standing, files, (file) => can_edit && file.visit_id === visit.id),
     can_edit,
   };
+}
+
+function optionsOf(name: IdentityFieldName): readonly string[] | null {
+  if (name === HAS_OWNERS) return HAS_OWNERS_OPTIONS;
+  return name.endsWith("document_type") ? Object.keys(DOCUMENT_TYPES) : null;
 }
 
 /** What the form contains: the draft's value where there is one, otherwise the known value. */
@@ -123,6 +135,7 @@ function showIdentity(
 const SHOWS_FIRST_LETTER: readonly IdentityFieldName[] = [
   ...(["first_name", "last_name", "company_name"] as const),
   ...(["controller_first_name", "controller_last_name", "address_line1", "city"] as const),
+  ...OWNER_NAMES,
 ];
 const HIDDEN = "•••";
 

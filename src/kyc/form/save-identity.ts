@@ -1,6 +1,8 @@
 import { type Problem, Refusal } from "../../platform/errors.ts";
 import { type KycDraft, updateKycDraft } from "../application-store.ts";
 import { checkIdentity } from "../check-identity.ts";
+import type { IdentityFieldName } from "../fields.ts";
+import { sharesBeside } from "../owners.ts";
 import { loadForm, maySee, type StateDeps } from "./load-state.ts";
 import { recordBegun } from "./record-begun.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
@@ -14,11 +16,14 @@ export function saveIdentity(
   return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
     const { type, draft, record, standing } = await loadForm(tx, visitor.key, locked);
     const today = now.toISOString().slice(0, 10);
-    const { country } = standing;
-    if (country && !maySee(visitor.visit, draft, record, "country", country)) {
-      // The country is hidden: the refusals would let a visitor guess it.
-      if (isJudgedByCountry(given)) throw Refusal.of([COUNTRY_NEEDED]);
-    }
+    const isHidden = (name: IdentityFieldName) => {
+      const value = standing[name] ?? null;
+      return value !== null && !maySee(visitor.visit, draft, record, name, value);
+    };
+    // What is hidden must not be guessed from the refusals.
+    if (isHidden("country") && isJudgedByCountry(given)) throw Refusal.of([COUNTRY_NEEDED]);
+    const hidden_shares = sharesBeside(given).filter(isHidden);
+    if (hidden_shares.length > 0) throw Refusal.of(hidden_shares.map(shareNeeded));
     const beside = { standing, record };
     const { values, problems } = checkIdentity(deps.catalogue, type, given, beside, today);
     if (problems.length > 0) throw Refusal.of(problems);
@@ -38,6 +43,11 @@ const COUNTRY_NEEDED: Problem = {
   code: "parameter_missing",
   message: "Choose the country again. It is hidden here, and other fields depend on it.",
 };
+
+function shareNeeded(name: IdentityFieldName): Problem {
+  const message = "Enter this share again. It is hidden here, and all shares are added up.";
+  return { field: `identity.${name}`, code: "parameter_missing", message };
+}
 
 function isJudgedByCountry({ country, state, postcode }: Record<string, unknown>): boolean {
   return (state ?? postcode ?? null) !== null && (country ?? null) === null;

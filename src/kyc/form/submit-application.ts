@@ -1,6 +1,8 @@
 import { type Problem, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { screenAgain } from "../../users/screen-again.ts";
+import { existsScreening } from "../../users/store.ts";
 import {
   insertApplication,
   type KycApplication,
@@ -54,6 +56,7 @@ export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<vo
     updateFilesSubmitted(tx, key, application.id);
     const path = user.kyc.general.status === "initiated" ? [] : (["initiated"] as const);
     recordMoves(tx, locked, [...path, "pending_assessment"], null, now);
+    if (type === "business") screenAgain(tx, await existsScreening(tx), [key], now);
     enqueueTasks(tx, ASSESS_APPLICATION_TASK, [application], now);
   });
 }

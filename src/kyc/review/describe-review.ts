@@ -7,6 +7,7 @@ import {
   findContradictions,
   recordValues,
 } from "../fields.ts";
+import { HAS_OWNERS, isOwnerField, ownersIn } from "../owners.ts";
 import { labelOfDecision, needsComment, needsTwo } from "./decisions.ts";
 import type { LoadedReview } from "./load-review.ts";
 
@@ -22,6 +23,7 @@ export function describeReview(review: LoadedReview, person_id: string) {
     swift: { usd: usd.swift_status, eur: eur.swift_status },
     submitted_at: application?.submitted_at ?? null,
     fields: describeFields(review),
+    owners: describeOwners(review),
     files: files.map(({ id, slot, type, size, uploaded_at }) => {
       return { id, slot, type, size, uploaded_at };
     }),
@@ -44,7 +46,9 @@ function describeFields({ user, application, values }: LoadedReview) {
   const is_open = !["approved", "suspended"].includes(user.kyc.general.status);
   const contradicted = submitted ? findContradictions(type, submitted) : [];
   const since = submitted && is_open ? findChangedSince(type, user.identity, submitted) : [];
-  return FIELDS[type].map((field) => {
+  // Owners are a list of their own; the account's record has none to compare with.
+  const described = FIELDS[type].filter(({ name }) => name !== HAS_OWNERS && !isOwnerField(name));
+  return described.map((field) => {
     const { name } = field;
     return {
       name,
@@ -59,11 +63,28 @@ function describeFields({ user, application, values }: LoadedReview) {
   });
 }
 
+/** Null: there are none to ask for, or the application is older than the question. */
+function describeOwners({ values }: LoadedReview) {
+  const owners = ownersIn(values);
+  return (
+    owners?.map(({ first_name, last_name, date_of_birth, nationality, share }) => ({
+      name: [first_name, last_name].filter(Boolean).join(" "),
+      date_of_birth: date_of_birth && formatDate(date_of_birth),
+      nationality: nationality && countryText(nationality),
+      share,
+    })) ?? null
+  );
+}
+
 function shownValue({ kind }: Field, value: string | null | undefined): string | null {
   if (!value) return null;
   if (kind === "date") return formatDate(value);
-  if (kind === "country") return `${findPostalCountry(value)?.name ?? value} (${value})`;
+  if (kind === "country") return countryText(value);
   return kind === "select" ? value.replaceAll("_", " ") : value;
+}
+
+function countryText(code: string): string {
+  return `${findPostalCountry(code)?.name ?? code} (${code})`;
 }
 
 function hasVoted({ proposed }: LoadedReview, person_id: string): boolean {

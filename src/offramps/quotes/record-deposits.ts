@@ -20,7 +20,7 @@ import { AccountMap } from "../../platform/account-map.ts";
 import { type Database, isDatabaseError, type Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { noteWallets } from "../../users/note-wallets.ts";
+import { screenAgain } from "../../users/screen-again.ts";
 import { existsScreening, lockUsers } from "../../users/store.ts";
 import { FUND_QUOTE_TASK } from "../task-kinds.ts";
 import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
@@ -185,7 +185,7 @@ async function creditAll(
   const changed = new Set(credited.map((deposit) => deposit.quote_id));
   for (const id of changed) updateProgress(tx, quotes.get(id)!);
   postEntries(tx, credited.map(depositFinal), now);
-  noteWallets(tx, is_screening, credited, now);
+  screenAgain(tx, is_screening, credited, now);
   const due = [...changed].map((id) => quotes.get(id)!);
   enqueueTasks(tx, FUND_QUOTE_TASK, due, now);
 }

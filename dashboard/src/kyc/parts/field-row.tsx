@@ -123,7 +123,8 @@ function Input(props: Props & { shared: Record<string, unknown> & { id: string }
     <input
       {...shared}
       type={field.kind === "phone" ? "tel" : field.kind === "email" ? "email" : "text"}
-      className={field.name === "postcode" ? "short" : undefined}
+      inputMode={field.kind === "percent" ? "decimal" : undefined}
+      className={field.name === "postcode" || field.kind === "percent" ? "short" : undefined}
       value={value}
       autoComplete={autoComplete}
       autoCapitalize={field.name === "postcode" ? "characters" : undefined}

@@ -22,34 +22,40 @@ export function Details(props: { step: StepName; title: string; lead: string }) 
         <div role="alert">
           {form.message && <Notice kind="alert" icon="alert" title={form.message} />}
         </div>
-        {form.fields.map((field) =>
-          form.isHidden(field) ? (
-            <MaskedRow
-              key={field.name}
-              state={form.state}
-              field={field}
-              onReplace={() => form.replace(field.name)}
-            />
-          ) : (
-            <FieldRow
-              key={field.name}
-              state={form.state}
-              field={field}
-              value={form.values[field.name] ?? ""}
-              country_code={form.country_code}
-              problem={form.problems[field.name] ?? null}
-              onChange={(value) => form.change(field.name, value)}
-              onLeave={() => form.leave(field)}
-            />
-          ),
-        )}
+        {form.fields.map((field) => (
+          <Question key={field.name} form={form} field={field} />
+        ))}
         <StepButtons step={step} is_busy={form.is_busy} />
       </form>
     </StepFrame>
   );
 }
 
-function useDetails(step: StepName) {
+type Form = ReturnType<typeof useDetails>;
+
+/** A field to fill in, or what is known of it and hidden. */
+export function Question({ form, field }: { form: Form; field: Field }) {
+  if (form.isHidden(field)) {
+    const onReplace = () => form.replace(field.name);
+    return <MaskedRow state={form.state} field={field} onReplace={onReplace} />;
+  }
+  return (
+    <FieldRow
+      state={form.state}
+      field={field}
+      value={form.values[field.name] ?? ""}
+      country_code={form.country_code}
+      problem={form.problems[field.name] ?? null}
+      onChange={(value) => form.change(field.name, value)}
+      onLeave={() => form.leave(field)}
+    />
+  );
+}
+
+/** Which of a step's fields are asked for, as far as it is answered. */
+type IsAsked = (field: string, answers: ReturnType<typeof useAnswers>) => boolean;
+
+export function useDetails(step: StepName, isAsked?: IsAsked) {
   const session = useSession();
   const { state, save, go, fail } = session;
   const asked = fieldsOf(state, step);
@@ -60,9 +66,9 @@ function useDetails(step: StepName) {
   const [is_busy, setBusy] = useState(false);
   const is_saving = useRef(false);
 
-  const fields = asked.filter(
-    ({ name }) => existsIn(state, country_code, name) || problems[name] !== undefined,
-  );
+  const exists = (name: string) =>
+    isAsked ? isAsked(name, answers) : existsIn(state, country_code, name);
+  const fields = asked.filter(({ name }) => exists(name) || problems[name] !== undefined);
   // Counted on every render: corrected fields and fields no longer asked do not count.
   const wrong = fields.filter(({ name }) => is_submitted && problems[name] !== undefined).length;
   const message = refusal || (wrong > 0 ? count(texts.problems.summary, wrong) : "");
@@ -159,6 +165,14 @@ function useAnswers(step: StepName) {
     session.setProblems(without(session.problems, changed));
   }
 
+  /** As if nothing had been given. */
+  function clear(names: string[]) {
+    setValues((known) => ({ ...known, ...Object.fromEntries(names.map((name) => [name, ""])) }));
+    setReplaced((known) => [...known, ...names]);
+    setProblems((known) => without(known, names));
+    session.setProblems(without(session.problems, names));
+  }
+
   function replace(name: string) {
     setReplaced((known) => [...known, name]);
     setFocusOn({ name });
@@ -173,7 +187,8 @@ function useAnswers(step: StepName) {
   }
 
   const country_code = values.country ?? "";
-  return { values, problems, country_code, isHidden, currentValue, change, replace, showProblems };
+  const acts = { change, clear, replace, showProblems };
+  return { values, problems, country_code, isHidden, currentValue, ...acts };
 }
 
 function without(problems: Record<string, string>, names: string[]): Record<string, string> {

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { Refusal, submit as submitAll } from "../api.ts";
+import { askedOwners, ownerOf } from "../owners.ts";
 import { FilePreview } from "../parts/file-preview.tsx";
 import { fileTitle } from "../parts/file-title.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -126,19 +127,10 @@ function Section({ step }: { step: StepName }) {
           {texts.buttons.edit}
         </button>
       </div>
-      {fields.length > 0 && (
-        <dl>
-          {fields.map((field) => (
-            <div key={field.name}>
-              <dt>{texts.fields[field.label_key]?.label ?? field.name}</dt>
-              <dd>
-                {missing.includes(field.name) ? <Missing /> : shown(state, field)}
-                {problems[field.name] && <p className="problem">{problems[field.name]}</p>}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      {[null, ...askedOwners(state)].map((owner) => {
+        const own = fields.filter(({ name }) => ownerOf(name) === owner);
+        return own.length > 0 && <Answers key={owner} {...{ owner, missing }} fields={own} />;
+      })}
       {filesOf(state, step).map((slot) => {
         const file = state.files[slot]?.uploaded;
         const file_title = fileTitle(state, slot);
@@ -155,6 +147,28 @@ function Section({ step }: { step: StepName }) {
         );
       })}
     </section>
+  );
+}
+
+/** The answers of a step, or those about one owner. */
+function Answers(props: { owner: number | null; fields: Field[]; missing: string[] }) {
+  const { owner, fields, missing } = props;
+  const { state, problems } = useSession();
+  return (
+    <>
+      {owner !== null && <h3>{fill(texts.owners.legend, { number: numberOf(state, owner) })}</h3>}
+      <dl>
+        {fields.map((field) => (
+          <div key={field.name}>
+            <dt>{texts.fields[field.label_key]?.label ?? field.name}</dt>
+            <dd>
+              {missing.includes(field.name) ? <Missing /> : shown(state, field)}
+              {problems[field.name] && <p className="problem">{problems[field.name]}</p>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }
 
@@ -185,10 +199,21 @@ function shown(state: KycState, field: Field) {
     const states = findCountry(state, clearValue(state, "country"))?.states;
     return states?.find(([code]) => code === value)?.[1] ?? value;
   }
-  return texts.options[value] ?? value;
+  if (field.kind === "percent") return `${value} %`;
+  return field.kind === "select" ? (texts.options[value] ?? value) : value;
 }
 
 function nameOf(state: KycState, name: string): string {
   if (name in state.files) return fileTitle(state, name as FileSlotName);
-  return texts.fields[name]?.label ?? name;
+  const key = state.fields.find((field) => field.name === name)?.label_key ?? name;
+  const label = texts.fields[key]?.label ?? name;
+  const owner = ownerOf(name);
+  if (owner === null) return label;
+  const number = numberOf(state, owner);
+  return fill(texts.owners.with_field, { number, label: label.toLocaleLowerCase(locale) });
+}
+
+/** Owners are counted as they are shown: one that was removed leaves no gap. */
+function numberOf(state: KycState, owner: number): string {
+  return `${askedOwners(state).indexOf(owner) + 1}`;
 }

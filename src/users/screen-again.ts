@@ -3,10 +3,10 @@ import { type UserKey, updateUnscreened } from "./store.ts";
 import { enqueueUserTasks, SCREEN_USER_TASK } from "./task-kinds.ts";
 
 /**
- * These users have sent from or named a wallet: they are screened again, and until then nothing
- * leaves. Without screening lists nothing is written.
+ * These users have sent from or named a wallet, or named the people of a company: they are screened
+ * again, and until then nothing leaves. Without screening lists nothing is written.
  */
-export function noteWallets(
+export function screenAgain(
   tx: Transaction,
   is_screening: boolean,
   users: readonly UserKey[],
