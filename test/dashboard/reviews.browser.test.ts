@@ -1,20 +1,34 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addWaiting, auditOf } from "../kyc/review/review-fixture.ts";
+import { expectFine, openCompany, ownerFields } from "../kyc/kyc-fixture.ts";
+import { addWaiting, auditOf, waitForStatus } from "../kyc/review/review-fixture.ts";
+import { listOf } from "../partners/screening/sample-lists.ts";
 import { inspect, NARROW, openStories, type Stories, WIDE } from "./browser-stories.ts";
 
 const TEST_MS = 120_000;
 const COMMENT = "Your document has expired. Send one that is still valid. A passport is best.";
 
+const LISTED = { id: "listed", name: "Tesrik Varlomov", birth_date: "1954-10-07" };
+
+let folder: string;
 let stories: Stories;
 let first: { user_id: string };
 let second: { user_id: string };
 
 beforeAll(async () => {
-  stories = await openStories(["admin", "accountant"]);
+  folder = await mkdtemp(join(tmpdir(), "sliproad-reviews-"));
+  const list = join(folder, "targets.csv");
+  await writeFile(list, listOf([LISTED]));
+  stories = await openStories(["admin", "accountant"], { SLIPROAD_SCREENING_LISTS: list });
   first = await addWaiting(stories.server, stories.server, { first_name: "Zenobia" });
   second = await addWaiting(stories.server, stories.server, { first_name: "Yusuf" });
 }, TEST_MS);
-afterAll(() => stories?.close());
+afterAll(async () => {
+  await stories?.close();
+  await rm(folder, { recursive: true });
+});
 
 describe("identity reviews in the dashboard", () => {
   test("a reviewer approves one, asks the next again, and the person's page shows it", {
@@ -75,6 +89,63 @@ describe("identity reviews in the dashboard", () => {
       await page.goto(`${stories.server.url}${path}`);
       await page.getByRole("button", { name: "Approve" }).waitFor();
       await inspect(page, "review-narrow");
+    });
+  });
+
+  test("a business is shown with its owners, and what a list says of one of them", {
+    timeout: TEST_MS,
+  }, async () => {
+    const { server } = stories;
+    const { user_id, page: applicant } = await openCompany(server, {
+      has_owners: "yes",
+      ...ownerFields(1, { share: "60" }),
+      ...ownerFields(2, {
+        first_name: "Tesrik",
+        last_name: "Varlomov",
+        date_of_birth: "07/10/1954",
+        nationality: "PT",
+        share: "25.50",
+      }),
+    });
+    await expectFine(applicant.submit());
+    await waitForStatus(server, user_id, "awaiting_manual_review");
+    const path = `/dashboard/people/reviews/${server.account_id}/${user_id}`;
+    for (const look of [WIDE, NARROW]) {
+      await stories.visit("admin", look, async (page) => {
+        await page.goto(`${server.url}${path}`);
+        await page.getByRole("heading", { level: 2, name: "Who acts for it" }).waitFor();
+        const owners = page.getByRole("table", { name: "Owners of 25 % or more" });
+        expect(await owners.locator("tbody td").allTextContents()).toEqual([
+          ...["Ottilie Anteil", "05/06/1980", "Germany (DE)", "60 %"],
+          ...["Tesrik Varlomov", "07/10/1954", "Portugal (PT)", "25.5 %"],
+        ]);
+        const screening = page.getByRole("region", { name: "Screening" });
+        await screening
+          .getByText("Tesrik Varlomov is like “Tesrik Varlomov” of the list")
+          .waitFor();
+        await screening.getByText("100 % alike, a match").waitFor();
+        await screening.getByRole("link", { name: "the screening page" }).waitFor();
+        expect(await page.getByText(user_id).count()).toBe(0);
+        await page.getByRole("button", { name: "Copy id" }).waitFor();
+        await inspect(page, `review-business-${look.width}`);
+      });
+    }
+  });
+
+  test("says that the lists could not be asked, and asks again", { timeout: TEST_MS }, async () => {
+    const { server } = stories;
+    const { user_id } = await addWaiting(server, server, { first_name: "Walburga" });
+    await stories.visit("admin", WIDE, async (page) => {
+      const refusal = { error_code: "record_invalid", message: "Not now.", errors: [] };
+      await page.route("**/screening_matches?*", (route) =>
+        route.fulfill({ status: 422, json: refusal }),
+      );
+      await page.goto(`${server.url}/dashboard/people/reviews/${server.account_id}/${user_id}`);
+      const screening = page.getByRole("region", { name: "Screening" });
+      await screening.getByText("This could not be shown").waitFor();
+      await page.unroute("**/screening_matches?*");
+      await screening.getByRole("button", { name: "Try again" }).click();
+      await screening.getByText("no open match").waitFor();
     });
   });
 

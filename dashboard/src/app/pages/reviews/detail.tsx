@@ -1,16 +1,18 @@
-import { Alert, Title } from "@mantine/core";
+import { Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { api, queries } from "../../api.ts";
+import { queries } from "../../api.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RecordId } from "../../parts/record-id.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
-import { may, session } from "../../session.ts";
+import { session } from "../../session.ts";
 import { DecisionBar } from "./decision-bar.tsx";
 import { Files } from "./files.tsx";
+import { Matches } from "./matches.tsx";
+import { Owners } from "./owners.tsx";
 import {
   inWords,
   loadQueue,
@@ -79,11 +81,12 @@ export function ReviewDetail(props: {
         )}
         {data.comment && `. Last comment: “${data.comment}”`}
       </p>
+      <Matches user_id={user_id} />
       <div className="review-sides">
         <TypedData review={data} />
         <Files review={data} />
       </div>
-      <Matches user_id={user_id} />
+      <Owners review={data} />
       <Notes review={data} />
       <DecisionBar
         key={`${user_id} ${data.seen}`}
@@ -97,7 +100,7 @@ export function ReviewDetail(props: {
 
 /** Who acts for a business stands apart from the business itself. */
 function TypedData({ review: { fields, user, swift } }: { review: Review }) {
-  const owners = fields.filter(({ name }) => name.startsWith("controller_"));
+  const acting = fields.filter(({ name }) => name.startsWith("controller_"));
   const own = fields.filter(({ name }) => !name.startsWith("controller_"));
   return (
     <div className="stacked">
@@ -124,7 +127,7 @@ function TypedData({ review: { fields, user, swift } }: { review: Review }) {
           <dd>{inWords(swift.usd)}</dd>
         </div>
       </FieldList>
-      {owners.length > 0 && <FieldList title="Owner who acts for it" fields={owners} />}
+      {acting.length > 0 && <FieldList title="Who acts for it" fields={acting} />}
     </div>
   );
 }
@@ -160,26 +163,6 @@ function FieldList(props: { title: string; fields: readonly ReviewField[]; child
         {props.children}
       </dl>
     </section>
-  );
-}
-
-const MATCHES_READ_MAX = 100;
-
-/** Entries of sanctions lists that are like this person; for the operator's reviewers. */
-function Matches({ user_id }: { user_id: string }) {
-  const isAsked = session.account.is_operator && may("review_screening");
-  const { data } = useQuery({
-    queryKey: ["person", user_id, "screening"],
-    queryFn: () => api.screeningMatches.list({ status: "open", limit: MATCHES_READ_MAX }).page(),
-    enabled: isAsked,
-  });
-  const own = data?.records.filter((match) => match.user_id === user_id) ?? [];
-  if (own.length === 0) return null;
-  return (
-    <Alert color="red" variant="light" mt="md" title="Screening" role="alert">
-      {own.length === 1 ? "An entry" : `${own.length} entries`} of a list may be this person. Decide
-      on <a href="/dashboard/screening">the screening page</a> first.
-    </Alert>
   );
 }
 

@@ -27,6 +27,13 @@ export type ReviewFile = {
   uploaded_at: string;
 };
 
+type ReviewOwner = {
+  name: string;
+  date_of_birth: string | null;
+  nationality: string | null;
+  share: string | null;
+};
+
 export type Decision = { name: string; label: string; needs_comment: boolean };
 
 export type Review = {
@@ -37,6 +44,8 @@ export type Review = {
   swift: { usd: string; eur: string };
   submitted_at: string | null;
   fields: ReviewField[];
+  /** Null: not asked for, or not answered. */
+  owners: ReviewOwner[] | null;
   files: ReviewFile[];
   are_files_deleted: boolean;
   proposed: { decision: string; label: string; comment: string; is_own: boolean } | null;
