@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from "node:net";
-import { connect as connectSecure, type TLSSocket } from "node:tls";
+import { connect as connectSecure, DEFAULT_CIPHERS, type TLSSocket } from "node:tls";
 import { LruMap } from "../../platform/lru-map.ts";
+import { HandshakeBudget } from "./handshake-budget.ts";
 import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 
@@ -21,6 +22,11 @@ export type Connect = (target: Target, account_id: string) => Promise<Socket>;
 
 const NEXT_ADDRESS_MS = 1_000;
 const SESSIONS_MAX = 1_000;
+/**
+ * Without DHE, where the server chooses the size of the numbers: with those of 10,000 bits each
+ * handshake would stop this thread for a second, before the certificate is looked at.
+ */
+const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 
 /**
  * The only place that opens connections and checks IP addresses. It connects to the checked
@@ -29,6 +35,7 @@ const SESSIONS_MAX = 1_000;
  */
 export function createConnect(rules: ConnectRules): Connect {
   const sessions = new LruMap<string, Buffer>(SESSIONS_MAX);
+  const budget = new HandshakeBudget(rules.connect_timeout_ms);
   return async (target, account_id) => {
     const session_key = `${account_id} ${target.origin}`;
     const ending = new AbortController();
@@ -36,10 +43,12 @@ export function createConnect(rules: ConnectRules): Connect {
     try {
       const plain = await withSignal(openPlain(rules, target, ending.signal), ending.signal);
       if (!target.is_secure) return plain;
-      const secure = openSecure(plain, target, sessions.get(session_key));
-      secure.on("session", (session) => sessions.set(session_key, session));
-      await connected(secure, "secureConnect", ending.signal);
-      return secure;
+      const securing = budget.run(account_id, plain, () => {
+        const secure = openSecure(plain, target, sessions.get(session_key));
+        secure.on("session", (session) => sessions.set(session_key, session));
+        return connected(secure, "secureConnect", ending.signal);
+      });
+      return await withSignal(securing, ending.signal);
     } catch (error) {
       if (!ending.signal.aborted) throw error;
       throw new SendError("timeout", "The connection timed out.");
@@ -146,6 +155,7 @@ function openSecure(
     // The certificate is checked against this if there is no name to send.
     host: hostname,
     ALPNProtocols: ["http/1.1"],
+    ciphers: CIPHERS,
     rejectUnauthorized: true,
     ...(session ? { session } : {}),
   });
