@@ -1,6 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
+import { openCompany, ownerFields } from "../kyc/kyc-fixture.ts";
 import { LONG_MS, openStage, type Stage, type Visit, WIDTHS } from "./kyc-stage.ts";
 import { addFile, chooseDocument, fillAddress, fillDate, goOn, heading, PDF } from "./kyc-walk.ts";
 
@@ -116,3 +117,42 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     LONG_MS,
   );
 });
+
+test(
+  "owners are hidden in another browser, where a new share asks for the hidden ones",
+  async () => {
+    const { token } = await openCompany(stage.server, {
+      has_owners: "yes",
+      ...ownerFields(1, { share: "60" }),
+      ...ownerFields(2, { first_name: "Quirin", share: "30" }),
+    });
+    await stage.visit(360, async ({ page, check }) => {
+      await page.goto(`${stage.server.url}/kyc/${token}#owners`);
+      const [first, second] = ["Owner 1", "Owner 2"].map((name) =>
+        page.getByRole("group", { name, exact: true }),
+      ) as [Locator, Locator];
+      await first.getByText("O•••").waitFor();
+      await second.getByText("Q•••").waitFor();
+      await check("business-owners-hidden");
+      await second.getByRole("button", { name: "Change: Share in per cent" }).click();
+      await second.getByLabel("Share in per cent").fill("50");
+      await page.getByRole("button", { name: "Save and continue" }).click();
+      await first.getByText("Enter this share again.").waitFor();
+      await expectFocus(first.getByLabel("Share in per cent"));
+      await first.getByLabel("Share in per cent").fill("50");
+      await goOn(page, "Who controls the company?");
+
+      // A hidden answer can be replaced; then nobody is named any more.
+      await page.getByRole("button", { name: "Back" }).click();
+      await page.getByRole("button", { name: "Change: Does anyone own" }).click();
+      const question = page.getByLabel("Does anyone own 25 % or more of the company?");
+      await question.selectOption("No one owns 25 % or more");
+      await goOn(page, "Who controls the company?");
+      await page.goto(`${stage.server.url}/kyc/${token}#review`);
+      const owners = page.getByRole("region", { name: "Owners" });
+      await owners.getByText("No one owns 25 % or more", { exact: true }).waitFor();
+      expect(await owners.locator("h3").count()).toBe(0);
+    });
+  },
+  LONG_MS,
+);
