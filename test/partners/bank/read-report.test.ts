@@ -270,6 +270,37 @@ describe("reports on the status of payments", () => {
   });
 });
 
+describe("large files", () => {
+  const statement = (content: string) =>
+    `<Document xmlns="urn:camt"><BkToCstmrStmt><Stmt><Acct><Id><IBAN>X</IBAN></Id></Acct>${content}</Stmt></BkToCstmrStmt></Document>`;
+  const entry = (details = "") =>
+    `<Ntry><Amt Ccy="EUR">1</Amt><CdtDbtInd>DBIT</CdtDbtInd>${details}</Ntry>`;
+  const statuses = (content: string) =>
+    `<Document xmlns="urn:pain"><CstmrPmtStsRpt><OrgnlGrpInfAndSts/><OrgnlPmtInfAndSts>${content}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`;
+
+  async function millisecondsOf(xml: string): Promise<number> {
+    const before = process.cpuUsage();
+    await read(xml, 65_536);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  }
+
+  it.each([
+    ["lines", statement, "<Bal/>", entry()],
+    ["payments", statuses, "<StsRsnInf/>", "<TxInfAndSts/>"],
+  ])("%s are not slower after thousands of other elements", async (_, around, other, line) => {
+    const [others, lines] = [other.repeat(40_000), line.repeat(4_000)];
+    await millisecondsOf(around(lines + others));
+    const after_ms = await millisecondsOf(around(lines + others));
+    expect(await millisecondsOf(around(others + lines))).toBeLessThan(5 * after_ms);
+  });
+
+  it("a line with too many details to be kept is refused", async () => {
+    const details = `<NtryDtls>${"<TxDtls/>".repeat(300_001)}</NtryDtls>`;
+    await expect(read(statement(entry(details)), 65_536)).rejects.toThrow("300000 details");
+  });
+});
+
 describe("files that are not what they should be", () => {
   const good = sample("alpine-bank-camt054-v08");
 

@@ -37,6 +37,9 @@ const BALANCES: Readonly<Record<string, AccountBalance["type"]>> = {
   CLAV: "available",
 };
 
+/** Of one line, which are kept until its end. */
+const DETAILS_MAX = 300_000;
+
 /** Reads `camt.052`, `camt.053` and `camt.054`, which list lines of an account the same way. */
 export function readAccountReport(report: AccountEntry["report"]): PartReader<ReportItem> {
   let details: EntryDetail[] = [];
@@ -49,6 +52,9 @@ export function readAccountReport(report: AccountEntry["report"]): PartReader<Re
     take: (part, parents) => {
       switch (part.name) {
         case "TxDtls":
+          if (details.length === DETAILS_MAX) {
+            throw new UnreadableFile(`An entry of the file has more than ${DETAILS_MAX} details.`);
+          }
           details.push(readDetail(part));
           return [];
         case "NtryDtls":
@@ -77,6 +83,8 @@ class StatementLines {
   /** A statement never lists one line twice: equal ones are several, and are counted. */
   readonly #occurrences = new Map<string, number>();
   #entries = 0;
+  /** Looked for once: a statement may have thousands of elements before its lines. */
+  #origin: Origin | null = null;
   /** Sum of the booked lines by currency; debits are negative. */
   readonly #booked = new Map<string, bigint>();
 
@@ -90,11 +98,12 @@ class StatementLines {
     details: readonly EntryDetail[],
     batches: readonly XmlElement[],
   ): Omit<AccountEntry, "report">[] {
-    const place = `entry ${this.#entries + 1} of statement ${statement.read("Id") ?? ""}`.trim();
+    this.#origin ??= readOrigin(statement);
+    const place = `entry ${this.#entries + 1} of statement ${this.#origin.name}`.trim();
     const money = requireMoney(element.find("Amt"), place);
     const is_debit = requireIsDebit(element.read("CdtDbtInd"), place);
     const facts = { ...money, is_debit, charges: readCharges(element) };
-    const common = readCommon(element, statement, this.#report);
+    const common = readCommon(element, this.#origin, this.#report);
     this.#entries += 1;
     if (common.state === "booked") {
       const before = this.#booked.get(money.currency) ?? 0n;
@@ -181,15 +190,30 @@ type UnsignedBalance = Omit<AccountBalance, "statement_id" | "is_debit"> & {
   is_debit: boolean | null;
 };
 
+/** The statement that a line is of. */
+type Origin = { name: string; account: string; statement_id: string | null };
+
+function readOrigin(statement: XmlElement): Origin {
+  return {
+    name: statement.read("Id") ?? "",
+    account: requireAccount(statement),
+    statement_id: readId(statement, "Id"),
+  };
+}
+
 const NOBODY = { name: null, account: null };
 
-function readCommon(element: XmlElement, statement: XmlElement, report: AccountEntry["report"]) {
+function readCommon(
+  element: XmlElement,
+  { account, statement_id }: Origin,
+  report: AccountEntry["report"],
+) {
   // A statement lists what was booked, unless it says otherwise; other reports do not.
   const status = readCode(element.find("Sts")) ?? (report === "camt.053" ? "BOOK" : null);
   const valued_on = readDay(element.find("ValDt"));
   return {
-    account: requireAccount(statement),
-    statement_id: readId(statement, "Id"),
+    account,
+    statement_id,
     state:
       status !== null && Object.hasOwn(STATES, status) ? STATES[status]! : ("unknown" as const),
     booked_on: readDay(element.find("BookgDt")) ?? valued_on,

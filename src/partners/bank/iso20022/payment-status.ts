@@ -18,6 +18,9 @@ const UNKNOWN: Outcome = { outcome: "unknown", is_final: false };
 /** A status of an element, or of the one around it. */
 type Heard = { status: string | null; reasons: readonly BankReason[] };
 
+/** What a batch says of all its payments. */
+type Batch = { element: XmlElement; heard: Heard; batch_id: string | null };
+
 /**
  * Reads `pain.002`. A payment that is listed without a status of its own has that of its batch or
  * file.
@@ -29,6 +32,8 @@ export function readPaymentStatuses(): PartReader<PaymentStatus> {
   let file: Heard = { status: null, reasons: [] };
   /** Reports on the transmission by EBICS have this form too, but name none of our files. */
   let is_transmission = false;
+  /** Read once for all its payments: thousands of elements may precede them. */
+  let current: Batch | null = null;
 
   const statusOf = (
     level: PaymentStatus["level"],
@@ -68,13 +73,13 @@ export function readPaymentStatuses(): PartReader<PaymentStatus> {
   const readPayment = (payment: XmlElement, batch: XmlElement | undefined) => {
     if (is_transmission) return [];
     const own = heardIn(payment, "TxSts");
-    const above = batch ? heardIn(batch, "PmtInfSts") : { status: null, reasons: [] };
-    const around = above.status === null ? file : above;
+    if (current?.element !== batch) current = batch ? readBatch(batch) : null;
+    const around = current && current.heard.status !== null ? current.heard : file;
     const heard = {
       status: own.status ?? around.status,
       reasons: own.reasons.length > 0 ? own.reasons : around.reasons,
     };
-    return [statusOf("payment", heard, readId(batch, "OrgnlPmtInfId"), payment)];
+    return [statusOf("payment", heard, current?.batch_id ?? null, payment)];
   };
 
   return {
@@ -98,6 +103,11 @@ export function readPaymentStatuses(): PartReader<PaymentStatus> {
       }
     },
   };
+}
+
+function readBatch(element: XmlElement): Batch {
+  const heard = heardIn(element, "PmtInfSts");
+  return { element, heard, batch_id: readId(element, "OrgnlPmtInfId") };
 }
 
 function heardIn(element: XmlElement, name: string): Heard {

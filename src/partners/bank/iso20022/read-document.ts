@@ -26,6 +26,8 @@ export type ReadLimits = { bytes_max: number; depth_max: number; elements_max: n
 /** Larger than what banks send in a day; `elements_max` is what one part may consist of. */
 const LIMITS: ReadLimits = { bytes_max: 512 * 1024 * 1024, depth_max: 40, elements_max: 50_000 };
 const TEXT_LENGTH_MAX = 20_000;
+/** Between two items: the details of a line are kept until its end. */
+const ITEM_LENGTH_MAX = 128 * 1024 * 1024;
 /** Of one tag, comment or text; the parser keeps it until its end. */
 const PIECE_LENGTH_MAX = 1024 * 1024;
 
@@ -50,6 +52,7 @@ export async function* readDocument<Item>(
     throw new UnreadableFile("The file has a document type, which bank files do not have.");
   });
   let piece = 0;
+  let since_item = 0;
   parser.on("opentag", (tag) => {
     piece = 0;
     builder.open(tag);
@@ -66,7 +69,10 @@ export async function* readDocument<Item>(
       throw new UnreadableFile("A tag, comment or text of the file is too long.");
     }
     parser.write(text);
-    yield* builder.drain();
+    const items = builder.drain();
+    since_item = items.length > 0 ? 0 : since_item + text.length;
+    if (since_item > ITEM_LENGTH_MAX) throw new UnreadableFile("An entry of the file is too long.");
+    yield* items;
   }
   parser.close();
   builder.requireMessage();
