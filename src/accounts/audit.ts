@@ -43,6 +43,22 @@ export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], no
   noteUnsealed(tx, AUDIT_LOG.log, unsealed, now);
 }
 
+/**
+ * What the operator did in an account. The reason is in the operator's own log: a suspicion must
+ * not be read by those whom it is about. The account's log shows the act without it.
+ */
+export function recordOperatorAct(
+  tx: Transaction,
+  operator_id: string,
+  entry: AuditEntry,
+  now: Date,
+): void {
+  const { account_id, detail } = entry;
+  const own = { ...entry, account_id: operator_id, detail: { ...detail, account_id } };
+  const entries = account_id === operator_id ? [entry] : [{ ...entry, reason: "" }, own];
+  recordAudits(tx, entries, now);
+}
+
 export const AUDIT_LOG: SealedLog = {
   log: "audit",
   read_digests: async (session, account_id, entry_ids) => {

@@ -1,5 +1,5 @@
 import type { Transaction } from "../platform/db/database.ts";
-import { recordAudit } from "./audit.ts";
+import { recordOperatorAct } from "./audit.ts";
 import type { Actor } from "./model.ts";
 import { updateAccountFrozen } from "./store.ts";
 
@@ -8,10 +8,12 @@ export function freezeAccount(
   tx: Transaction,
   account_id: string,
   is_frozen: boolean,
-  by: { actor: Actor; reason: string },
+  by: { operator_id: string; actor: Actor; reason: string },
   now: Date,
 ): void {
   updateAccountFrozen(tx, account_id, is_frozen ? now : null);
   const action = is_frozen ? "account.freeze" : "account.unfreeze";
-  recordAudit(tx, { account_id, ...by, action, record: `account:${account_id}` }, now);
+  const { operator_id, ...act } = by;
+  const entry = { account_id, ...act, action, record: `account:${account_id}` } as const;
+  recordOperatorAct(tx, operator_id, entry, now);
 }

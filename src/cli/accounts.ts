@@ -156,8 +156,9 @@ async function freeze(
   is_frozen: boolean,
 ): Promise<Account> {
   const account = await findAccountOf(core, wanted);
+  const by = { operator_id: core.first_start.operator.id, ...byOperator(reason) };
   await core.database.transaction(async (tx) =>
-    freezeAccount(tx, account.id, is_frozen, byOperator(reason), core.clock.now()),
+    freezeAccount(tx, account.id, is_frozen, by, core.clock.now()),
   );
   return account;
 }

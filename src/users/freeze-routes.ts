@@ -7,7 +7,9 @@ import { closedObject, nullable, TIME, UUID } from "../platform/schema-parts.ts"
 import { freezeUsers } from "./freeze-users.ts";
 
 const FreezeBody = closedObject({
-  reason: Type.String({ description: "For the audit log; no personal data." }),
+  reason: Type.String({
+    description: "For the operator's audit log, which the account does not see; no personal data.",
+  }),
 });
 const FreezeAnswer = Type.Object({
   user: Type.Object({

@@ -1,4 +1,4 @@
-import { recordAudit } from "../accounts/audit.ts";
+import { recordOperatorAct } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
@@ -28,7 +28,7 @@ function decideOne(
 
 /**
  * Freezes a user of any account, or ends it. While frozen nothing leaves by any door; deposits are
- * still credited. The audit log of the user's account keeps the reason.
+ * still credited. The operator's audit log keeps the reason.
  */
 export function freezeUsers(
   action: "freeze" | "unfreeze",
@@ -55,7 +55,7 @@ export function freezeUsers(
           action: `user.${action}` as const,
           reason,
         };
-        recordAudit(tx, { ...entry, record: `user:${id}` }, now);
+        recordOperatorAct(tx, command.account_id, { ...entry, record: `user:${id}` }, now);
         // What waited for the end of the freeze goes on now, not within the hour.
         if (action === "unfreeze") enqueueTasks(tx, REASSESS_USER_TASK, [{ account_id, id }], now);
       }

@@ -115,7 +115,7 @@ it("a frozen account holds all of its users", async () => {
   const tenant = await server.addAccount("Frozen tenant");
   const owed = await addOwedUser(server, 100, tenant.key);
   const { database, clock } = server.core;
-  const by = { actor: "command line", reason } as const;
+  const by = { operator_id: server.account_id, actor: "command line", reason } as const;
   const set = (is_frozen: boolean) =>
     database.transaction(async (tx) =>
       freezeAccount(tx, tenant.account_id, is_frozen, by, clock.now()),
@@ -124,4 +124,38 @@ it("a frozen account holds all of its users", async () => {
   heldBy(await owed.refund(10));
   await set(false);
   expect((await owed.refund(10)).status).toBe(200);
+});
+
+it("the account does not read why: the reason is in the operator's log only", async () => {
+  const tenant = await server.addAccount("Suspected tenant");
+  const owed = await addOwedUser(server, 100, tenant.key);
+  const suspicion = "Asked by the police, file 4711";
+  await act(owed.user_id, "freeze", { reason: suspicion });
+  await act(owed.user_id, "unfreeze", { reason: suspicion });
+  const { database, clock } = server.core;
+  const by = { operator_id: server.account_id, actor: "command line", reason: suspicion } as const;
+  await database.transaction(async (tx) =>
+    freezeAccount(tx, tenant.account_id, true, by, clock.now()),
+  );
+  const historyOf = async (id: string) =>
+    await server.call("GET", `/records/${id}/history`, undefined, { key: tenant.key });
+  for (const id of [owed.user_id, tenant.account_id]) {
+    const { status, text } = await historyOf(id);
+    expect(status).toBe(200);
+    expect(text).toContain(".freeze");
+    expect(text).not.toContain(suspicion);
+  }
+  const rows = await database.query<{ account_id: string; action: string; detail: string }>(
+    "select account_id, action, detail from audit_entries where reason = $1 order by id",
+    [suspicion],
+  );
+  expect(rows.map(({ action }) => action)).toEqual([
+    "user.freeze",
+    "user.unfreeze",
+    "account.freeze",
+  ]);
+  for (const { account_id, detail } of rows) {
+    expect(account_id).toBe(server.account_id);
+    expect(JSON.parse(detail)).toEqual({ account_id: tenant.account_id });
+  }
 });

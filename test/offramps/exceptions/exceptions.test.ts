@@ -243,7 +243,8 @@ describe("money in suspense has an exit", () => {
     const unknown = await sayException("0".repeat(35), "returned", { amount: 500n });
     const setAccount = (is_frozen: boolean) => {
       const { database, clock } = server.core;
-      const by = { actor: "command line", reason: "test" } as const;
+      const { account_id: operator_id } = server;
+      const by = { operator_id, actor: "command line", reason: "test" } as const;
       return database.transaction(async (tx) =>
         freezeAccount(tx, server.account_id, is_frozen, by, clock.now()),
       );

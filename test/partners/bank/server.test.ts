@@ -101,9 +101,10 @@ it("a payout goes out by file, is sent when the statement says so, and bounces w
 
 async function freezeOperator(is_frozen: boolean): Promise<void> {
   const { database, clock, first_start } = server.core;
-  const by = { actor: "command line", reason: "test" } as const;
+  const { id: operator_id } = first_start.operator;
+  const by = { operator_id, actor: "command line", reason: "test" } as const;
   await database.transaction(async (tx) => {
-    freezeAccount(tx, first_start.operator.id, is_frozen, by, clock.now());
+    freezeAccount(tx, operator_id, is_frozen, by, clock.now());
   });
 }
 

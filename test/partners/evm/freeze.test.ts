@@ -109,7 +109,8 @@ it("a freeze of the whole account does the same", async () => {
   };
   const freezeAll = (is_frozen: boolean) =>
     server.core.database.transaction(async (tx) => {
-      const by = { actor: "command line" as const, reason: "reported" };
+      const { account_id: operator_id } = server;
+      const by = { operator_id, actor: "command line" as const, reason: "reported" };
       freezeAccount(tx, server.account_id, is_frozen, by, new Date());
     });
   await freezeAll(true);
