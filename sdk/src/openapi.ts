@@ -611,7 +611,7 @@ export interface paths {
         head?: never;
         /**
          * Review a supporting document
-         * @description For the operator's keys, and for those of an account whose reviews the operator has delegated to it. Until the payout has begun. A file that was rejected stays rejected: upload another one, or have a member approve it with a reason on `/dashboard/documents`. A document whose URL has not been fetched yet can be rejected, but not approved.
+         * @description For the operator's keys, and for those of an account whose reviews the operator has delegated to it. Until the payout has begun. A file that was rejected stays rejected: upload another one, or have a member approve it with a reason on `/dashboard/documents`. A document whose URL has not been fetched yet can be rejected, but not approved. Send the `hash` of the file that you reviewed: a later upload replaces it at any time.
          */
         patch: operations["reviewSupportingDocument"];
         trace?: never;
@@ -4520,7 +4520,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description For the audit log; no personal data. */
+                    /** @description For the operator's audit log, which the account does not see; no personal data. */
                     reason: string;
                 };
             };
@@ -4587,7 +4587,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description For the audit log; no personal data. */
+                    /** @description For the operator's audit log, which the account does not see; no personal data. */
                     reason: string;
                 };
             };
@@ -7121,6 +7121,8 @@ export interface operations {
                         status: string;
                         /** @description The reason for a rejection; shown to the payer. */
                         comment?: string | null;
+                        /** @description SHA-256 of the file that was reviewed, in hexadecimal: if another one has replaced it, nothing is decided. */
+                        hash?: string | null;
                     };
                 };
             };

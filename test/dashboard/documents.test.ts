@@ -54,6 +54,9 @@ function approve(
   return member.call("POST", `${PATH}/${id}/approve`, sent);
 }
 
+/** The address of the file with this hash. */
+const fileOf = ({ id }: TestOfframp, hash = sha256(PDF)) => `${PATH}/${id}/file?hash=${hash}`;
+
 const documentOf = async (offramp: TestOfframp) =>
   (await fixture.show(offramp)).supporting_document.status;
 
@@ -122,7 +125,7 @@ describe("the lists of documents", () => {
     await execute(as_tenant, user_id, quote_id);
     const found = await waitFor(() => findIn(ada, "to_check", offramp));
     expect(found.account_name).toBe(name);
-    const file = await ada.call("GET", `${PATH}/${offramp.id}/file`);
+    const file = await ada.call("GET", fileOf(offramp));
     expect(file.rawPayload.equals(PDF)).toBe(true);
     expect((await tenant.call("GET", PATH)).json()).toMatchObject({
       is_reviewer: false,
@@ -135,7 +138,7 @@ describe("the lists of documents", () => {
 
   it("serves the file to members as a type that cannot run, and logs who opened it", async () => {
     const offramp = await addRejected();
-    const file = await ada.call("GET", `${PATH}/${offramp.id}/file`);
+    const file = await ada.call("GET", fileOf(offramp));
     expect(file.statusCode).toBe(200);
     expect(file.rawPayload.equals(PDF)).toBe(true);
     expect(file.headers).toMatchObject({
@@ -152,11 +155,23 @@ describe("the lists of documents", () => {
     });
   });
 
+  it("shows no other file than the one whose hash the approval will name", async () => {
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
+    await fixture.upload(offramp, PNG);
+    const replaced = await ada.call("GET", fileOf(offramp));
+    expect(replaced.statusCode).toBe(422);
+    expect(replaced.body).toContain("was replaced");
+    expect((await ada.call("GET", `${PATH}/${offramp.id}/file`)).statusCode).toBe(400);
+    const file = await ada.call("GET", fileOf(offramp, sha256(PNG)));
+    expect(file.rawPayload.equals(PNG)).toBe(true);
+  });
+
   it("there is no file where none was received", async () => {
     const offramp = await fixture.addOfframp({ submitted_url: "http://127.0.0.1:9/none.pdf" });
     await fixture.review(offramp, { status: "rejected", comment: "No such page" });
     expect(await findIn(ada, "rejected", offramp)).toMatchObject({ document_type: null });
-    expect((await ada.call("GET", `${PATH}/${offramp.id}/file`)).statusCode).toBe(404);
+    expect((await ada.call("GET", fileOf(offramp))).statusCode).toBe(404);
   });
 
   it("continues on a second page, and shows each once", async () => {
@@ -261,7 +276,7 @@ describe("approving with a reason", () => {
   it.each(["accountant", "developer"] as const)("is refused to the role %s", async (role) => {
     const offramp = await addRejected();
     const member = await addMember(server, role);
-    for (const path of [PATH, `${PATH}/${offramp.id}`, `${PATH}/${offramp.id}/file`]) {
+    for (const path of [PATH, `${PATH}/${offramp.id}`, fileOf(offramp)]) {
       expect((await member.call("GET", path)).statusCode).toBe(403);
     }
     expect((await approve(member, offramp)).statusCode).toBe(403);
@@ -273,7 +288,7 @@ describe("approving with a reason", () => {
     const account = await server.addAccount(`Other ${crypto.randomUUID()}`);
     const stranger = await addMember(server, "admin", account.account_id);
     expect(await listed(stranger, "rejected")).toEqual([]);
-    for (const path of [`${PATH}/${offramp.id}`, `${PATH}/${offramp.id}/file`]) {
+    for (const path of [`${PATH}/${offramp.id}`, fileOf(offramp)]) {
       expect((await stranger.call("GET", path)).statusCode).toBe(404);
     }
     // Not delegated: it may not review at all, whatever the id.

@@ -88,11 +88,14 @@ export async function loadDocument(deps: Deps, reviewer: Reviewer, id: string) {
   return document;
 }
 
-/** The file; the audit log records who opened it. */
+/**
+ * The file, if it is still the one with this hash: a reviewer must see what the approval names. The
+ * audit log records who opened it.
+ */
 export async function openFile(
   deps: Deps,
   reviewer: Reviewer & { person_id: string },
-  id: string,
+  { id, hash }: { id: string; hash: string },
 ): Promise<{ offramp: Offramp; file: string; key: Buffer }> {
   const account_id = await findOwner(deps, reviewer, id);
   return deps.database.transaction(async (tx) => {
@@ -101,6 +104,9 @@ export async function openFile(
     const file = opened?.offramp.document_file;
     if (!opened || !file) throw new Refusal("record_not_found");
     const { offramp, key } = opened;
+    if (offramp.document_hash?.toString("hex") !== hash) {
+      throw new Refusal("invalid_transition", "The document was replaced; load the page again.");
+    }
     recordAudit(
       tx,
       {
@@ -109,7 +115,7 @@ export async function openFile(
         action: "document.read",
         record: `offramp:${offramp.id}`,
         reason: "",
-        detail: { hash: offramp.document_hash?.toString("hex") ?? null },
+        detail: { hash },
       },
       deps.clock.now(),
     );

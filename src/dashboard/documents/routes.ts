@@ -31,9 +31,11 @@ const ListQuery = closedObject({
   starting_after: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
 });
+/** SHA-256 of the file that is looked at. */
+const HASH = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const FileQuery = closedObject({ hash: HASH });
 const ApproveBody = closedObject({
-  /** SHA-256 of the file that was looked at. */
-  hash: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+  hash: HASH,
   reason: OPTIONAL_REASON,
 });
 
@@ -93,13 +95,16 @@ function addFileRoute(addRoute: AddRoute, deps: DocumentDeps): void {
     path: `${PATH}/:offramp_id/file`,
     operation: "downloadReviewedDocument",
     summary: "Download a document's file",
-    description: "The audit log names who opened it.",
+    description: "The file with this hash. The audit log names who opened it.",
+    query: FileQuery,
     answer: Type.String(),
     is_file: true,
-    errors: [],
-    handle: async ({ caller, params: { offramp_id: id }, problems }) => {
-      if (!isId(id) || problems.length > 0) throw new Refusal("record_not_found");
-      const { offramp, file, key } = await openFile(deps, reviewerOf(deps, caller), id);
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params: { offramp_id: id }, query, problems }) => {
+      if (!isId(id)) throw new Refusal("record_not_found");
+      if (problems.length > 0) throw Refusal.of(problems);
+      const wanted = { id, hash: query.hash ?? "" };
+      const { offramp, file, key } = await openFile(deps, reviewerOf(deps, caller), wanted);
       const content = await openDocument(deps.files, offramp, file, key);
       const type = offramp.document_type as FileType;
       return { file: content, media_type: MEDIA_TYPES[type], file_name: `${offramp.id}.${type}` };

@@ -50,6 +50,7 @@ export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
         deposit_token_chain: quote?.deposit_token_chain,
         /** Absent until a file was uploaded, or fetched from its URL. */
         document_type: offramp.document_file === null ? null : offramp.document_type,
+        document_hash: offramp.document_hash?.toString("hex") ?? null,
         attempts: attempts.map(toAttempt),
         deposits: deposits.map(toDeposit),
         reviews_documents: account_id === operator_id || account?.document_review_by_account,

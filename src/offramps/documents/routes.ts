@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { orProposal } from "../../approvals/render.ts";
-import { isLongerThan, textOf } from "../../catalogue/text.ts";
+import { isLongerThan, lowerAscii, textOf } from "../../catalogue/text.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { keepFile } from "../../partners/files/keep-file.ts";
@@ -37,6 +37,11 @@ const ReviewBody = closedObject({
   supporting_document: closedObject({
     status: Type.String({ description: "approved or rejected." }),
     comment: optional(Type.String(), "The reason for a rejection; shown to the payer."),
+    hash: optional(
+      Type.String(),
+      "SHA-256 of the file that was reviewed, in hexadecimal: if another one has replaced it, " +
+        "nothing is decided.",
+    ),
   }),
 });
 
@@ -121,7 +126,8 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
       "delegated to it. Until the payout has begun. A file that was rejected stays rejected: " +
       "upload another one, " +
       "or have a member approve it with a reason on `/dashboard/documents`. A document whose URL " +
-      "has not been fetched yet can be rejected, but not approved.",
+      "has not been fetched yet can be rejected, but not approved. Send the `hash` of the file " +
+      "that you reviewed: a later upload replaces it at any time.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },
@@ -154,7 +160,7 @@ async function open(
 }
 
 function checkReview(
-  input: { status?: unknown; comment?: unknown } | undefined,
+  input: { status?: unknown; comment?: unknown; hash?: unknown } | undefined,
   already: readonly Problem[],
 ): { requested: Review; problems: readonly Problem[] } {
   const problems = new Problems(already);
@@ -166,5 +172,9 @@ function checkReview(
     const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
     document.report("comment", "value_too_long", message);
   }
-  return { requested: { status, comment }, problems: problems.list };
+  const hash = lowerAscii(textOf(input?.hash)) || null;
+  if (hash !== null && !/^[0-9a-f]{64}$/.test(hash)) {
+    document.invalid("hash", "Send the SHA-256 of the file as 64 hexadecimal digits.");
+  }
+  return { requested: { status, comment, document_hash: hash }, problems: problems.list };
 }

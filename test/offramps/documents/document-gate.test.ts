@@ -221,6 +221,26 @@ describe("a review", () => {
     await fixture.waitForStatus(offramp, "fiat_sent");
   });
 
+  it("names the file that was read: one that has replaced it is not approved by it", async () => {
+    const { review: fixture } = fixtures;
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
+    await fixture.execute(offramp);
+    await fixture.waitForStatus(offramp, "ongoing_checks");
+    const hash = sha256(PDF);
+    await fixture.upload(offramp, PNG);
+    for (const status of ["approved", "rejected"]) {
+      const late = await fixture.review(offramp, { status, hash });
+      expect(late).toMatchObject({ status: 422, body: { error_code: "invalid_transition" } });
+      expect(late.body.message).toContain("was replaced");
+    }
+    expect((await fixture.show(offramp)).supporting_document.status).toBe("not_checked");
+    const unread = await fixture.review(offramp, { status: "approved", hash: "abc" });
+    expect(unread.body.errors[0].field).toBe("supporting_document.hash");
+    await fixture.review(offramp, { status: "approved", hash: sha256(PNG).toUpperCase() });
+    await fixture.waitForStatus(offramp, "fiat_sent");
+  });
+
   it("that rejects is final for the API: the file can be neither approved nor uploaded again", async () => {
     const { always: fixture } = fixtures;
     const offramp = await fixture.addOfframp();

@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { api, load, tell } from "../../api.ts";
+import { api, tell } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount } from "../../parts/amount.tsx";
 import { DocumentPreview } from "../../parts/document-preview.tsx";
@@ -13,7 +13,7 @@ import { ReasonInput } from "../../parts/reason-input.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
-import { type ReviewedDocument, useDocument } from "./document.ts";
+import { loadFile, type ReviewedDocument, useDocument } from "./document.ts";
 
 type Verdict = "approve" | "reject";
 
@@ -40,14 +40,14 @@ export function DocumentDetail({ id }: { id: string }) {
             <h2>File</h2>
             <StatusChip status={document.document_status} />
           </Group>
-          {document.document_type === null ? (
+          {document.document_type === null || document.hash === null ? (
             <p className="none">No file was received, so there is nothing to approve.</p>
           ) : (
             <DocumentPreview
               key={document.hash}
               name={document.id}
               type={document.document_type}
-              load={() => load(`/documents/${document.id}/file`)}
+              load={() => loadFile(document.id, document.hash!)}
             />
           )}
         </section>
@@ -127,15 +127,17 @@ function DecisionDialog(props: {
 }) {
   const { document, verdict, onClose } = props;
   const [text, setText] = useState("");
+  // The file that was shown when it was opened: the page loads again when it is replaced.
+  const [hash] = useState(document.hash);
   const [, navigate] = useLocation();
   const reason = text.trim();
   const isReasonNeeded = verdict === "reject" || document.document_status === "rejected";
   const send = (idempotency_key: string) =>
     verdict === "approve"
-      ? tell<object>(`/documents/${document.id}/approve`, { hash: document.hash, reason })
+      ? tell<object>(`/documents/${document.id}/approve`, { hash, reason })
       : api.offramps.documents.review(
           document.id,
-          { status: "rejected", comment: reason },
+          { status: "rejected", comment: reason, hash },
           { idempotency_key },
         );
   return (

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ask } from "../../api.ts";
+import { ask, load } from "../../api.ts";
 
 /** A payout's document with all that is needed to judge it; by the id of the payout. */
 export type ReviewedDocument = {
@@ -32,6 +32,11 @@ type Shown = { is_reviewer: boolean; document: ReviewedDocument };
 export async function loadDocuments(state: DocumentState, starting_after?: string) {
   const { documents, next } = await ask<Listed>("/documents", { state, starting_after });
   return { rows: documents, has_more: next !== null, next };
+}
+
+/** The file with this hash, and no later one: the approval names it. */
+export function loadFile(id: string, hash: string): Promise<Blob> {
+  return load(`/documents/${encodeURIComponent(id)}/file?hash=${hash}`);
 }
 
 /** Whether this account checks its documents itself. */

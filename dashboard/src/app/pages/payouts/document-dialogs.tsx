@@ -1,8 +1,9 @@
 import { FileInput, Radio, Stack, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../../api.ts";
+import { DocumentPreview } from "../../parts/document-preview.tsx";
+import { loadFile } from "../documents/document.ts";
 import { ActionDialog } from "./action-dialog.tsx";
-import { PayoutDocument } from "./document.tsx";
 import type { Payout } from "./payout.ts";
 
 type Props = { payout: Payout; onClose: () => void };
@@ -36,12 +37,14 @@ type Verdict = "approved" | "rejected";
 export function ReviewDialog({ payout, onClose }: Props) {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const [comment, setComment] = useState("");
+  // The file that is shown, and no later one: the page loads again when it is replaced.
+  const [{ hash, type }] = useState({ hash: payout.document_hash, type: payout.document_type });
   const is_ready = verdict === "approved" || (verdict === "rejected" && comment.trim() !== "");
   const send = is_ready
     ? (idempotency_key: string) =>
         api.offramps.documents.review(
           payout.offramp.id,
-          { status: verdict, ...(verdict === "rejected" ? { comment: comment.trim() } : {}) },
+          { status: verdict, hash, ...(verdict === "rejected" ? { comment: comment.trim() } : {}) },
           { idempotency_key },
         )
     : null;
@@ -52,18 +55,22 @@ export function ReviewDialog({ payout, onClose }: Props) {
       is_dangerous={verdict === "rejected"}
       {...{ payout, send, onClose }}
     >
-      <PayoutDocument payout={payout} />
+      {hash && type ? (
+        <DocumentPreview
+          name={payout.offramp.id}
+          type={type}
+          load={() => loadFile(payout.offramp.id, hash)}
+        />
+      ) : (
+        <p className="none">It is not fetched from its address yet.</p>
+      )}
       <Radio.Group
         label="Does it explain this payout?"
         value={verdict}
         onChange={(next) => setVerdict(next as Verdict)}
       >
         <Stack gap="xs" mt="xs">
-          <Radio
-            value="approved"
-            label="Yes, approve it"
-            disabled={payout.document_type === null}
-          />
+          <Radio value="approved" label="Yes, approve it" disabled={type === null} />
           <Radio value="rejected" label="No, reject it" />
         </Stack>
       </Radio.Group>

@@ -23,6 +23,8 @@ export type Payout = {
   deposit_token_chain: string;
   /** Null while there is no file. */
   document_type: "pdf" | "jpg" | "png" | null;
+  /** SHA-256 of the file. */
+  document_hash: string | null;
   /** True where this account checks its documents itself. */
   reviews_documents: boolean;
   history: HistoryStep[];
