@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HOME } from "../accounts/page-paths.ts";
 import { addPageScope, type PageDeps, requireSession, sendPage } from "../accounts/page-scope.ts";
+import { passkeySite } from "../accounts/passkeys/model.ts";
 import { may, PERMISSIONS, type PermissionName, ROLE_NAMES } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import { listMemberships } from "../accounts/store.ts";
@@ -53,7 +54,7 @@ function sendShell(reply: FastifyReply, shell: string, session: unknown): Fastif
 function policyWith(nonce: string): string {
   return (
     `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; ` +
-    "img-src 'self' blob: data:; connect-src 'self'; form-action 'self'; " +
+    "img-src 'self' blob: data:; frame-src blob:; connect-src 'self'; form-action 'self'; " +
     "frame-ancestors 'none'; base-uri 'none'"
   );
 }
@@ -64,7 +65,10 @@ function inScript(value: unknown): string {
 }
 
 /** What the page knows of who is signed in; no secret but the CSRF token. */
-async function describeSession({ database, mode, clock }: PageDeps, member: MemberSession) {
+async function describeSession(
+  { database, mode, clock, public_url }: PageDeps,
+  member: MemberSession,
+) {
   const { email, person_id, role, account_id, account_name, is_operator, csrf } = member;
   const memberships = await listMemberships(database, person_id, MEMBERSHIPS_MAX);
   const names = Object.keys(PERMISSIONS) as PermissionName[];
@@ -76,6 +80,7 @@ async function describeSession({ database, mode, clock }: PageDeps, member: Memb
     person_id,
     role,
     role_name: ROLE_NAMES[role],
+    has_passkey: member.has_passkey && passkeySite(public_url()) !== null,
     account: { id: account_id, name: account_name, is_operator },
     accounts: memberships.map((one) => ({ id: one.account_id, name: one.account_name })),
     permissions: names.filter((name) => may(role, name)),

@@ -12,7 +12,7 @@ let stories: Stories;
 let fixture: DocumentFixture;
 
 beforeAll(async () => {
-  stories = await openStories(["approver"], { SLIPROAD_DOCUMENTS: "review" });
+  stories = await openStories(["approver"], { environment: { SLIPROAD_DOCUMENTS: "review" } });
   fixture = await openDocumentFixture(stories.server);
 });
 afterAll(() => stories?.close());
@@ -46,6 +46,9 @@ test.each([WIDE, NARROW])("documents are checked and rejected, $width", async (l
     await page.waitForURL("**/dashboard/documents");
 
     await page.goto(`${url}/dashboard/documents/${bad.id}`);
+    await page.getByRole("button", { name: "Show the PDF" }).click();
+    await page.locator('iframe[title="The attached document"]').waitFor();
+    await page.getByRole("link", { name: "Download" }).waitFor();
     await page.getByRole("button", { name: "Reject" }).click();
     const dialog = page.getByRole("dialog");
     const reject = dialog.getByRole("button", { name: "Reject the document" });

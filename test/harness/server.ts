@@ -48,6 +48,8 @@ export type TestServer = {
 };
 
 export type ServerSettings = {
+  /** Of the URL; by default the address itself. */
+  host_name?: string;
   environment?: Record<string, string>;
   /** Shares a database and data directory with another server, as a second process would. */
   beside?: Pick<TestServer, "db" | "data_dir"> & { key?: string };
@@ -79,7 +81,8 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     await settings.partners?.(core),
     settings.log_destination,
   );
-  url = await app.server.listen({ host: "127.0.0.1", port: 0 });
+  const listening = await app.server.listen({ host: "127.0.0.1", port: 0 });
+  url = listening.replace("127.0.0.1", settings.host_name ?? "127.0.0.1");
   if (!settings.without_worker) app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key!;
 

@@ -2,10 +2,11 @@ import { Anchor, Button, Group, Modal, PasswordInput, Stack, Text, TextInput } f
 import { type FormEvent, useEffect, useState } from "react";
 import { onConfirmationNeeded } from "../api.ts";
 import { renewCsrf, session } from "../session.ts";
+import { askForPasskey, CAN_USE_PASSKEY } from "./passkey.ts";
 
 type Waiting = { resolve: (isConfirmed: boolean) => void };
 
-/** Asks for the password or a code where an act needs it, then lets that act go on. */
+/** Asks for the password, a code or a passkey where an act needs it, then lets that act go on. */
 export function ConfirmIdentity() {
   const [waiting, setWaiting] = useState<Waiting | null>(null);
   useEffect(() => {
@@ -33,13 +34,16 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
   const [problem, setProblem] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
 
-  const send = async (event: FormEvent) => {
-    event.preventDefault();
+  const send = async (proof: () => Promise<string | null>) => {
     setSending(true);
-    const found = await confirm(way, text);
+    const found = await proof();
     setSending(false);
     if (found === null) props.onConfirmed();
     else setProblem(found);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(() => confirm(way, text));
   };
   const common = {
     value: text,
@@ -54,7 +58,7 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
     setProblem(null);
   };
   return (
-    <form onSubmit={send}>
+    <form onSubmit={submit}>
       <Stack>
         <Text size="sm">This needs a confirmation of the last ten minutes.</Text>
         {way === "password" ? (
@@ -63,14 +67,26 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
           <TextInput label="Code" autoComplete="one-time-code" inputMode="numeric" {...common} />
         )}
         <Group justify="space-between">
-          <Anchor
-            component="button"
-            type="button"
-            size="sm"
-            onClick={() => change(way === "password" ? "code" : "password")}
-          >
-            {way === "password" ? "Use a code of your second factor" : "Use your password"}
-          </Anchor>
+          <Group gap="md">
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              onClick={() => change(way === "password" ? "code" : "password")}
+            >
+              {way === "password" ? "Use a code of your second factor" : "Use your password"}
+            </Anchor>
+            {CAN_USE_PASSKEY && (
+              <Anchor
+                component="button"
+                type="button"
+                size="sm"
+                onClick={() => void send(confirmByPasskey)}
+              >
+                Use a passkey
+              </Anchor>
+            )}
+          </Group>
           <Group gap="xs">
             <Button variant="default" onClick={props.onCancel}>
               Cancel
@@ -85,8 +101,16 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
   );
 }
 
+async function confirmByPasskey(): Promise<string | null> {
+  const credential = await askForPasskey().catch(() => null);
+  if (credential === null) return "No passkey was used. Try again, or choose another way.";
+  return confirm("credential", credential);
+}
+
+const NAMES = { password: "password", code: "code", credential: "passkey" } as const;
+
 /** The page of the same name takes the form; success is its redirect. Null, or what is wrong. */
-async function confirm(way: "password" | "code", text: string): Promise<string | null> {
+async function confirm(way: keyof typeof NAMES, text: string): Promise<string | null> {
   try {
     const answer = await fetch("/confirm", {
       method: "POST",
@@ -96,7 +120,7 @@ async function confirm(way: "password" | "code", text: string): Promise<string |
     });
     if (answer.status === 429) return "Too many attempts. Wait a minute, then try again.";
     if (answer.status >= 500) return NOT_SENT;
-    if (answer.type !== "opaqueredirect") return `The ${way} is not correct.`;
+    if (answer.type !== "opaqueredirect") return `The ${NAMES[way]} is not correct.`;
     await renewCsrf();
     return null;
   } catch {

@@ -35,14 +35,17 @@ export function DocumentPreview(props: {
   }
   if (type === "pdf") {
     return (
-      <Group gap="md">
-        <a href={url} target="_blank" rel="noreferrer">
-          Open the PDF
-        </a>
-        <a href={url} download={`${name}.pdf`}>
-          Download
-        </a>
-      </Group>
+      <>
+        <iframe className="preview-pdf" src={url} title="The attached document" />
+        <Group gap="md">
+          <a href={url} target="_blank" rel="noreferrer">
+            Open in a new tab
+          </a>
+          <a href={url} download={`${name}.pdf`}>
+            Download
+          </a>
+        </Group>
+      </>
     );
   }
   return (
