@@ -21,7 +21,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sliproad-reviews-"));
   const list = join(folder, "targets.csv");
   await writeFile(list, listOf([LISTED]));
-  stories = await openStories(["admin", "accountant"], { SLIPROAD_SCREENING_LISTS: list });
+  stories = await openStories(["admin", "accountant"], {
+    environment: { SLIPROAD_SCREENING_LISTS: list },
+  });
   first = await addWaiting(stories.server, stories.server, { first_name: "Zenobia" });
   second = await addWaiting(stories.server, stories.server, { first_name: "Yusuf" });
 }, TEST_MS);

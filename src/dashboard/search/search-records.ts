@@ -134,7 +134,7 @@ async function toHits(
       const { destination_currency: currency, destination_amount, payment_detail_id } = payout;
       const amount = minorToText(destination_amount, minorDigits(currency)!);
       const payee = details[payment_detail_id]?.holder ?? "";
-      return [payout.id, [`${amount} ${currency.toUpperCase()}`, payee] as const];
+      return [payout.id, [`${amount} ${currency}`, payee] as const];
     }),
   );
   const describe = (one: Found): readonly [title: string, note: string] => {

@@ -6,6 +6,7 @@ import { type Hit, type SearchResult, search } from "../search.ts";
 import { may } from "../session.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { isShown, PAGES } from "./pages.ts";
+import { plainText } from "./plain-text.ts";
 
 type Choice = { key: string; title: string; note: string; icon: IconName; path: string };
 
@@ -111,7 +112,7 @@ function choicesOf(result: SearchResult | undefined): Choice[] {
   const hits = result.hits.filter(isOpen).map((hit) => {
     const { icon, pathOf } = KINDS[hit.kind];
     const { id: key, title, note } = hit;
-    return { key, title, note, icon, path: pathOf(hit) };
+    return { key, title: plainText(title), note, icon, path: pathOf(hit) };
   });
   const lists = result.filters.map(({ name, value }) => ({
     ...{ key: `${name} ${value}`, title: "All payouts of it", note: "", icon: "payouts" as const },
