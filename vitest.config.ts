@@ -52,6 +52,8 @@ export default defineConfig({
     globalSetup: ["test/harness/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A page on a busy machine takes longer than the second that is usual.
+    expect: { poll: { timeout: 10_000 } },
     // Processes and not threads, as in production: signals and process-wide settings are real.
     pool: "forks",
     maxWorkers: 2,

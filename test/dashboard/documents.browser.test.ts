@@ -39,7 +39,7 @@ test.each([WIDE, NARROW])("documents are checked and rejected, $width", async (l
     const picture = page.getByRole("img", { name: "The attached document" });
     await picture.waitFor();
     const width = () => page.evaluate<number>("document.querySelector('img.preview').naturalWidth");
-    await expect.poll(width, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(width).toBeGreaterThan(0);
     await inspect(page, `document-${look.width}`);
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     await page.getByRole("button", { name: "Approve the document" }).click();

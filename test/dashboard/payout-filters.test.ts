@@ -262,7 +262,7 @@ describe("the search", () => {
     ]);
     const end_to_end_id = `${payout!.id.replaceAll("-", "")}001`;
     expect((await search(end_to_end_id)).hits).toMatchObject([
-      { kind: "payout", id: payout!.id, title: "500 USD", note: "Zoë Beispiel" },
+      { kind: "payout", id: payout!.id, title: "500 usd", note: "Zoë Beispiel" },
     ]);
     const email = "eve@example.test";
     const { account_id } = await server.addAccount("other");

@@ -46,7 +46,7 @@ describe("payouts in the dashboard", () => {
       await page.getByLabel("Amount from").fill("1800,50");
       await page.getByLabel("Amount from").press("Enter");
       await page.getByText("At least 1800.50").waitFor();
-      await expect.poll(() => page.locator("tbody tr").count(), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => page.locator("tbody tr").count()).toBe(2);
       await inspect(page, "payout-filters");
       await page.getByRole("button", { name: "Views" }).click();
       await page.getByRole("menuitem", { name: "Save this view" }).click();

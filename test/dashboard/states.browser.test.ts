@@ -6,6 +6,9 @@ import { ibanAt } from "./payout-files.ts";
 
 const MESSAGE = "The database is busy.";
 
+/** It creates a hundred accounts first. */
+const STORY = { timeout: 120_000 };
+
 let stories: Stories;
 let user_id: string;
 
@@ -93,7 +96,7 @@ test("a file is deleted after a question; a corrected file without its rows is r
   });
 });
 
-test("an account beyond the newest hundred is found by its number", async () => {
+test("an account beyond the newest hundred is found by its number", STORY, async () => {
   const terms = { deposit_token: "usdc", deposit_token_chain: "polygon" };
   const add = (n: number) =>
     stories.sliproad.paymentDetails.create(user_id, {
