@@ -45,11 +45,27 @@ export function isLongerThan(text: string, characters_max: number): boolean {
 // Only A to Z: JavaScript's functions turn "ß" into "SS" and the ligature "ﬁ" into "FI", and so a
 // typo into another country or account.
 export function upperAscii(text: string): string {
-  return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+  return /[a-z]/.test(text) ? withLetters(text, "a", "A") : text;
 }
 
 export function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return /[A-Z]/.test(text) ? withLetters(text, "A", "a") : text;
+}
+
+const LETTERS = 26;
+
+/**
+ * With other letters from the given one on. As bytes: calling a function for every letter of a
+ * megabyte would take a second.
+ */
+function withLetters(text: string, from: "a" | "A", to: "a" | "A"): string {
+  const [first, moved] = [from.charCodeAt(0), to.charCodeAt(0) - from.charCodeAt(0)];
+  const units = Buffer.from(text, "utf16le");
+  for (let at = 0; at < units.length; at += 2) {
+    const place = units[at]! - first;
+    if (units[at + 1] === 0 && place >= 0 && place < LETTERS) units[at]! += moved;
+  }
+  return units.toString("utf16le");
 }
 
 /** Without the white space and hyphens that people type in long numbers. */
