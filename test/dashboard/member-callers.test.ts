@@ -101,6 +101,24 @@ describe("a signed-in member at the API", () => {
     expect((await bob.call("GET", "/users")).statusCode).toBe(401);
   });
 
+  it("does not act in another account from a page of the one before", async () => {
+    const { account_id } = server;
+    const other = await server.addAccount("Other");
+    const email = "two-accounts@example.test";
+    const { visitor, call } = await signInMember(server, { account_id, role: "admin", email });
+    await signInMember(server, { account_id: other.account_id, role: "admin", email });
+    const first_tab = visitor.csrf;
+    const switched = await visitor.post("/dashboard/account", { account_id: other.account_id });
+    expect(switched.statusCode).toBe(303);
+    const stale = { "x-csrf-token": first_tab };
+    const key = { name: "for the first account" };
+    expect((await call("POST", "/dashboard/api/keys", key, stale)).statusCode).toBe(401);
+    const form = await visitor.post("/dashboard/security/sessions/end-others", { csrf: first_tab });
+    expect(form.statusCode).toBe(403);
+    await visitor.get("/dashboard/security");
+    expect((await call("POST", "/dashboard/api/keys", key)).statusCode).toBe(200);
+  });
+
   it("signs out only after what was already permitted is written", async () => {
     const { account_id, core } = server;
     const email = "held@example.test";

@@ -123,7 +123,7 @@ export async function findSession(
     origin: openOrigin(index_key, row.id, row.origin),
     state: row.state === "active" && must_enrol ? "must_enrol" : row.state,
     token,
-    csrf: csrfOf(index_key, token),
+    csrf: csrfOf(index_key, token, row.account_id),
   };
 }
 
@@ -216,9 +216,12 @@ export function hashToken(index_key: Buffer, token: string): Buffer {
   return keyedHash(index_key, "session", token);
 }
 
-/** The CSRF token of this session's forms; another site cannot know it. */
-function csrfOf(index_key: Buffer, token: string): string {
-  return keyedHash(index_key, "csrf", token).toString("base64url");
+/**
+ * The CSRF token of this session's forms; another site cannot know it. A page that was shown in one
+ * account must not act in another, to which the session has moved in a second tab.
+ */
+function csrfOf(index_key: Buffer, token: string, account_id: string): string {
+  return keyedHash(index_key, "csrf", token, account_id).toString("base64url");
 }
 
 /** The CSRF token of forms shown before sign-in, bound to a random cookie instead. */
