@@ -10312,7 +10312,7 @@ export interface operations {
                         redirect_uris?: string[] | null;
                         /** @description Where events are sent; https, in sandbox also http. */
                         webhook_url?: string | null;
-                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        /** @description Sent with every event, for gateways in front of the receiver. Never shown again, and removed when `webhook_url` moves to another host: send them again with it. */
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;
@@ -10480,7 +10480,7 @@ export interface operations {
                         redirect_uris?: string[] | null;
                         /** @description Where events are sent; https, in sandbox also http. */
                         webhook_url?: string | null;
-                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        /** @description Sent with every event, for gateways in front of the receiver. Never shown again, and removed when `webhook_url` moves to another host: send them again with it. */
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;

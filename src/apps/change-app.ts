@@ -74,12 +74,17 @@ const RESUMED = { ...WELL, webhook_state_reason: null };
 
 function updated(app: App, fields: AppFields, { account_key }: AppKeys): App {
   const { webhook_headers, ...plain } = fields;
-  const sealed = webhook_headers && {
-    webhook_headers: sealHeaders(account_key, app, webhook_headers),
-  };
   const is_moved = fields.webhook_url !== undefined && fields.webhook_url !== app.webhook_url;
+  // Whoever may change the URL must not read by it what nobody is shown.
+  const is_elsewhere = is_moved && originOf(fields.webhook_url) !== originOf(app.webhook_url);
+  const headers = webhook_headers ?? (is_elsewhere ? {} : undefined);
+  const sealed = headers && { webhook_headers: sealHeaders(account_key, app, headers) };
   // Another URL is another endpoint: the failures of the old one do not count.
   return { ...app, ...plain, ...sealed, ...(is_moved ? WELL : {}) };
+}
+
+function originOf(url: string | null | undefined): string | undefined {
+  return URL.parse(url ?? "")?.origin;
 }
 
 function rotated(

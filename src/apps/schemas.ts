@@ -66,7 +66,8 @@ const settings = {
   webhook_url: optional(Type.String(), "Where events are sent; https, in sandbox also http."),
   webhook_headers: optional(
     Type.Record(Type.String(), Type.Unknown()),
-    "Sent with every event, for gateways in front of the receiver.",
+    "Sent with every event, for gateways in front of the receiver. Never shown again, and " +
+      "removed when `webhook_url` moves to another host: send them again with it.",
   ),
   events: optional(
     Type.Array(Type.String(), { maxItems: EVENTS_MAX }),

@@ -78,6 +78,23 @@ describe("a delivery", () => {
     expect(got!.headers["x-api-key"]).toBe("quiet");
   });
 
+  it("takes custom headers to no other host, unless they are sent again", async () => {
+    const webhook_headers = { "X-Api-Key": "quiet" };
+    const made = await server.call("POST", "/apps", {
+      app: { name: "A", webhook_url: "http://127.0.0.1:9/hook", webhook_headers },
+    });
+    const change = async (app: object) =>
+      (await server.call("PATCH", `/apps/${made.body.app.id}`, { app })).body.app.webhook.headers;
+    expect(await change({ webhook_url: "http://127.0.0.1:9/moved" })).toEqual(["x-api-key"]);
+    expect(await change({ webhook_url: receiver.url })).toEqual([]);
+    await emit(server, {});
+    const [got] = await receiver.waitFor(1);
+    expect(got!.headers).not.toHaveProperty("x-api-key");
+    expect(await change({ webhook_headers })).toEqual(["x-api-key"]);
+    expect(await change({ webhook_url: null })).toEqual([]);
+    expect(await change({ webhook_url: receiver.url, webhook_headers })).toEqual(["x-api-key"]);
+  });
+
   it("logs every attempt with status, latency and the first 16 kB of the response", async () => {
     await addApp(server, { webhook_url: receiver.url });
     receiver.answer(() => ({ status: 500, body: `oh no ${"x".repeat(20_000)}` }));

@@ -112,6 +112,8 @@ function Overlap({ app, until }: { app: App; until: string }) {
   );
 }
 
+const HEADERS_STAY = " Another host does not get the custom headers: set them again by the API.";
+
 function WebhookDialog({ app, onClose }: { app: App; onClose: () => void }) {
   const { webhook } = app;
   const [url, setUrl] = useState(webhook.url ?? "");
@@ -131,7 +133,7 @@ function WebhookDialog({ app, onClose }: { app: App; onClose: () => void }) {
     >
       <TextInput
         label="Webhook URL"
-        description="Empty: nothing is sent."
+        description={`Empty: nothing is sent.${webhook.headers.length > 0 ? HEADERS_STAY : ""}`}
         inputMode="url"
         spellCheck={false}
         data-autofocus
