@@ -196,7 +196,10 @@ export function deleteMember(
 
 export type Membership = { account_id: string; account_name: string; role: Role };
 
-/** The accounts that a person belongs to, oldest first. */
+/**
+ * The accounts that a person belongs to, in the order in which they joined: another account,
+ * however old, must not become the one in which they sign in by adding them.
+ */
 export function listMemberships(
   session: Session,
   person_id: string,
@@ -205,7 +208,8 @@ export function listMemberships(
   return session.query<Membership>(
     `select members.account_id, accounts.name as account_name, members.role
      from members join accounts on accounts.id = members.account_id
-     where members.person_id = $1 order by members.account_id limit $2`,
+     where members.person_id = $1
+     order by members.created_at, members.account_id limit $2`,
     [person_id, limit],
   );
 }

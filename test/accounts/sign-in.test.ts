@@ -151,7 +151,18 @@ describe("a session", () => {
     });
   });
 
-  test("starts in the oldest account and moves only to one of the same person", async () => {
+  test("starts in the account that the person joined first, however old another one is", async () => {
+    const email = "joined@example.test";
+    const joined_id = await server.addMember(second_id, email, "admin");
+    await server.addMember(operator_id, email, "admin");
+    const joined = visitor();
+    await joined.signIn(email);
+    expect((await joined.get("/dashboard")).body).toContain("<h1>Second</h1>");
+    const [last] = await listAudit("session.create");
+    expect(last).toMatchObject({ account_id: second_id, actor: `member:${joined_id}` });
+  });
+
+  test("moves only to an account of the same person", async () => {
     const both = visitor();
     await both.signIn(BOTH);
     expect((await both.get("/dashboard")).body).toContain("<h1>First &amp; Co</h1>");

@@ -48,8 +48,9 @@ export type SignedIn = {
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
 
 /**
- * Starts a session, in the person's oldest account. An unknown e-mail and a wrong password get
- * the same refusal after the same work: one password hash, one transaction with one audit entry.
+ * Starts a session, in the account that the person joined first. An unknown e-mail and a wrong
+ * password get the same refusal after the same work: one password hash, one transaction with one
+ * audit entry.
  */
 export function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
   return withinLimits(deps.limits, deps.index_key, input, () => verify(deps, input));
