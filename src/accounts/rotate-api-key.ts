@@ -1,4 +1,4 @@
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
 import { lockApiKey, updateApiKeyExpiry } from "./api-key-store.ts";
 import { recordAudit } from "./audit.ts";
 import { createApiKey } from "./create-api-key.ts";
@@ -7,7 +7,12 @@ import type { Actor, ApiKey } from "./model.ts";
 type RotateKey = {
   id: string;
   /** For a member of this account: they know the new key, and count as its creator. */
-  for_member?: { account_id: string; person_id: string };
+  for_member?: {
+    account_id: string;
+    person_id: string;
+    /** Refuses a session that has ended since. */
+    assertSession: (tx: Transaction) => Promise<unknown>;
+  };
   key: string;
   old_ends_at: Date;
   /** Of the new key. */
@@ -29,6 +34,7 @@ export function rotateApiKey(
   now: Date,
 ): Promise<{ old: ApiKey; created: ApiKey } | null> {
   return database.transaction(async (tx) => {
+    await input.for_member?.assertSession(tx);
     const old = await lockApiKey(tx, input.id);
     if (!old || old.revoked_at) return null;
     const { for_member } = input;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { assertActiveSession } from "../accounts/member-callers/authenticate-member.ts";
 import {
   addPageScope,
   type PageDeps,
@@ -13,6 +14,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
 import { loadProposals } from "./load-proposals.ts";
 import type { VoteChoice } from "./model.ts";
 import { PROPOSALS_PATH, proposalsPage, type RecordPages } from "./page.ts";
@@ -114,7 +116,10 @@ async function vote(
   const reason = withoutControls(readField(request, "reason"));
   const seen = readField(request, "seen");
   try {
-    await voteOnProposal(deps, request.member!, { proposal_id, verdict, reason, seen });
+    const member = request.member!;
+    await voteOnProposal(deps, member, { proposal_id, verdict, reason, seen }, (tx) =>
+      assertActiveSession(tx, member, realTime(deps.clock)),
+    );
   } catch (error) {
     // Too late, or incomplete: show the error on the page with the current state.
     if (!(error instanceof Refusal) || error.code !== "invalid_transition") throw error;

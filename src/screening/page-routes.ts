@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { assertActiveSession } from "../accounts/member-callers/authenticate-member.ts";
 import {
   addPageScope,
   type PageDeps,
@@ -14,6 +15,7 @@ import { Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import { FIRST_ID, isId, newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
 import { decideMatches } from "./decide-matches.ts";
 import type { MatchDecision } from "./model.ts";
 import { type Notice, QUEUES, type Queue, SCREENING_PATH, screeningPage } from "./pages.ts";
@@ -78,7 +80,8 @@ async function decide(
     throw new Refusal("record_invalid", "Choose a decision.");
   }
   const reason = readField(request, "reason").trim();
-  const { person_id, account_id } = request.member!;
+  const member = request.member!;
+  const { person_id, account_id } = member;
   const now = deps.clock.now();
   const use_case = decideMatches(deps.keyring, action);
   const command = {
@@ -90,7 +93,10 @@ async function decide(
     idempotency: null,
     actor: `member:${person_id}` as const,
   };
-  const verdict = await deps.database.transaction((tx) => runOnce(tx, use_case, command, now));
+  const verdict = await deps.database.transaction(async (tx) => {
+    await assertActiveSession(tx, member, realTime(deps.clock));
+    return runOnce(tx, use_case, command, now);
+  });
   if ("refusal" in verdict) {
     const { refusal } = verdict;
     if (refusal.code === "record_not_found") throw refusal;

@@ -273,6 +273,36 @@ describe("approving with a reason", () => {
     expect((await waitForEnd(server, id)).status).toBe("done");
   });
 
+  it("is written before the sign-out of the member is answered, or not at all", async () => {
+    const offramp = await addRejected();
+    const eve = await addMember(server, "approver");
+    const { database } = server.core;
+    const isWaitingFor = async (text: string) => {
+      const rows = await database.query(
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
+        [text],
+      );
+      return rows.length > 0;
+    };
+    let has_ended = false;
+    const { answer, found_then } = await database.transaction(async (tx) => {
+      await tx.query("select from account_controls where account_id = $1 for update", [
+        server.account_id,
+      ]);
+      const sent = approve(eve, offramp);
+      await waitFor(() => isWaitingFor("account_controls"));
+      const ended = eve.visitor.post("/sign-out", {}).then(() => {
+        has_ended = true;
+        return documentOf(offramp);
+      });
+      await waitFor(async () => has_ended || (await isWaitingFor("delete from sessions")));
+      return { answer: sent, found_then: ended };
+    });
+    expect(await found_then).toBe("approved");
+    expect((await answer).statusCode).toBe(200);
+  });
+
   it.each(["accountant", "developer"] as const)("is refused to the role %s", async (role) => {
     const offramp = await addRejected();
     const member = await addMember(server, role);

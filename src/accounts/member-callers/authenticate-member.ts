@@ -78,14 +78,23 @@ export function sessionOf(credential_id: string): SessionState {
  * For writes that are no commands, in their transaction: whoever sends a body decides when its last
  * byte arrives, and the session may have ended, or lost its role, since it began.
  */
-export async function assertActiveMember(
+export function assertActiveMember(
   session: Session,
   { credential_id }: Pick<Caller, "credential_id">,
   now: Date,
 ): Promise<SessionState> {
-  const [active] = await listActiveMembers(session, [credential_id], now);
+  return assertActiveSession(session, sessionOf(credential_id), now);
+}
+
+/** The same for the forms of pages. */
+export async function assertActiveSession(
+  session: Session,
+  state: SessionState,
+  now: Date,
+): Promise<SessionState> {
+  const [active] = await listActiveSessions(session, [state], now);
   if (active === undefined) throw new Refusal("unauthorized");
-  return sessionOf(active);
+  return active;
 }
 
 /** Names the account and the role as well: the session may change both while a request waits. */

@@ -26,7 +26,7 @@ export function voteOnProposal(
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { proposal_id, verdict, reason, seen }: VoteInput,
   /** Refuses a session that has ended since; after the lock, as every reader of members here. */
-  assertSession: (tx: Transaction) => Promise<unknown> = async () => {},
+  assertSession: (tx: Transaction) => Promise<unknown>,
 ): Promise<void> {
   return database.transaction(async (tx) => {
     const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
 import { readReason, reasonProblems } from "../../catalogue/text.ts";
 import {
   type ApproveDocumentDeps,
@@ -14,6 +15,7 @@ import type { AddRoute, Caller } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { closedObject, OPTIONAL_REASON } from "../../platform/schema-parts.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
 import { describeDocuments, isReviewer, loadDocument, openFile } from "./reviewed-documents.ts";
 import { listDocuments } from "./store.ts";
 
@@ -142,6 +144,7 @@ function addApproveRoute(addRoute: AddRoute, deps: DocumentDeps): void {
           actor: `member:${reviewer.person_id}`,
           reviewer_account_id: reviewer.account_id,
         },
+        (tx) => assertActiveMember(tx, caller, realTime(deps.clock)),
       );
       if (!approval) throw new Refusal("record_not_found");
       deps.wake();

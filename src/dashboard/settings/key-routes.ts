@@ -2,7 +2,10 @@ import Type from "typebox";
 import { listApiKeysOfAccount, type UsedKey } from "../../accounts/api-key-store.ts";
 import { createApiKey } from "../../accounts/create-api-key.ts";
 import { KEY_SCOPES } from "../../accounts/key-scopes.ts";
-import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
+import {
+  assertActiveMember,
+  sessionOf,
+} from "../../accounts/member-callers/authenticate-member.ts";
 import { type ApiKey, makeApiKey } from "../../accounts/model.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { readKeyScopes, readNetworks } from "../../accounts/restrict-key.ts";
@@ -10,6 +13,7 @@ import { revokeApiKey } from "../../accounts/revoke-api-key.ts";
 import { rotateApiKey } from "../../accounts/rotate-api-key.ts";
 import { listMembersById } from "../../accounts/store.ts";
 import { isVisible } from "../../catalogue/text.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../platform/durations.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -149,10 +153,12 @@ function addRotate(addRoute: AddRoute, deps: ModuleCore): void {
     handle: async ({ caller, params, body, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
       const now = realTime(clock);
-      const { account_id, person_id } = await assertActiveMember(database, caller, now);
+      const { account_id, person_id } = sessionOf(caller.credential_id);
+      const assertSession = (tx: Transaction) => assertActiveMember(tx, caller, now);
       const key = makeApiKey(mode);
       const input = {
-        ...{ id: params.key_id, key, for_member: { account_id, person_id }, real_time: now },
+        ...{ id: params.key_id, key, real_time: now },
+        for_member: { account_id, person_id, assertSession },
         old_ends_at: new Date(now.getTime() + body.overlap_hours! * HOUR_MS),
         expires_at: after(now, (body.expires_in_days ?? 0) * DAY_MS),
         actor: `member:${person_id}`,

@@ -1,5 +1,8 @@
 import Type from "typebox";
-import { listActiveMembers } from "../../accounts/member-callers/authenticate-member.ts";
+import {
+  assertActiveMember,
+  listActiveMembers,
+} from "../../accounts/member-callers/authenticate-member.ts";
 import { findMember } from "../../accounts/store.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
@@ -102,6 +105,7 @@ function addOneRoutes(addRoute: AddRoute, deps: MemberReviewDeps): void {
           comment: (body.comment ?? "").trim(),
           seen: body.seen!,
         },
+        (tx) => assertActiveMember(tx, caller, realTime(deps.clock)),
       );
       deps.wake();
       return JSON.stringify({ outcome });

@@ -73,9 +73,12 @@ export function reviewKyc(
   member: Reviewer,
   key: UserKey,
   review: Review,
+  /** Refuses a session that has ended since. */
+  assertSession: (tx: Transaction) => Promise<unknown>,
 ): Promise<ReviewOutcome> {
   checkComment(review);
   return deps.database.transaction(async (tx) => {
+    await assertSession(tx);
     const account = await findAccountById(tx, key.account_id);
     const locked = await lockKycUser(tx, deps.keyring, key);
     if (!account || !locked || !mayReviewKyc(member, account)) {

@@ -43,6 +43,8 @@ export async function approveDocument(
     /** The account that reviews: the offramp's, or the operator's. */
     reviewer_account_id: string;
   },
+  /** Refuses a session that has ended since. */
+  assertSession: (tx: Transaction) => Promise<unknown> = async () => {},
 ): Promise<DocumentApproval | undefined> {
   const { database, clock } = deps;
   const [row] = await findOfframps(database, [key]);
@@ -68,6 +70,7 @@ export async function approveDocument(
   };
   const review = reviewWithApproval(deps);
   const verdict = await database.transaction(async (tx) => {
+    await assertSession(tx);
     const outcome = await runOnce(tx, review, command, now);
     const is_proposed = "output" in outcome && "proposed" in outcome.output;
     // Throwing undoes the proposal.
