@@ -909,11 +909,9 @@ create table invoice_transfers (
   log_index integer not null,
   account_id uuid not null,
   invoice_id uuid not null,
-  is_proven boolean not null default true,
-  constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index, account_id),
+  constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index),
   constraint invoice_transfers_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
 );
-CREATE UNIQUE INDEX invoice_transfers_proven ON public.invoice_transfers USING btree (chain, tx_id, log_index) WHERE is_proven;
 
 create table invoice_views (
   account_id uuid not null,

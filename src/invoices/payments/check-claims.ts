@@ -92,9 +92,8 @@ async function settleFinal(
     ];
   }
   for (const tracked of candidates) {
-    const is_proven = isProven(invoice.id, history, tracked);
-    const is_payment = invoice.status === "paid" || is_proven;
-    if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked, is_proven))) continue;
+    const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
+    if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
     // Others may have claimed it without a proof: they are checked again, and dropped.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
     const others = rivals.filter(({ id }) => id !== invoice.id);
@@ -103,7 +102,7 @@ async function settleFinal(
     const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
     return [...shown, changeInvoice(shown[0] ?? entry, act, now)];
   }
-  const used = await listUsedTransfers(tx, invoice.account_id, claim);
+  const used = await listUsedTransfers(tx, claim.chain, claim.tx_id);
   const free = candidates.find(
     ({ log_index }) => !used.some((transfer) => transfer.log_index === log_index),
   );

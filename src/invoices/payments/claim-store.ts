@@ -43,39 +43,28 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
-/**
- * Uses a transfer for this invoice; false when it already paid another one (see
- * `listUsedTransfers`).
- */
+/** Uses a transfer for this invoice; false when it already paid one in this installation. */
 export async function insertUsedTransfer(
   session: Session,
   invoice: InvoiceKey,
   { chain, tx_id, log_index }: TrackedTransaction,
-  is_proven: boolean,
 ): Promise<boolean> {
   const rows = await session.query(
-    `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id, is_proven)
-     select $1, $2, $3, $4, $5, $6 where not exists (select from invoice_transfers
-       where chain = $1 and tx_id = $2 and log_index = $3 and is_proven)
-     on conflict do nothing returning log_index`,
-    [chain, tx_id, log_index, invoice.account_id, invoice.id, is_proven],
+    `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id)
+     values ($1, $2, $3, $4, $5) on conflict do nothing returning log_index`,
+    [chain, tx_id, log_index, invoice.account_id, invoice.id],
   );
   return rows.length > 0;
 }
 
-/**
- * Which transfers of a transaction have paid an invoice: of any account, if the sender proved it;
- * on the seller's word, of this account. Else whoever names the wallet of somebody else in an
- * invoice, and confirms it, could take that seller's payments.
- */
+/** Which transfers of a transaction have paid an invoice of this installation. */
 export function listUsedTransfers(
   session: Session,
-  account_id: string,
-  { chain, tx_id }: Pick<PaymentClaim, "chain" | "tx_id">,
+  chain: Chain,
+  tx_id: string,
 ): Promise<{ log_index: number; invoice_id: string }[]> {
   return session.query(
-    `select log_index, invoice_id from invoice_transfers
-     where chain = $1 and tx_id = $2 and (is_proven or account_id = $3)`,
-    [chain, tx_id, account_id],
+    "select log_index, invoice_id from invoice_transfers where chain = $1 and tx_id = $2",
+    [chain, tx_id],
   );
 }

@@ -353,37 +353,6 @@ describe("a transfer that two invoices name", () => {
     expect(last).toEqual(["dropClaim", "paid"]);
   });
 
-  it("is not taken by another account that names the wallet and confirms it", async () => {
-    const { id } = await send();
-    const [thief, helper] = [
-      await addBilledAccount(server, "Thief"),
-      await addBilledAccount(server, "Helper"),
-    ];
-    const invoiceItems = [{ name: "Nothing", currency: "USD", quantity: 1, unitPrice: "1" }];
-    const more = { ...PAYABLE_ON_CHAIN, invoiceItems };
-    const false_one = await sendInvoice(server, thief, helper, more);
-    const { tx_id } = await transfer();
-    good(await claim(false_one.id, { txHash: tx_id }, helper.key));
-    good(await change(server, false_one.id, "declareReceivedPayment", thief.key));
-    await settle(server);
-    good(await claim(id, { txHash: tx_id }));
-    await settle(server);
-    expect((await show(server, id, seller.key)).trackedTransactions).toHaveLength(1);
-    good(await change(server, id, "declareReceivedPayment", seller.key));
-    await settle(server);
-    expect(history(await show(server, id, seller.key)).at(-1)).toBe("paid");
-    // Nor is one that its sender has proved.
-    const proven = await send();
-    const other = await transfer();
-    const second = await sendInvoice(server, thief, helper, more);
-    good(await claim(proven.id, { txHash: other.tx_id, signature: signed(proven.id) }));
-    await settle(server);
-    good(await claim(second.id, { txHash: other.tx_id }, helper.key));
-    good(await change(server, second.id, "declareReceivedPayment", thief.key));
-    await settle(server);
-    expect((await show(server, second.id, thief.key)).trackedTransactions).toEqual([]);
-  });
-
   it("pays once, however it is spelled", async () => {
     const [first, second] = await rivals();
     const { tx_id } = await transfer();
