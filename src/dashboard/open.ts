@@ -12,6 +12,7 @@ import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
 import { addCoinDepositRoute } from "./deposits/coin-routes.ts";
 import { addOnrampRoutes } from "./deposits/onramp-routes.ts";
+import { addSendRoute } from "./deposits/send-routes.ts";
 import { addDocumentReviewRoutes } from "./documents/routes.ts";
 import { addNamesRoute } from "./names-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
@@ -48,6 +49,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addOnrampRoutes(addRoute, core);
       addCoinDepositRoute(addRoute, core);
       addCandidatesRoute(addRoute, core);
+      addSendRoute(addRoute, core);
       const is_every_checked = core.config.documents === "review";
       addOverviewRoute(addRoute, { ...core, is_every_checked });
       addDocumentReviewRoutes(addRoute, { ...needs.offramps.deps, is_every_checked });

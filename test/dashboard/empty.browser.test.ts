@@ -24,6 +24,7 @@ const EMPTY = [
   ["deposits?tab=coins", "No coins yet"],
   ["deposits?tab=unmatched", "Nothing waits"],
   ["deposits?tab=exceptions", "Nothing is unclear"],
+  ["deposits?tab=sends", "Nothing is on its way"],
   ["people", "No"],
   ["people/reviews", "Nothing waits"],
   ["people/reviews?status=retry_required", "Nobody here"],

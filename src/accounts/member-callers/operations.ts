@@ -43,6 +43,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
     ...[
       "listDepositCandidates",
+      "listOpenSends",
       "listRecordWebhooks",
       "showBooks",
       "showAccountOnramp",

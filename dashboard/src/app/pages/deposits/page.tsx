@@ -14,16 +14,18 @@ import { session } from "../../session.ts";
 import { CoinDeposits } from "./coins.tsx";
 import { BankExceptions } from "./exceptions.tsx";
 import { OnrampChip, OnrampDetail } from "./onramp.tsx";
+import { OpenSends } from "./sends.tsx";
 import { UnmatchedDeposits } from "./unmatched.tsx";
 
-/** Name, title and content of each tab; the operator's account has the last two as well. */
+/** Name, title and content of each tab; the operator's account has the last three as well. */
 const TABS = [
   ["onramps", "Onramps", Onramps],
   ["coins", "Coins", CoinDeposits],
   ["unmatched", "Unmatched", UnmatchedDeposits],
   ["exceptions", "Bank exceptions", BankExceptions],
+  ["sends", "Transactions", OpenSends],
 ] as const;
-const OF_OPERATOR = ["unmatched", "exceptions"];
+const OF_OPERATOR = ["unmatched", "exceptions", "sends"];
 
 /** Money that comes in: what people ordered and sent, and what the operator must decide on. */
 export default function DepositsPage() {

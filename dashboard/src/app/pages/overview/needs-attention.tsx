@@ -30,7 +30,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
   stuck_sends: {
     ...{ one: "transaction is stuck", many: "transactions are stuck", icon: "wait" },
-    ...{ path: "/deposits?tab=onramps", permission: "see_records" },
+    ...{ path: "/deposits?tab=sends", permission: "see_records" },
   },
   proposals: {
     ...{ one: "approval is pending", many: "approvals are pending", icon: "approvals" },
