@@ -126,7 +126,10 @@ test(
       await page.getByRole("button", { name: "Name the transfer" }).click();
       await page.getByRole("button", { name: "Sandbox: invent a transfer" }).click();
       await page.getByRole("button", { name: "Pay 200 payees" }).click();
-      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const paying = page.getByRole("dialog");
+      await paying.getByText("other members must confirm this first").waitFor();
+      await paying.getByRole("button", { name: "Close" }).last().click();
+      await paying.waitFor({ state: "detached" });
     });
     const executed = await sliproad.quotes.show(user_id, quote_id);
     expect(executed.approval?.status).toBe("pending");

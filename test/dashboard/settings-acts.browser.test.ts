@@ -43,7 +43,7 @@ test("an admin asks to change a role and to remove a member", { timeout: STORY_M
     await dialog.getByLabel("Approver").check();
     await dialog.getByLabel("Reason").fill("new task");
     await dialog.getByRole("button", { name: /change role/i }).click();
-    await dialog.getByText("Nothing has happened yet").waitFor();
+    await dialog.getByText("Nothing is paid or changed yet").waitFor();
     await dialog.getByRole("button", { name: "Close" }).last().click();
     await change(page, "developer@example.test", "Remove from team");
     await dialog.getByLabel("Reason").fill("has left");
@@ -51,7 +51,7 @@ test("an admin asks to change a role and to remove a member", { timeout: STORY_M
       .getByRole("button", { name: /remove/i })
       .last()
       .click();
-    await dialog.getByText("Nothing has happened yet").waitFor();
+    await dialog.getByText("Nothing is paid or changed yet").waitFor();
     await dialog.getByRole("link", { name: "Approvals" }).click();
     await page.getByText("has left").waitFor();
   });

@@ -12,6 +12,8 @@ export type SearchResult = {
   hits: Hit[];
   /** Filters of the payouts that everything belongs to that was searched for. */
   filters: { name: "reference" | "payee" | "user_id"; value: string }[];
+  /** How many of the newest people were compared by name; 0 if none had to be. */
+  people_searched: number;
 };
 
 /** What a text may name: an id, a reference, an address, a number, or a name. */

@@ -66,15 +66,18 @@ export function ActDialog(props: ActDialogProps) {
   );
 }
 
+/** A proposal, or a quote whose payouts wait for the votes. */
 export function isProposal(outcome: unknown): boolean {
-  return typeof outcome === "object" && outcome !== null && "proposal" in outcome;
+  if (typeof outcome !== "object" || outcome === null) return false;
+  const { approval } = outcome as { approval?: { status: string } };
+  return "proposal" in outcome || approval?.status === "pending";
 }
 
 export function Proposed({ onClose }: { onClose: () => void }) {
   return (
     <Stack>
       <Text>
-        Nothing has happened yet: other members must confirm this first. It waits under{" "}
+        Nothing is paid or changed yet: other members must confirm this first. It waits under{" "}
         <Anchor component={Link} href="/approvals">
           Approvals
         </Anchor>

@@ -8,6 +8,9 @@ import { Icon, type IconName } from "./icons.tsx";
 import { isShown, PAGES } from "./pages.ts";
 import { plainText } from "./plain-text.ts";
 
+/** The server compares so many names: there may be more people. */
+const PEOPLE_COMPARED_MAX = 200;
+
 type Choice = { key: string; title: string; note: string; icon: IconName; path: string };
 
 /** A search begins when nothing was typed for this long. */
@@ -87,16 +90,18 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
       <p role="status" className="quiet">
         {isError
           ? "The search did not work. Try again."
-          : sayCount(choices.length, asked, isFetching)}
+          : sayCount(choices.length, asked, isFetching, data?.people_searched ?? 0)}
       </p>
     </Modal>
   );
 }
 
-function sayCount(count: number, asked: string, is_fetching: boolean): string {
+function sayCount(count: number, asked: string, is_fetching: boolean, people: number): string {
   if (is_fetching) return "Searching";
   if (asked.length < 2 && count === 0) return "Whole words and exact numbers are found.";
-  return count === 0 ? "Nothing found. Check for a missing character." : `${count} found`;
+  const found = count === 0 ? "Nothing found. Check for a missing character." : `${count} found`;
+  if (people < PEOPLE_COMPARED_MAX) return found;
+  return `${found}; by name among the newest ${people} people only, others by their e-mail`;
 }
 
 function pagesNamed(text: string): Choice[] {

@@ -73,6 +73,20 @@ const PATHS: Readonly<Record<string, string>> = {
   "reroute-offramps": "/payouts/",
 };
 
+const UNMATCHED = { name: "See unmatched deposits", path: "/deposits?tab=unmatched" };
+/** Where what it is about is one of many. */
+const PAGES: Readonly<Record<string, RecordLink>> = {
+  "match-deposits": UNMATCHED,
+  "accept-difference-deposits": UNMATCHED,
+  "return-deposits": UNMATCHED,
+  "dismiss-deposits": UNMATCHED,
+  "resolve-bank-exceptions": { name: "See bank exceptions", path: "/deposits?tab=exceptions" },
+  "change-members": { name: "See the team", path: "/settings/team" },
+  "change-accounts": { name: "See the settings", path: "/settings/security" },
+  "set-limits": { name: "See the limits", path: "/settings/security" },
+  "book-treasury": { name: "See the ledger", path: "/ledger" },
+};
+
 type RecordLink = { name: string; path: string; is_outside?: boolean };
 
 /** The pages of what it is about; of another account's record, the one that the operator has. */
@@ -94,6 +108,8 @@ function recordLinks({ kind, record_id, account_id, account_name }: Approval): R
   if (path && account_name === null) {
     return [{ name: "See everything it is about", path: `${path}${record_id}` }];
   }
+  const page = PAGES[kind];
+  if (page && account_name === null) return [page];
   const query = new URLSearchParams({ account: account_id });
   const history = `/dashboard/records/${record_id}?${query}`;
   return [{ name: "See the record's history", path: history, is_outside: true }];

@@ -9,6 +9,7 @@ import { chainName } from "../../parts/chain-name.ts";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
+import { plainText } from "../../parts/plain-text.ts";
 import { RecordId } from "../../parts/record-id.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
@@ -76,7 +77,9 @@ function Content({ onramp, names }: Shown) {
             <span className="detail-to">for {person}</span>
           </h1>
           <OnrampChip status={onramp.status} />
-          <p className="detail-why">{onramp.status_message ?? MEANINGS[onramp.status]}</p>
+          <p className="detail-why">
+            {onramp.status_message ? plainText(onramp.status_message) : MEANINGS[onramp.status]}
+          </p>
         </div>
       </header>
       <div className="detail">

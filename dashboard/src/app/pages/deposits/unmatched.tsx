@@ -5,6 +5,7 @@ import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
+import { plainText } from "../../parts/plain-text.ts";
 import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { may } from "../../session.ts";
@@ -60,7 +61,7 @@ export function UnmatchedDeposits() {
       cell: (row) => <Amount value={row.amount} currency={row.currency} />,
       is_amount: true,
     },
-    { name: "Why it waits", cell: (row) => row.message ?? "–" },
+    { name: "Why it waits", cell: (row) => (row.message ? plainText(row.message) : "–") },
     { name: "Bank reference", cell: (row) => row.bank_reference },
     { name: "Booked", cell: (row) => <Moment at={row.booked_at} /> },
   ];

@@ -3,7 +3,7 @@ import { Amount } from "../../parts/amount.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
@@ -88,6 +88,7 @@ export function DocumentList() {
             label={`Documents, ${TABS[state][0].toLowerCase()}, newest payout first`}
             query_key={["documents", "list", state]}
             load={(starting_after) => loadDocuments(state, starting_after)}
+            look_every_ms={LOOK_EVERY_MS}
             columns={[
               PAYEE,
               ...(session.account.is_operator ? [ACCOUNT] : []),

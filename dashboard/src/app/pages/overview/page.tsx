@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask } from "../../api.ts";
 import { PageHead } from "../../parts/page-head.tsx";
+import { LOOK_EVERY_MS } from "../../parts/record-table.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { BalanceCards } from "./balances.tsx";
 import { NeedsAttention, type Waiting } from "./needs-attention.tsx";
@@ -13,6 +14,8 @@ export default function OverviewPage() {
   const { data, error, refetch } = useQuery({
     queryKey: ["overview"],
     queryFn: () => ask<Overview>("/overview"),
+    // Of other accounts, banks, chains and receivers no event tells.
+    refetchInterval: LOOK_EVERY_MS,
   });
   return (
     <>

@@ -8,6 +8,7 @@ import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Payee } from "../../parts/payee.tsx";
+import { plainText } from "../../parts/plain-text.ts";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
@@ -157,7 +158,9 @@ function State({ row }: { row: Row }) {
   return (
     <div>
       <StatusChip status={row.status} />
-      {isExplained && row.status_message && <div className="quiet why">{row.status_message}</div>}
+      {isExplained && row.status_message && (
+        <div className="quiet why">{plainText(row.status_message)}</div>
+      )}
     </div>
   );
 }

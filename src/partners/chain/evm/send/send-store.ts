@@ -159,7 +159,7 @@ export async function findWaitingProblem(
 export async function listOpenSends(session: Session, limit: number): Promise<OpenSend[]> {
   const rows = await session.query<SendRow>(
     `select * from evm_sends where state not in ('final', 'refused')
-     order by chain, sender, number limit $1`,
+     order by state_since, number limit $1`,
     [limit],
   );
   return withAttempts(session, rows);
