@@ -5,12 +5,16 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createFairTurns } from "../commands/fair-turns.ts";
 import { SECOND_MS } from "../durations.ts";
 import { Refusal } from "../errors.ts";
+import { Shares } from "../shares.ts";
 import { parseJsonBody } from "./json-body.ts";
 
 /** Such a body takes the thread that answers everybody tens to hundreds of milliseconds. */
 const LARGE_BYTES = 256 * 1024;
 /** Of all accounts; one account has one. */
 const AT_ONCE_MAX = 2;
+/** Of bodies that arrived and wait for their turn, of all accounts; one has its share. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 1;
 /** How long the thread is left to others after a large body, compared to what that took. */
 const REST_PART = 2;
 const REST_MAX_MS = 2 * SECOND_MS;
@@ -26,6 +30,7 @@ type Answer = { made: Promise<void>; note: () => void; raw: ServerResponse };
  */
 export function addJsonBodies(app: FastifyInstance): void {
   const inTurn = createFairTurns(AT_ONCE_MAX);
+  const waiting = new Shares(WAITING_BYTES_MAX);
   const answers = new WeakMap<FastifyRequest, Answer>();
   app.addHook("preParsing", async (request, reply) => {
     if (!request.caller) return;
@@ -40,12 +45,16 @@ export function addJsonBodies(app: FastifyInstance): void {
   const parse = async (request: FastifyRequest, body: Buffer) => {
     const answer = answers.get(request);
     if (body.length > LARGE_BYTES && answer) {
+      const { account_id } = request.caller!;
+      if (!waiting.take(account_id, body.length)) {
+        throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+      }
       const begun = Promise.withResolvers<void>();
-      inTurn(request.caller!.account_id, () => {
+      inTurn(account_id, () => {
         begun.resolve();
         return thenRest(answer.made);
       }).catch(begun.reject);
-      await begun.promise;
+      await begun.promise.finally(() => waiting.leave(account_id, body.length));
       await setImmediate();
       // The caller hung up while it waited: nobody reads this refusal.
       if (answer.raw.closed) throw new Refusal("bad_request");

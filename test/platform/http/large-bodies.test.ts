@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import Type from "typebox";
-import { afterEach, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { addRoute } from "../../../src/platform/http/route.ts";
 import { createServer } from "../../../src/platform/http/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -15,7 +15,7 @@ const app = createServer({
 const begun: Begun[] = [];
 addRoute(app, Buffer.alloc(32), {
   ...{ method: "POST", path: "/notes", operation: "", summary: "", description: "", tag: "" },
-  ...{ answer: Type.String(), errors: [], body: Type.Object({ text: Type.String() }) },
+  ...{ answer: Type.String(), errors: [], body_bytes_max: 2 ** 24, body: Type.Object({ text: Type.String() }) },
   handle: ({ caller: { account_id }, body }) =>
     new Promise<string>((resolve) => {
       begun.push({ account_id, text: body.text ?? "", end: () => resolve("{}") });
@@ -24,7 +24,7 @@ addRoute(app, Buffer.alloc(32), {
 await app.listen({ host: "127.0.0.1", port: 0 });
 const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/notes`;
 
-afterEach(() => app.close());
+afterAll(() => app.close());
 
 async function send(key: string, text: string, signal: AbortSignal | null = null) {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -61,4 +61,30 @@ it("an account has one large body in work; others are worked on beside it, and t
   const statuses = await Promise.all([left, small, ...rest, ...others]);
   expect(statuses).toEqual(Array(6).fill(200));
   expect(begun).toHaveLength(6);
+});
+
+it("large bodies that wait are refused beyond the account's share of the memory", async () => {
+  begun.length = 0;
+  const statuses: number[] = [];
+  const note = async (status: Promise<number>) => statuses.push(await status);
+  const text = "x".repeat(15_000_000);
+  const sent = Array.from({ length: 14 }, () => note(send("a", text)));
+  // One is in work, and eight wait: 120 MB of the 128 MiB that an account may use.
+  await waitFor(() => statuses.length === 5);
+  expect(statuses).toEqual(Array(5).fill(503));
+  // What another account sends is accepted.
+  const other = send("b", text);
+  await waitFor(() => begunBy("b") === 1);
+  for (let ended = 0; ended < 10; ended += 1) {
+    await waitFor(() => begun.length > ended);
+    begun[ended]!.end();
+  }
+  await Promise.all([...sent, other]);
+  expect(await other).toBe(200);
+  expect(statuses.slice(5)).toEqual(Array(9).fill(200));
+  // Those that were answered are counted no longer.
+  const later = send("a", text);
+  await waitFor(() => begun.length === 11);
+  begun[10]!.end();
+  expect(await later).toBe(200);
 });
