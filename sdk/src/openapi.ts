@@ -7738,6 +7738,8 @@ export interface operations {
                         /** @description The address that the tokens came from, one that the user has registered, or one that two members confirm. */
                         address: string;
                     };
+                    /** @description Why, for the audit log; no personal data. At most 500 characters. */
+                    reason?: string | null;
                 };
             };
         };
@@ -7781,7 +7783,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `not_yet_passed_kyc_kyb`, `below_currency_limit`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `not_yet_passed_kyc_kyb`, `below_currency_limit`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

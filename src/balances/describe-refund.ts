@@ -23,7 +23,7 @@ export function describeRefund(deps: {
 }): Describe<RefundRequest, LoadedRefunds> {
   return async (session, loaded, command) => {
     const { account_id, input } = command;
-    const { user_id, wanted } = input;
+    const { user_id, wanted, reason } = input;
     const user = loaded.users.get(account_id, user_id);
     const kyc = loaded.kycs.get(account_id, user_id);
     if (!user || "problems" in wanted) return null;
@@ -37,6 +37,7 @@ export function describeRefund(deps: {
         ["Amount", `${minorToText(amount, TOKEN_DIGITS)} ${token} on ${chain}`],
         ["To", `${address}, ${DESTINATIONS[destination]}`],
         ["Identity", user.kyc_status.replaceAll("_", " ")],
+        ...(reason ? [["Reason", reason] as const] : []),
       ],
       // Who is on a list is not shown to the account; votes from before are void all the same.
       state: [kyc && isScreeningOpen(kyc) ? "in checks" : null],

@@ -40,7 +40,12 @@ import { type AddressMoney, addressKey, listFromAddresses } from "./sender-store
 export const SEND_REFUND_TASK = "send-refund";
 
 export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address: string };
-export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
+export type RefundRequest = {
+  user_id: string;
+  wanted: Checked<RefundTerms>;
+  /** Empty if none was given. */
+  reason: string;
+};
 
 export type LoadedRefunds = {
   kycs: AccountMap<Kyc>;
@@ -92,7 +97,7 @@ export function refundBalances(
       const acts = accepted.map(({ command, output: { refund } }) => {
         const { account_id, id } = refund;
         const act = { account_id, actor: actorOf(command), record: `refund:${id}` };
-        return { ...act, action: "refund.create" as const, reason: "" };
+        return { ...act, action: "refund.create" as const, reason: command.input.reason };
       });
       recordAudits(tx, acts, now);
     },

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { orProposal } from "../approvals/render.ts";
 import { tokensOf } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
-import { lowerAscii, textOf } from "../catalogue/text.ts";
+import { lowerAscii, readReason, textOf } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -11,7 +11,14 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type Checked, Problems } from "../platform/problems.ts";
-import { closedObject, nullable, TIME, titledObject, UUID } from "../platform/schema-parts.ts";
+import {
+  closedObject,
+  nullable,
+  OPTIONAL_REASON,
+  TIME,
+  titledObject,
+  UUID,
+} from "../platform/schema-parts.ts";
 import { type ApprovedRefundDeps, refundsWithApproval } from "./approved-refunds.ts";
 import { checkDestination, type DestinationDeps } from "./check-destination.ts";
 import { openOwner } from "./open-owner.ts";
@@ -56,6 +63,7 @@ const RefundBody = closedObject({
         "that two members confirm.",
     }),
   }),
+  reason: OPTIONAL_REASON,
 });
 
 type RefundRouteDeps = ApprovedRefundDeps &
@@ -92,10 +100,14 @@ export function addRefundRoutes(addRoute: AddRoute, deps: RefundRouteDeps): void
       },
     },
     answer: orProposal(RefundAnswer),
-    errors: ["not_yet_passed_kyc_kyb", "below_currency_limit", "limit_exceeded", "on_hold"],
+    errors: [
+      ...(["value_too_long", "not_yet_passed_kyc_kyb", "below_currency_limit"] as const),
+      ...(["limit_exceeded", "on_hold"] as const),
+    ],
     handle: async ({ params, body, problems, command }) => {
-      const wanted = await checkRefund(body.refund, deps, problems);
-      return submitRefund(command({ user_id: params.user_id, wanted }));
+      const { reason, problems: found } = readReason(body.reason, problems);
+      const wanted = await checkRefund(body.refund, deps, found);
+      return submitRefund(command({ user_id: params.user_id, wanted, reason }));
     },
   });
 

@@ -3,6 +3,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   columnsOf,
   findRow,
+  findRows,
   insertRows,
   listRows,
   lockRow,
@@ -164,6 +165,14 @@ export function findRefund(
   id: string,
 ): Promise<SealedRow<Refund> | undefined> {
   return findRow(session, "refunds", { account_id, id });
+}
+
+/** Of any accounts; absent ones are left out. */
+export function findRefunds(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<SealedRow<Refund>[]> {
+  return findRows(session, "refunds", keys);
 }
 
 export function lockRefund(

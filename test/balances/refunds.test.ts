@@ -64,7 +64,8 @@ it("a refund that waits for its turn on the chain is not sent while the user is 
 it("a refund that the chain refuses for good fails, and is owed to the user again", async () => {
   const { story, path } = await openOwed();
   answer = "refused";
-  const { id } = good(await server.call("POST", `${path}/refunds`, { refund })).refund;
+  const asked = { refund, reason: "Paid too much" };
+  const { id } = good(await server.call("POST", `${path}/refunds`, asked)).refund;
   expect(await story.owed()).toBe(40);
   await settle(server);
   answer = null;
@@ -77,7 +78,7 @@ it("a refund that the chain refuses for good fails, and is owed to the user agai
     [`refund:${id}`],
   );
   expect(audited).toEqual([
-    { action: "refund.create", reason: "" },
+    { action: "refund.create", reason: "Paid too much" },
     { action: "refund.fail", reason: "the address is blocked" },
   ]);
   await story.takeOut(100);

@@ -17,6 +17,8 @@ test("a deposit without a code is matched to the onramp that it pays", async () 
     await Promise.all(users.records.map(({ id }) => sliproad.onramps.list(id).page()))
   ).flatMap(({ records }) => records.filter(({ status }) => status === "initiated"));
   const { deposit_amount: amount, fiat_currency: currency } = onramp!;
+  const { deposit_instructions } = await sliproad.onramps.show(onramp!.user_id, onramp!.id);
+  const code = deposit_instructions.deposit_message;
   const bank_reference = "STATEMENT-LINE-7";
   const text = { deposit_message: "as agreed", bank_reference };
   await sliproad.sandbox.createDeposit({ amount, currency, ...text });
@@ -35,10 +37,22 @@ test("a deposit without a code is matched to the onramp that it pays", async () 
     expect(await match.isDisabled()).toBe(true);
     await dialog.getByText("exact", { exact: true }).first().waitFor();
     await inspect(page, "deposit-match");
-    await dialog.getByRole("radio").first().click();
+    const find = dialog.getByRole("textbox", { name: "Find an onramp" });
+    await find.fill("2222-3333-4444");
+    await dialog.getByText("No unpaid onramp in USD has this.").waitFor();
+    await find.fill(code.toLowerCase());
+    await expect.poll(() => dialog.getByRole("radio").count()).toBe(1);
+    await find.fill(onramp!.id);
+    await dialog.getByText("exact", { exact: true }).waitFor();
+    await dialog.getByRole("radio").click();
     await match.click();
     await dialog.waitFor({ state: "detached" });
     await row.waitFor({ state: "detached" });
+    await page.getByRole("combobox", { name: "State" }).click();
+    await page.getByRole("option", { name: "Matched", exact: true }).click();
+    await page.waitForURL("**/deposits?tab=unmatched&state=matched");
+    await row.getByRole("link", { name: "Its onramp" }).click();
+    await page.waitForURL(`**/deposits/${onramp!.id}`);
   });
   const shown = await sliproad.onramps.show(onramp!.user_id, onramp!.id);
   expect(["sending_fiat", "crypto_sent"]).toContain(shown.status);

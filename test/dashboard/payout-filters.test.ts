@@ -227,7 +227,7 @@ describe("the list of payouts", () => {
          user_id, quote_id, payment_detail_id, 'fiat_sent', 1000 + number, 'eur', rails, rate, fee,
          deposit_token, deposit_token_chain, token_amount, token_fee, details, created_at,
          updated_at
-       from offramps, generate_series(1, 2500) as number where account_id = $1 and id = $2`,
+       from offramps, generate_series(1, 2000) as number where account_id = $1 and id = $2`,
       [server.account_id, model!.id],
     );
     const filter = { destination_currency: "eur", amount_min: 1010n, amount_max: 1011n };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { deposit, good, openStory } from "../offramps/story.ts";
 import { signInMember } from "./dashboard-server.ts";
 
 const SENDER = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
@@ -38,6 +39,36 @@ it("the operator's members see what is not final, and the overview counts what i
   ]);
   const { waiting } = (await member.call("GET", "/dashboard/api/overview")).json();
   expect(waiting).toContainEqual(expect.objectContaining({ name: "stuck_sends", count: 1 }));
+});
+
+it("a refund's transaction shows for whom it is and how much, and the list goes on", async () => {
+  const { account_id } = server;
+  const { database } = server.core;
+  const story = await openStory(server);
+  await deposit(server, { quote_id: story.quote_id, amount: 100 });
+  const path = `/users/${story.user_id}`;
+  const refund_address = { chain: "polygon", address: SENDER };
+  good(await server.call("POST", `${path}/refund_addresses`, { refund_address }));
+  const refund = { token: "usdc", chain: "polygon", amount: 12.5, address: SENDER };
+  const { id } = good(await server.call("POST", `${path}/refunds`, { refund })).refund;
+  await database.query(
+    `insert into evm_sends (key, chain, sender, action, state, state_since, created_at)
+     select case n when 60 then $1 else 'sweep:' || n || ':transfer' end, 'polygon', $2, '{}',
+       'queued', $3, $3 from generate_series(1, 60) n`,
+    [`refund:${account_id}:${id}`, SENDER, new Date()],
+  );
+  const email = "operator@example.test";
+  const member = await signInMember(server, { account_id, role: "admin", email });
+  const first = (await member.call("GET", "/dashboard/api/sends")).json();
+  expect(first).toMatchObject({ sends: { length: 50 }, has_more: true });
+  const after = `?starting_after=${first.last_number}`;
+  const next = (await member.call("GET", `/dashboard/api/sends${after}`)).json();
+  expect(next).toMatchObject({ sends: { length: 11 }, has_more: false });
+  const { company_name: person } = good(await server.call("GET", path)).user;
+  expect(next.sends.at(-1)).toMatchObject({ purpose: "refund", amount: "12.5", token: "usdc" });
+  expect(next.sends.at(-1)).toMatchObject({ person, account: "demo" });
+  const wrong = await member.call("GET", "/dashboard/api/sends?starting_after=x");
+  expect(wrong.json().errors).toMatchObject([{ field: "starting_after" }]);
 });
 
 it("members of other accounts see none, and a developer may not look", async () => {

@@ -1,4 +1,4 @@
-import type { CallOptions } from "../api.ts";
+import type { ActOptions, CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
 import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
@@ -43,9 +43,10 @@ export class Refunds extends Resource {
   create(
     user_id: string,
     refund: NewRefund,
-    options?: CallOptions,
+    { reason, ...options }: ActOptions = {},
   ): Promise<Answer<"post", typeof REFUNDS>> {
-    return this.api.send("post", REFUNDS, { path: { user_id }, body: { refund } }, options);
+    const body = { refund, reason: reason ?? null };
+    return this.api.send("post", REFUNDS, { path: { user_id }, body }, options);
   }
 
   list(user_id: string, query: Query<typeof REFUNDS> = {}, options?: CallOptions): List<Refund> {

@@ -4,20 +4,27 @@ import { minorDigits } from "../../catalogue/currencies.ts";
 import { findDepositCodes } from "../../onramps/deposits/deposit-code.ts";
 import { findDeposit, openDeposits } from "../../onramps/deposits/store.ts";
 import type { FiatDeposit } from "../../onramps/model.ts";
-import { findOnramps, type OnrampRow } from "../../onramps/store.ts";
+import { findCodes, findOnramps, findOwners, type OnrampRow } from "../../onramps/store.ts";
 import type { Session } from "../../platform/db/database.ts";
-import { assertFound } from "../../platform/errors.ts";
+import { assertFound, Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
+import { closedObject } from "../../platform/schema-parts.ts";
 import { nameOfUser } from "../../users/model.ts";
 import { findUsers, openUsers } from "../../users/store.ts";
 import { listUnpaidOnramps } from "./store.ts";
 
 type CandidateDeps = Pick<ModuleCore, "database" | "keyring" | "operator_id">;
 
-const EACH_MAX = 4;
+/** Of the nearest amounts below and above. */
+const EACH_MAX = 10;
+const SEARCH_LENGTH_MAX = 200;
+const CandidateQuery = closedObject({
+  /** A deposit code, in any spelling, or an onramp's id. */
+  search: Type.Optional(Type.String({ maxLength: SEARCH_LENGTH_MAX })),
+});
 
 /** What an unmatched deposit may be for, the likeliest first. */
 export function addCandidatesRoute(addRoute: AddRoute, deps: CandidateDeps): void {
@@ -27,17 +34,24 @@ export function addCandidatesRoute(addRoute: AddRoute, deps: CandidateDeps): voi
     path: "/dashboard/api/deposits/:deposit_id/candidates",
     operation: "listDepositCandidates",
     summary: "List the onramps that a deposit may be for",
-    description: "Of all accounts. Only the operator has deposits.",
+    description:
+      "Of all accounts: those of about its amount, or the one with this code or id. Only the " +
+      "operator has deposits.",
     tag: "Dashboard",
     members_only: true,
+    query: CandidateQuery,
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller: { account_id }, params, problems }) => {
+    handle: async ({ caller: { account_id }, params, query, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
       const id = params.deposit_id;
       const row = isId(id) ? await findDeposit(database, account_id, id) : undefined;
       assertFound(row, "deposit_id", problems);
       const [deposit] = await openDeposits(database, keyring, [row]);
-      const onramps = await listCandidates(database, deposit!);
+      const search = query.search?.trim();
+      const onramps = search
+        ? await searchCandidates(database, deposit!, search)
+        : await listCandidates(database, deposit!);
       const candidates = await Promise.all(
         onramps.map((onramp) => describe(deps, database, deposit!, onramp)),
       );
@@ -55,6 +69,25 @@ async function listCandidates(session: Session, deposit: FiatDeposit): Promise<O
   ]);
   const unpaid = named.filter(({ status }) => status === "initiated");
   return [...unpaid, ...near.filter((onramp) => onramp.id !== unpaid[0]?.id)];
+}
+
+/** By code or id; only what this deposit can pay. */
+async function searchCandidates(
+  session: Session,
+  { currency }: FiatDeposit,
+  search: string,
+): Promise<OnrampRow[]> {
+  const owners = isId(search)
+    ? await findOwners(session, [search.toLowerCase()])
+    : await findCodes(
+        session,
+        findDepositCodes(search).map(({ code }) => code),
+      );
+  const keys = owners.map(({ account_id, onramp_id: id }) => ({ account_id, id }));
+  const found = await findOnramps(session, keys);
+  return found.filter(
+    ({ status, fiat_currency }) => status === "initiated" && fiat_currency === currency,
+  );
 }
 
 type Candidate = Awaited<ReturnType<typeof describe>>;

@@ -1,18 +1,24 @@
 import Type from "typebox";
-import type { OpenSend } from "../../partners/chain/evm/send/model.ts";
 import { listOpenSends } from "../../partners/chain/evm/send/send-store.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { closedObject } from "../../platform/schema-parts.ts";
+import { describeSends } from "./describe-sends.ts";
 
-const SHOWN_MAX = 200;
+const PAGE_LENGTH = 50;
+
+const SendQuery = closedObject({
+  /** `last_number` of the page before. */
+  starting_after: Type.Optional(Type.String({ pattern: "^[0-9]{1,18}$" })),
+});
 
 /** The transactions on real chains that are not final; only the operator sends. */
 export function addSendRoute(
   addRoute: AddRoute,
-  { database, operator_id }: Pick<ModuleCore, "database" | "operator_id">,
+  deps: Pick<ModuleCore, "database" | "keyring" | "operator_id">,
 ): void {
+  const { database, operator_id } = deps;
   addRoute({
     method: "GET",
     path: "/dashboard/api/sends",
@@ -21,24 +27,20 @@ export function addSendRoute(
     description: "Of all accounts, oldest first, for the operator's members; none for others.",
     tag: "Dashboard",
     members_only: true,
-    query: closedObject({}),
+    query: SendQuery,
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller: { account_id }, problems }) => {
+    handle: async ({ caller: { account_id }, query, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      const sends = account_id === operator_id ? await listOpenSends(database, SHOWN_MAX) : [];
-      return JSON.stringify({ sends: sends.map(toAnswer), shown_max: SHOWN_MAX });
+      const above = BigInt(query.starting_after ?? 0);
+      const found =
+        account_id === operator_id ? await listOpenSends(database, PAGE_LENGTH + 1, above) : [];
+      const sends = found.slice(0, PAGE_LENGTH);
+      return JSON.stringify({
+        sends: await describeSends(deps, sends),
+        has_more: found.length > sends.length,
+        last_number: sends.at(-1)?.number.toString() ?? null,
+      });
     },
   });
-}
-
-function toAnswer(send: OpenSend) {
-  const { key, chain, state, state_since, problem, created_at, attempts, is_cancelled } = send;
-  const tx_id = attempts.findLast((attempt) => attempt.tx_id !== null)?.tx_id ?? null;
-  /** What it is for: `refund`, `onramp`, `sweep` … */
-  const purpose = key.split(":")[0];
-  return {
-    ...{ id: key, purpose, chain, state, state_since, problem, created_at },
-    ...{ is_cancelled, tx_id },
-  };
 }

@@ -29,7 +29,7 @@ type Range = Readonly<Record<string, unknown>>;
  * What no index serves is compared row by row, for this many payouts a request: it costs the same
  * however many there are. The answer says how far it looked.
  */
-const LOOKED_AT_MAX = 1_000;
+const LOOKED_AT_MAX = 800;
 
 type PayoutPage = {
   rows: OfframpRow[];

@@ -2,6 +2,8 @@ import Type from "typebox";
 import { findAccountById } from "../../accounts/store.ts";
 import type { Deposit } from "../../balances/deposit-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
+import { minorDigits } from "../../catalogue/currencies.ts";
+import type { Offramp } from "../../offramps/model.ts";
 import type { Payout } from "../../offramps/payouts/model.ts";
 import { listPayouts } from "../../offramps/payouts/store.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
@@ -51,7 +53,7 @@ export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
         /** Absent until a file was uploaded, or fetched from its URL. */
         document_type: offramp.document_file === null ? null : offramp.document_type,
         document_hash: offramp.document_hash?.toString("hex") ?? null,
-        attempts: attempts.map(toAttempt),
+        attempts: attempts.map((attempt) => toAttempt(attempt, offramp)),
         deposits: deposits.map(toDeposit),
         reviews_documents: account_id === operator_id || account?.document_review_by_account,
       });
@@ -59,9 +61,17 @@ export function addPayoutRoute(addRoute: AddRoute, deps: PayoutDeps): void {
   });
 }
 
-/** One try to pay, by its own end-to-end id. */
-function toAttempt({ attempt, payment_detail_id, end_to_end_id, created_at }: Payout) {
-  return { attempt, payment_detail_id, end_to_end_id, at: created_at };
+/** One try to pay, by its own end-to-end id, and how it ended. */
+function toAttempt(
+  payout: Payout,
+  { destination_currency }: Pick<Offramp, "destination_currency">,
+) {
+  const { attempt, payment_detail_id, end_to_end_id, status, returned_amount } = payout;
+  const digits = minorDigits(destination_currency)!;
+  return {
+    ...{ attempt, payment_detail_id, end_to_end_id, status, at: payout.created_at },
+    returned_amount: returned_amount === null ? null : minorToText(returned_amount, digits),
+  };
 }
 
 /** Coins that arrived for the quote. */

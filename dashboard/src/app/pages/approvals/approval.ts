@@ -69,6 +69,7 @@ export function isMine({ may_vote, has_voted, voters, is_own, confirmations }: A
 
 const PATHS: Readonly<Record<string, string>> = {
   "pay-quote": "/quotes/",
+  "refund-balances": "/people/",
   "refund-offramps": "/payouts/",
   "reroute-offramps": "/payouts/",
 };

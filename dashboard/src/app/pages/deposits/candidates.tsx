@@ -1,6 +1,8 @@
-import { Radio } from "@mantine/core";
+import { Radio, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import type { Deposit } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { ask } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
@@ -18,27 +20,53 @@ type Candidate = {
   created_at: string;
 };
 
+const SEARCH_AFTER_MS = 250;
+
 type CandidatesProps = {
   deposit: Deposit;
   value: string | null;
   onChange: (onramp_id: string) => void;
 };
 
-/** The onramps that a deposit may be for, the likeliest first, with what differs. */
+/** The onramps that a deposit may be for, the likeliest first, and a search for any other. */
 export function Candidates({ deposit, value, onChange }: CandidatesProps) {
+  const [text, setText] = useState("");
+  const [search] = useDebouncedValue(text.trim(), SEARCH_AFTER_MS);
   const { data, error, refetch } = useQuery({
-    queryKey: ["deposits", "candidates", deposit.id],
-    queryFn: () => ask<{ candidates: Candidate[] }>(`/deposits/${deposit.id}/candidates`),
+    queryKey: ["deposits", "candidates", deposit.id, search],
+    queryFn: () => {
+      const query = search ? { search } : {};
+      return ask<{ candidates: Candidate[] }>(`/deposits/${deposit.id}/candidates`, query);
+    },
   });
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading />;
-  if (data.candidates.length === 0) {
-    return <p className="calm">No unpaid onramp in {deposit.currency.toUpperCase()} is open.</p>;
-  }
+  return (
+    <>
+      <TextInput
+        label="Find an onramp"
+        description="By its deposit code or its id, if it is not listed below."
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading />}
+      {data?.candidates.length === 0 && (
+        <p className="calm" role="status">
+          No unpaid onramp in {deposit.currency.toUpperCase()} {search ? "has this" : "is open"}.
+        </p>
+      )}
+      {data && data.candidates.length > 0 && (
+        <Choice candidates={data.candidates} {...{ deposit, value, onChange }} />
+      )}
+    </>
+  );
+}
+
+function Choice(props: CandidatesProps & { candidates: readonly Candidate[] }) {
+  const { candidates, deposit, value, onChange } = props;
   return (
     <Radio.Group label="What it pays for" value={value} onChange={onChange}>
       <div className="candidates">
-        {data.candidates.map((candidate) => (
+        {candidates.map((candidate) => (
           <Radio.Card
             key={candidate.onramp_id}
             value={candidate.onramp_id}

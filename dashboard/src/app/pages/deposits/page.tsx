@@ -11,17 +11,17 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { session } from "../../session.ts";
+import { BankDeposits } from "./bank-deposits.tsx";
 import { CoinDeposits } from "./coins.tsx";
 import { BankExceptions } from "./exceptions.tsx";
 import { OnrampChip, OnrampDetail } from "./onramp.tsx";
 import { OpenSends } from "./sends.tsx";
-import { UnmatchedDeposits } from "./unmatched.tsx";
 
 /** Name, title and content of each tab; the operator's account has the last three as well. */
 const TABS = [
   ["onramps", "Onramps", Onramps],
   ["coins", "Coins", CoinDeposits],
-  ["unmatched", "Unmatched", UnmatchedDeposits],
+  ["unmatched", "Bank deposits", BankDeposits],
   ["exceptions", "Bank exceptions", BankExceptions],
   ["sends", "Transactions", OpenSends],
 ] as const;

@@ -25,7 +25,8 @@ export function ResolveDialog(props: {
   const [resolution, setResolution] = useState<Resolution | null>(null);
   const [offramp_id, setOfframp] = useState(exception.offramp_id ?? "");
   const [reason, setReason] = useState("");
-  const assigned = resolution === "assign" && offramp_id ? { offramp_id: offramp_id.trim() } : {};
+  const assigned =
+    resolution === "assign" && offramp_id ? { offramp_id: toPayoutId(offramp_id.trim()) } : {};
   return (
     <ActDialog
       title="Resolve a bank exception"
@@ -63,7 +64,8 @@ export function ResolveDialog(props: {
       </Radio.Group>
       {resolution === "assign" && (
         <TextInput
-          label="Id of the payout"
+          label="The payout"
+          description="Its id, or the end-to-end id of its payment as the bank knows it."
           value={offramp_id}
           onChange={(event) => setOfframp(event.currentTarget.value)}
         />
@@ -76,4 +78,10 @@ export function ResolveDialog(props: {
       </Text>
     </ActDialog>
   );
+}
+
+/** An end-to-end id begins with the payout's id without its hyphens; the attempt follows. */
+function toPayoutId(text: string): string {
+  const parts = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\d{3}$/i;
+  return parts.exec(text)?.slice(1).join("-") ?? text;
 }

@@ -1,4 +1,5 @@
 import { ask } from "../../api.ts";
+import { Amount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
 import { Copied } from "../../parts/fact.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -16,18 +17,41 @@ type Send = {
   problem: string | null;
   is_cancelled: boolean;
   tx_id: string | null;
+  /** Null where it pays nobody. */
+  amount: string | null;
+  token: string | null;
+  person: string | null;
+  account: string | null;
+};
+
+const PURPOSES: Readonly<Record<string, string>> = {
+  refund: "Refund",
+  onramp: "Coins of an onramp",
+  deposit: "Coins that go back",
+  sweep: "Collection of deposits",
+  nonce: "Nothing, to use up a number",
 };
 
 const COLUMNS: readonly Column<Send>[] = [
   {
     name: "What is sent",
-    cell: ({ purpose, is_cancelled }) => (
-      <span className="strong">
-        {purpose.charAt(0).toUpperCase() + purpose.slice(1).replaceAll(/[-_]/g, " ")}
-        {is_cancelled && ", being cancelled"}
-      </span>
+    cell: ({ purpose, is_cancelled, person, account }) => (
+      <div>
+        <div className="strong">
+          {PURPOSES[purpose] ?? purpose}
+          {person && ` for ${person}`}
+          {is_cancelled && ", being cancelled"}
+        </div>
+        {account && <div className="quiet">{account}</div>}
+      </div>
     ),
     is_title: true,
+  },
+  {
+    name: "Amount",
+    cell: ({ amount, token }) =>
+      amount && token ? <Amount value={amount} currency={token} /> : "–",
+    is_amount: true,
   },
   { name: "Chain", cell: ({ chain }) => chainName(chain) },
   { name: "State", cell: ({ state }) => <StatusChip status={state} family="working" /> },
@@ -47,12 +71,16 @@ export function OpenSends() {
       label="Transactions that are not final, oldest first"
       query_key={["deposits", "sends"]}
       look_every_ms={LOOK_EVERY_MS}
-      load={async () => {
-        const { sends } = await ask<{ sends: Send[] }>("/sends");
-        return { rows: sends, has_more: false };
-      }}
+      load={loadSends}
       columns={COLUMNS}
       empty={<Empty title="Nothing is on its way">Every transaction is final.</Empty>}
     />
   );
+}
+
+type SendPage = { sends: Send[]; has_more: boolean; last_number: string | null };
+
+async function loadSends(starting_after?: string) {
+  const page = await ask<SendPage>("/sends", { starting_after });
+  return { rows: page.sends, has_more: page.has_more, next: page.last_number };
 }

@@ -14,6 +14,8 @@ type Action = {
   name: string;
   permission: string;
   is_possible: (payout: Payout) => boolean;
+  /** False where nobody comes for it. */
+  is_main?: (payout: Payout) => boolean;
   dialog: (props: DialogProps) => React.ReactNode;
 };
 
@@ -39,9 +41,9 @@ const ACTIONS: readonly Action[] = [
   {
     name: "Attach document",
     permission: "prepare_payouts",
-    is_possible: ({ offramp }) =>
-      [...BEFORE_PAYOUT, "bounced"].includes(offramp.status) &&
-      offramp.supporting_document?.status !== "approved",
+    is_possible: () => true,
+    is_main: ({ offramp }) =>
+      BEFORE_PAYOUT.includes(offramp.status) && offramp.supporting_document?.status !== "approved",
     dialog: UploadDialog,
   },
   {
@@ -56,6 +58,7 @@ const ACTIONS: readonly Action[] = [
     name: "Remove",
     permission: "prepare_payouts",
     is_possible: ({ offramp }) => offramp.status === "initiated",
+    is_main: () => false,
     dialog: RemoveDialog,
   },
 ];
@@ -72,7 +75,7 @@ export function PayoutActions({ payout }: { payout: Payout }) {
       {actions.map((action, at) => (
         <Button
           key={action.name}
-          variant={at === 0 && action.name !== "Remove" ? "filled" : "default"}
+          variant={at === 0 && action.is_main?.(payout) !== false ? "filled" : "default"}
           onClick={() => setOpen(action)}
         >
           {action.name}

@@ -6,11 +6,13 @@ import { loadFile } from "../documents/document.ts";
 import { ActionDialog } from "./action-dialog.tsx";
 import type { Payout } from "./payout.ts";
 
+const WITH_THE_BANK: readonly string[] = ["sending_fiat", "fiat_sent"];
+
 type Props = { payout: Payout; onClose: () => void };
 
 export function UploadDialog({ payout, onClose }: Props) {
   const [file, setFile] = useState<File | null>(null);
-  const { id, supporting_document } = payout.offramp;
+  const { id, supporting_document, status } = payout.offramp;
   const send = file
     ? async (idempotency_key: string) => {
         await api.offramps.documents.upload(id, file, { idempotency_key });
@@ -28,6 +30,9 @@ export function UploadDialog({ payout, onClose }: Props) {
         onChange={setFile}
       />
       {supporting_document && <p className="quiet">It replaces the document that is there.</p>}
+      {WITH_THE_BANK.includes(status) && (
+        <p className="quiet">The money has left: the document is kept, and decides nothing more.</p>
+      )}
     </ActionDialog>
   );
 }

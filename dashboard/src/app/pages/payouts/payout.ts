@@ -9,7 +9,15 @@ export type HistoryStep = HistoryItem & { id: string };
 export type Payout = {
   offramp: Offramp;
   /** Each try to pay. */
-  attempts: { attempt: number; payment_detail_id: string; end_to_end_id: string; at: string }[];
+  attempts: {
+    attempt: number;
+    payment_detail_id: string;
+    end_to_end_id: string;
+    status: "recorded" | "submitting" | "sent" | "booked" | "returned" | "rejected";
+    /** What came back of it. */
+    returned_amount: string | null;
+    at: string;
+  }[];
   /** Coins that arrived for its quote. */
   deposits: {
     id: string;

@@ -18,6 +18,8 @@ export type TimelineStep = {
   family: string;
 };
 
+type Attempt = Payout["attempts"][number];
+
 const PLAIN = { why: null, who: null, copied: null, is_change: false, family: "quiet" };
 
 /** Changes, postings, decisions, the coins that arrived, and each try to pay; newest first. */
@@ -39,16 +41,30 @@ function toStep(item: HistoryStep, { names }: Payout): TimelineStep {
   return { ...PLAIN, id, at, what, why: reason, who: actorOf(item, names), is_change, family };
 }
 
-function fromAttempt(tried: Payout["attempts"][number], { names }: Payout): TimelineStep {
-  const { at, attempt, end_to_end_id, payment_detail_id } = tried;
+const OUTCOMES: Readonly<Record<Attempt["status"], string>> = {
+  recorded: "Not given to the bank yet.",
+  submitting: "Being given to the bank.",
+  sent: "The bank has it, and has not said yet that it was paid.",
+  booked: "The bank paid it.",
+  returned: "It came back.",
+  rejected: "The bank refused it.",
+};
+
+function fromAttempt(tried: Attempt, { names, offramp }: Payout): TimelineStep {
+  const { at, attempt, end_to_end_id, payment_detail_id, status, returned_amount } = tried;
   const detail = names.payment_details[payment_detail_id];
   const payee = detail ? `${detail.holder}, ${detail.bank} ··${detail.account}` : "Erased";
+  const currency = offramp.destination_currency;
+  const outcome =
+    returned_amount === null
+      ? OUTCOMES[status]
+      : `${formatAmount(returned_amount, currency)} ${currency.toUpperCase()} came back.`;
   return {
     ...PLAIN,
     id: `attempt ${attempt}`,
     at,
     what: `Attempt ${attempt} to pay`,
-    why: `To ${payee}`,
+    why: `To ${payee}. ${outcome}`,
     copied: { name: "End-to-end id", text: end_to_end_id },
   };
 }

@@ -1,5 +1,5 @@
 import { Anchor, Title } from "@mantine/core";
-import type { User } from "@sliproad/sdk";
+import type { Balance, User } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
@@ -13,12 +13,17 @@ import { may, session } from "../../session.ts";
 import { BankAccounts } from "./bank-accounts.tsx";
 import { IdentityChip } from "./identity-chip.tsx";
 import { nameOfPerson } from "./name-of-person.ts";
+import { Refunds } from "./refunds.tsx";
 
 /** One person or business: who they are, what is owed to them, and where they are paid. */
 export function PersonDetail({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["person", id],
     queryFn: () => api.users.show(id),
+  });
+  const balances = useQuery({
+    queryKey: ["person", id, "balances"],
+    queryFn: () => api.balances.list(id),
   });
   if (error && !data) {
     return (
@@ -41,7 +46,11 @@ export function PersonDetail({ id }: { id: string }) {
         <Facts title="Identity" rows={identityOf(data)} />
         <div className="stacked">
           <Facts title="Checks" rows={checksOf(data)} />
-          <Balances user_id={id} />
+          {balances.error && !balances.data ? (
+            <Failure error={balances.error} onRetry={balances.refetch} />
+          ) : (
+            <Facts title="Owed" rows={owedTo(balances.data)} />
+          )}
         </div>
       </div>
       <p className="row-links">
@@ -55,6 +64,7 @@ export function PersonDetail({ id }: { id: string }) {
         )}
       </p>
       <BankAccounts user_id={id} />
+      <Refunds user_id={id} balances={balances.data ?? []} />
     </>
   );
 }
@@ -81,16 +91,12 @@ function Facts({ title, rows }: { title: string; rows: readonly Fact[] }) {
   );
 }
 
-function Balances({ user_id }: { user_id: string }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["person", user_id, "balances"],
-    queryFn: () => api.balances.list(user_id),
+function owedTo(balances: readonly Balance[] | undefined): Fact[] {
+  const rows = (balances ?? []).map(({ currency, chain, amount }): Fact => {
+    const name = `On ${chainName(chain)}`;
+    return [name, <Amount key={`${currency} ${chain}`} value={amount} currency={currency} />];
   });
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  const rows = (data ?? []).map(({ currency, chain, amount }): Fact => {
-    return [`On ${chainName(chain)}`, <Amount key={chain} value={amount} currency={currency} />];
-  });
-  return <Facts title="Owed" rows={data && rows.length === 0 ? [["Nothing", "–"]] : rows} />;
+  return balances && rows.length === 0 ? [["Nothing", "–"]] : rows;
 }
 
 /** Only what is known. */

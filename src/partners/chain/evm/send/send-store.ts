@@ -156,11 +156,15 @@ export async function findWaitingProblem(
 }
 
 /** Sends that are not final, oldest first; for the operator. */
-export async function listOpenSends(session: Session, limit: number): Promise<OpenSend[]> {
+export async function listOpenSends(
+  session: Session,
+  limit: number,
+  above_number = 0n,
+): Promise<OpenSend[]> {
   const rows = await session.query<SendRow>(
-    `select * from evm_sends where state not in ('final', 'refused')
-     order by state_since, number limit $1`,
-    [limit],
+    `select * from evm_sends where state not in ('final', 'refused') and number > $2
+     order by number limit $1`,
+    [limit, above_number],
   );
   return withAttempts(session, rows);
 }
