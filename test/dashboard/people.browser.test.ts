@@ -69,6 +69,7 @@ test("what is owed goes back to where it came from, and is listed", {
     const row = refunds.getByRole("row").filter({ hasText: "USDC" });
     await row.getByText("Sent").waitFor();
     await row.getByText("40.00").waitFor();
+    await page.getByText("Nothing", { exact: true }).waitFor();
     await inspect(page, "person-refunds");
   });
   const { records } = await stories.sliproad.refunds.list(user_id).page();

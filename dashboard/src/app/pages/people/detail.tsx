@@ -23,7 +23,7 @@ export function PersonDetail({ id }: { id: string }) {
   });
   const balances = useQuery({
     queryKey: ["person", id, "balances"],
-    queryFn: () => api.balances.list(id),
+    queryFn: async () => (await api.balances.list(id)).filter(({ amount }) => amount > 0),
   });
   if (error && !data) {
     return (
