@@ -148,6 +148,21 @@ export function mayVote(voters: Voters, account: ProposalAccount, voter: Voter):
   return voter.account_id === account.id || (voters === "with_operator" && voter.is_operator);
 }
 
+/** Whether a vote of this member is missing. Who asked may agree first, and never decides. */
+export function waitsFor(
+  proposal: Pick<Proposal, "status" | "voters" | "proposed_by_person" | "confirmations">,
+  account: ProposalAccount,
+  votes: readonly Pick<Vote, "voter">[],
+  member: Voter,
+): boolean {
+  const { status, voters, proposed_by_person, confirmations } = proposal;
+  // Reviewers vote on the page of the review, where they see the data.
+  if (status !== "pending" || voters === "reviewers") return false;
+  if (!mayVote(voters, account, member)) return false;
+  if (votes.some(({ voter }) => voter.person_id === member.person_id)) return false;
+  return proposed_by_person !== member.person_id || confirmations === 0;
+}
+
 /** Whether this member votes on proposals of other accounts. */
 export function votesElsewhere({
   is_operator,

@@ -40,6 +40,7 @@ type Shown = {
   mode: Mode;
   session: MemberSession;
   view: ProposalsView;
+  ended: ProposalsView;
   /** The proposer whose proposals alone are shown; null: all. */
   by: string | null;
   record_pages: RecordPages;
@@ -60,27 +61,26 @@ ${
 }</p>
 ${proposersSection(options)}
 ${
-  view.pending.length === 0 &&
+  view.proposals.length === 0 &&
   html`<section class="card"><p class="muted">No proposals need approval.</p></section>`
 }
-${view.pending.map((entry) => pendingSection(options, entry))}
+${view.proposals.map((entry) => pendingSection(options, entry))}
 ${view.last_id && html`<p><a href="${listPath(options.by, view.last_id)}">Older proposals</a></p>`}
-${endedSection(view)}`;
+${endedSection(options.ended)}`;
   return page({ title: "Proposals", mode, session, body });
 }
 
 /** Whoever proposes much must not hide what others propose: each can be shown alone. */
 function proposersSection({ view, by }: Shown): Html {
   const { proposers, names } = view;
-  if (proposers.length === 0) return html``;
+  if (by === null && view.last_id === null) return html``;
   return html`<section class="card" aria-labelledby="proposers-title">
 <h2 id="proposers-title">Not all proposals that wait are on this page</h2>
 ${table({
   label: "Who proposed what waits, the fewest first",
-  columns: ["Proposed by", "Account", "Waiting", "Show"],
-  rows: proposers.map(({ proposed_by, account_name, count }) => [
+  columns: ["Proposed by", "Waiting", "Show"],
+  rows: proposers.map(({ proposed_by, count }) => [
     referenceName(proposed_by, names),
-    account_name,
     String(count),
     proposed_by === by ? "Shown" : html`<a href="${listPath(proposed_by, null)}">Only these</a>`,
   ]),
@@ -171,13 +171,13 @@ function confirmation(session: MemberSession, path: string, content: Content | n
 <button class="primary" type="submit">Confirm</button></form>`;
 }
 
-function endedSection({ ended, names }: ProposalsView): Html {
+function endedSection({ proposals, names }: ProposalsView): Html {
   return html`<section class="card" aria-labelledby="ended-title">
 <h2 id="ended-title">Recent decisions</h2>
 ${table({
   label: "Recent decisions, newest first",
   columns: ["Proposed", "Request", "Amount", "By", "Votes", "Status"],
-  rows: ended.map(({ proposal }) => [
+  rows: proposals.map(({ proposal }) => [
     moment(proposal.created_at),
     html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
     proposal.voters !== "reviewers" ? amount(proposal.amount_usd) : NONE,

@@ -1,6 +1,8 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { columnsOf, type RecordKey } from "../platform/db/rows.ts";
 import { wakenId } from "../platform/tasks/tasks.ts";
+import type { Proposal, ProposalStatus } from "./model.ts";
+import { type Chosen, chosenParameters, IS_CHOSEN } from "./store.ts";
 
 /**
  * Makes a task due for each of these records that has a pending proposal: one for a record, however
@@ -45,22 +47,23 @@ export function listPendingOf(
   );
 }
 
-/** How many proposals of one proposer wait. */
-export type ProposerCount = { proposed_by: string; account_name: string; count: number };
+/** How many proposals of one proposer a list has. */
+export type ProposerCount = { proposed_by: string; count: number };
 
-/** Who proposed what waits in an account, or elsewhere for the operator; the fewest first. */
+/** Who proposed what an account's list shows, or elsewhere for the operator; the fewest first. */
 export function listProposerCounts(
   session: Session,
   account_id: string,
-  votes_elsewhere: boolean,
+  statuses: readonly ProposalStatus[],
+  { is_elsewhere, person_id }: { is_elsewhere: boolean } & Pick<Chosen, "person_id">,
   limit: number,
 ): Promise<ProposerCount[]> {
   return session.query(
-    `select proposed_by, accounts.name as account_name, count(*)::int as count
-     from proposals join accounts on accounts.id = proposals.account_id
-     where status = 'pending' and (account_id = $1 or ($2 and voters <> 'members'))
-     group by proposed_by, accounts.name order by count, proposed_by limit $3`,
-    [account_id, votes_elsewhere, limit],
+    `select proposed_by, count(*)::int as count from proposals
+     where ${IS_CHOSEN} and status = any($4::text[])
+       and (account_id = $5 or ($6 and voters <> 'members'))
+     group by proposed_by order by count, proposed_by limit $7`,
+    [...chosenParameters({ by: null, person_id }), ...[statuses, account_id, is_elsewhere, limit]],
   );
 }
 
@@ -99,4 +102,16 @@ export async function listPendingOfSubject(
     [account_id, subject_id],
   );
   return rows.map((row) => row.id);
+}
+
+/** What these proposals are about, without personal data. */
+export function listProposalNames(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<Pick<Proposal, "id" | "summary" | "status">[]> {
+  return session.query(
+    `select id, summary, status from proposals where account_id = $1 and id = any($2::uuid[])`,
+    [account_id, ids],
+  );
 }

@@ -139,10 +139,15 @@ async function show(
   const { starting_after, by: proposer } = request.query as Record<string, unknown>;
   const by = typeof proposer === "string" && !/\0/.test(proposer) ? proposer : null;
   const after = typeof starting_after === "string" && isId(starting_after) ? starting_after : null;
-  const view = await loadProposals(deps, session, { starting_after: after, by });
+  const load = (list: "waiting" | "decided", starting_after: string | null, by: string | null) =>
+    loadProposals(deps, session, { list, starting_after, by });
+  const [view, ended] = await Promise.all([
+    load("waiting", after, by),
+    load("decided", null, null),
+  ]);
   const problem = refusal?.message ?? null;
   const { mode, record_pages } = deps;
-  const shown = proposalsPage({ mode, session, view, by, record_pages, problem });
+  const shown = proposalsPage({ mode, session, view, ended, by, record_pages, problem });
   return sendPage(reply, shown, refusal?.status ?? 200);
 }
 

@@ -1,3 +1,4 @@
+import { PERMISSIONS } from "../accounts/roles.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRows } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
@@ -92,20 +93,45 @@ export async function findPendingProposal(
   return (await toProposals(session, rows))[0];
 }
 
-/** Newest first; `by`: only those of this proposer. */
+/** Which proposals a list shows. */
+export type Chosen = {
+  /** Only what this one proposed: whoever proposes much must not hide what others do. */
+  by: string | null;
+  /** Only those on which this person can vote now, as `waitsFor` decides it for one. */
+  person_id: string | null;
+};
+
+/** The condition for `Chosen`, whose parameters are the first three of each statement. */
+export const IS_CHOSEN = `($1::text is null or proposals.proposed_by = $1)
+  and ($2::uuid is null or (proposals.voters <> 'reviewers'
+    and not exists (select from proposal_votes votes
+      where votes.account_id = proposals.account_id and votes.proposal_id = proposals.id
+        and votes.person_id = $2)
+    and (proposals.proposed_by_person is distinct from $2
+      or not exists (select from proposal_votes votes
+        join members on members.account_id = votes.voter_account_id
+          and members.person_id = votes.person_id and members.created_at <= votes.created_at
+        where votes.account_id = proposals.account_id and votes.proposal_id = proposals.id
+          and votes.verdict = 'confirm' and members.role = any($3::text[])))))`;
+
+export function chosenParameters({ by, person_id }: Chosen): unknown[] {
+  return [by, person_id, PERMISSIONS.vote.roles];
+}
+
+/** Newest first. */
 export async function listProposals(
   session: Session,
   account_id: string,
   statuses: readonly ProposalStatus[] | undefined,
-  page: Page,
-  by: string | null = null,
+  { below_id, from_id, limit }: Page,
+  chosen: Chosen = { by: null, person_id: null },
 ): Promise<SealedProposal[]> {
+  const page = [account_id, below_id, from_id, limit + 1];
   const rows = await session.query<Row>(
-    `${SELECT} where proposals.account_id = $1 and proposals.id < $2 and proposals.id >= $3
-       and ($5::text is null or proposals.proposed_by = $5)
-       ${statuses ? "and proposals.status = any($6::text[])" : ""}
-     order by proposals.id desc limit $4`,
-    [account_id, page.below_id, page.from_id, page.limit + 1, by, ...(statuses ? [statuses] : [])],
+    `${SELECT} where ${IS_CHOSEN} and proposals.account_id = $4 and proposals.id < $5
+       and proposals.id >= $6 ${statuses ? "and proposals.status = any($8::text[])" : ""}
+     order by proposals.id desc limit $7`,
+    [...chosenParameters(chosen), ...page, ...(statuses ? [statuses] : [])],
   );
   return toProposals(session, rows);
 }
@@ -115,14 +141,13 @@ export async function listPendingElsewhere(
   session: Session,
   operator_id: string,
   { below_id, limit }: Page,
-  by: string | null,
+  chosen: Chosen,
 ): Promise<SealedProposal[]> {
   const rows = await session.query<Row>(
-    `${SELECT} where proposals.account_id <> $1 and proposals.voters <> 'members'
-       and proposals.status = 'pending' and proposals.id < $2
-       and ($4::text is null or proposals.proposed_by = $4)
-     order by proposals.id desc limit $3`,
-    [operator_id, below_id, limit + 1, by],
+    `${SELECT} where ${IS_CHOSEN} and proposals.account_id <> $4
+       and proposals.voters <> 'members' and proposals.status = 'pending' and proposals.id < $5
+     order by proposals.id desc limit $6`,
+    [...chosenParameters(chosen), operator_id, below_id, limit + 1],
   );
   return toProposals(session, rows);
 }

@@ -107,8 +107,8 @@ describe("a request of the dashboard whose last bytes are sent", () => {
     const member = await addMember(server, "approver", account.account_id);
     const user = await addOwedUser(server, 10, account.key);
     const { id } = proposalIn(await user.refund(1, STRANGE));
-    const { pending } = (await member.call("GET", APPROVALS)).json();
-    const { digest } = pending.find((one: { id: string }) => one.id === id);
+    const { approvals } = (await member.call("GET", APPROVALS)).json();
+    const { digest } = approvals.find((one: { id: string }) => one.id === id);
     const vote = { verdict: "confirm", digest };
     const begun = await beginCall(member, `${APPROVALS}/${id}/votes`, vote);
     await meanwhile(member);

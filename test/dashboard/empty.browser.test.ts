@@ -33,7 +33,7 @@ const EMPTY = [
   ["ledger", "Nothing is booked yet"],
   ["ledger?tab=journal", "Nothing is booked yet"],
   ["approvals", "Nothing waits for you"],
-  ["approvals?tab=all", "Nothing waits"],
+  ["approvals?tab=waiting", "Nothing waits"],
   ["approvals?tab=decided", "Nothing was decided yet"],
   ["settings/developer/apps", "No apps yet"],
   ["settings/developer/logs", "No request yet"],

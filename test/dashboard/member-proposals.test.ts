@@ -66,8 +66,8 @@ it("a vote does not count when its session has ended before it is recorded", asy
       headers: { "x-csrf-token": visitor.csrf },
       ...(payload ? { payload } : {}),
     });
-  const { pending } = (await call(eve, "GET", "/dashboard/api/approvals")).json();
-  const { digest } = pending.find((one: { id: string }) => one.id === id);
+  const { approvals } = (await call(eve, "GET", "/dashboard/api/approvals")).json();
+  const { digest } = approvals.find((one: { id: string }) => one.id === id);
   const votes = await database.transaction(async (tx) => {
     await tx.query("select from proposals where id = $1 for update", [id]);
     const path = `/dashboard/api/approvals/${id}/votes`;

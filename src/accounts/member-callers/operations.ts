@@ -25,13 +25,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   see_account: [
     ...["showMe", "listPaymentDetailRequirements", "validatePaymentDetail", "calculateQuoteRate"],
     ...["calculateConversion", "listFees", "showSandboxClock"],
-    ...[
-      "showSecurity",
-      "revokeAppConsent",
-      "listApprovals",
-      "listDecidedApprovals",
-      "watchChanges",
-    ],
+    ...["showSecurity", "revokeAppConsent", "listApprovals", "watchChanges"],
   ],
   see_keys_and_log: ["listKeys", "listAuditLog", "listRequests", "showRequest"],
   manage_keys: ["createKey", "rotateKey", "revokeKey"],

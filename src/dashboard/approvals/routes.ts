@@ -2,8 +2,8 @@ import Type from "typebox";
 import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
 import { findMember } from "../../accounts/store.ts";
 import {
-  loadEndedProposals,
   loadProposals,
+  PROPOSAL_LISTS,
   type ProposalsView,
   type ProposalView,
 } from "../../approvals/load-proposals.ts";
@@ -25,7 +25,12 @@ type ApprovalDeps = Pick<
 const PATH = "/dashboard/api/approvals";
 const USD_DIGITS = 2;
 const SHARED = { tag: "Dashboard", members_only: true, answer: Type.Unknown() } as const;
-const ListQuery = closedObject({ starting_after: Type.Optional(Type.String()) });
+const ListQuery = closedObject({
+  list: Type.Optional(Type.Enum([...PROPOSAL_LISTS])),
+  starting_after: Type.Optional(Type.String()),
+  /** Who proposed them, as `member:<id>`. */
+  by: Type.Optional(Type.String({ maxLength: 100, pattern: "^[\\w: -]*$" })),
+});
 const VoteBody = closedObject({
   verdict: Type.Enum(["confirm", "reject"]),
   reason: Type.Optional(Type.String({ maxLength: 1_000 })),
@@ -41,38 +46,21 @@ export function addApprovalRoutes(addRoute: AddRoute, deps: ApprovalDeps): void 
     path: PATH,
     operation: "listApprovals",
     summary: "List approvals",
-    description: "Proposals that wait, newest first.",
+    description: "Proposals, newest first, and who proposed those of the whole list.",
     query: ListQuery,
     errors: [],
-    handle: async ({ caller, query: { starting_after = "" }, problems }) => {
+    handle: async ({ caller, query, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
+      const { list = "waiting", starting_after = "", by = null } = query;
       const voter = await voterOf(deps, caller);
       const after = isId(starting_after) ? starting_after : null;
-      const view = await loadProposals(deps, voter, { starting_after: after, by: null });
-      const pending = view.pending.map((entry) => renderOne(entry, view, voter));
-      return JSON.stringify({ pending, last_id: view.last_id });
-    },
-  });
-
-  addRoute({
-    ...SHARED,
-    method: "GET",
-    path: `${PATH}/decided`,
-    operation: "listDecidedApprovals",
-    summary: "List decided approvals",
-    description: "Proposals that were decided or lapsed, newest first.",
-    query: ListQuery,
-    errors: [],
-    handle: async ({ caller, query: { starting_after = "" }, problems }) => {
-      if (problems.length > 0) throw Refusal.of(problems);
-      const voter = await voterOf(deps, caller);
-      const view = await loadEndedProposals(
-        deps,
-        voter,
-        isId(starting_after) ? starting_after : null,
-      );
-      const ended = view.ended.map((entry) => renderOne(entry, view, voter));
-      return JSON.stringify({ ended, last_id: view.last_id });
+      const view = await loadProposals(deps, voter, { list, starting_after: after, by });
+      const { names, last_id } = view;
+      const approvals = view.proposals.map((entry) => renderOne(entry, view, voter));
+      const proposers = view.proposers.map(({ proposed_by, count }) => {
+        return { proposed_by, name: nameOf(proposed_by, names), count };
+      });
+      return JSON.stringify({ approvals, last_id, proposers });
     },
   });
 
@@ -112,14 +100,15 @@ async function voterOf(
 }
 
 function renderOne(
-  { proposal, may_vote, content }: ProposalView,
+  { proposal, may_vote, is_mine, content }: ProposalView,
   { names }: Pick<ProposalsView, "names">,
   voter: Voter,
 ) {
   const { id, kind, record_id, summary, status, outcome, confirmations, voters } = proposal;
   const { amount_usd, account_id, votes, proposed_by, created_at, updated_at } = proposal;
   return {
-    ...{ id, kind, record_id, summary, status, outcome, confirmations, voters, may_vote },
+    ...{ id, kind, record_id, summary, status, outcome, confirmations, voters },
+    ...{ may_vote, is_mine },
     confirmations_needed: CONFIRMATIONS_NEEDED,
     amount_usd: amount_usd === null ? null : minorToText(amount_usd, USD_DIGITS),
     account_id,

@@ -1,9 +1,10 @@
-import { Button, Center } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { KeyboardEvent, ReactNode } from "react";
 import { useLocation } from "wouter";
 import { DownloadRecords } from "./download-records.tsx";
 import { Moment } from "./moment.tsx";
+import { ShowMore } from "./show-more.tsx";
 import { Empty, Failure, Loading } from "./states.tsx";
 
 export type Column<Row> = {
@@ -64,17 +65,7 @@ export function RecordTable<Row extends { id: string }>(props: TableProps<Row>) 
   const rows = listed.data.pages.flatMap((page) => page.rows);
   const looked_until = listed.data.pages.at(-1)?.looked_until;
   if (rows.length === 0 && !looked_until) return failure || empty;
-  const more = listed.hasNextPage && (
-    <Center mt="md">
-      <Button
-        variant="default"
-        loading={listed.isFetchingNextPage}
-        onClick={() => listed.fetchNextPage()}
-      >
-        {looked_until ? "Look further" : "Show more"}
-      </Button>
-    </Center>
-  );
+  const more = <ShowMore listed={listed} text={looked_until ? "Look further" : "Show more"} />;
   const extent = looked_until && (
     <p className="looked" role="status">
       Everything since <Moment at={looked_until} /> was looked at

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ask } from "../../api.ts";
+import { LOOK_EVERY_MS } from "../../parts/record-table.tsx";
 import { may } from "../../session.ts";
 
 export type Approval = {
@@ -13,6 +14,8 @@ export type Approval = {
   confirmations_needed: number;
   voters: "members" | "with_operator" | "reviewers";
   may_vote: boolean;
+  /** Whether this member's vote is missing. */
+  is_mine: boolean;
   amount_usd: string | null;
   account_id: string;
   /** Of another account, on which the operator's members vote too. */
@@ -30,41 +33,26 @@ export type Approval = {
   lapses_at: string;
 };
 
-type Waiting = { pending: Approval[]; last_id: string | null };
-type Decided = { ended: Approval[]; last_id: string | null };
+export type ApprovalList = "mine" | "waiting" | "decided";
 
-/** Proposals send no events: they are looked at again while the page is open. */
-const LOOK_EVERY_MS = 5_000;
+export type ApprovalPage = {
+  approvals: Approval[];
+  last_id: string | null;
+  /** Who proposed what the whole list has. */
+  proposers: { proposed_by: string; name: string; count: number }[];
+};
 
-export function useApprovals() {
+/** Newest first. Proposals send no events: what waits is looked at again. */
+export function useApprovals(list: ApprovalList, by: string | undefined) {
   return useInfiniteQuery({
-    queryKey: ["approvals", "waiting"],
+    queryKey: ["approvals", list, by],
     queryFn: ({ pageParam }) => {
-      return ask<Waiting>("/approvals", pageParam ? { starting_after: pageParam } : {});
+      return ask<ApprovalPage>("/approvals", { list, by, starting_after: pageParam });
     },
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ last_id }) => last_id ?? undefined,
-    refetchInterval: LOOK_EVERY_MS,
+    refetchInterval: list === "decided" ? false : LOOK_EVERY_MS,
   });
-}
-
-/** What was decided, newest request first. */
-export function useDecided() {
-  return useInfiniteQuery({
-    queryKey: ["approvals", "decided"],
-    queryFn: ({ pageParam }) => {
-      return ask<Decided>("/approvals/decided", pageParam ? { starting_after: pageParam } : {});
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ last_id }) => last_id ?? undefined,
-  });
-}
-
-/** Whether this member can do something about it now. */
-export function isMine({ may_vote, has_voted, voters, is_own, confirmations }: Approval): boolean {
-  if (!may_vote || has_voted || voters === "reviewers") return false;
-  // Who asked may agree first, and never decides.
-  return !is_own || confirmations === 0;
 }
 
 const PATHS: Readonly<Record<string, string>> = {

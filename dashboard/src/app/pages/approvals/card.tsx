@@ -5,7 +5,7 @@ import { Amount } from "../../parts/amount.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { plainText } from "../../parts/plain-text.ts";
 import { StatusChip } from "../../parts/status-chip.tsx";
-import { type Approval, isMine, linksOf } from "./approval.ts";
+import { type Approval, linksOf } from "./approval.ts";
 import { type Verdict, VoteDialog } from "./vote-dialog.tsx";
 
 const FAMILIES = {
@@ -126,7 +126,7 @@ function Choices(props: { approval: Approval; onAsk: (verdict: Verdict) => void 
   const { approval, onAsk } = props;
   const summary = plainText(approval.summary);
   if (approval.status !== "pending") return null;
-  if (!isMine(approval)) {
+  if (!approval.is_mine) {
     return (
       <Text size="sm" c="dimmed">
         {reasonFor(approval)}

@@ -62,7 +62,8 @@ const WAITING = ["initiated", "pending_internal_assessment", "ongoing_checks"];
 
 function Choices(props: { document: ReviewedDocument; onDecide: (verdict: Verdict) => void }) {
   const { document, onDecide } = props;
-  if (document.is_proposed) return <Link href="/approvals?tab=all">Its approval is asked for</Link>;
+  if (document.is_proposed)
+    return <Link href="/approvals?tab=waiting">Its approval is asked for</Link>;
   return (
     <>
       {document.document_type !== null && (

@@ -34,7 +34,7 @@ const QUEUES: Readonly<Record<string, Queue>> = {
   },
   proposals: {
     ...{ one: "approval is pending", many: "approvals are pending", icon: "approvals" },
-    ...{ path: "/approvals?tab=all", permission: "see_account" },
+    ...{ path: "/approvals?tab=waiting", permission: "see_account" },
   },
   kyc_reviews: {
     ...{ one: "identity to review", many: "identities to review", icon: "people" },

@@ -1,10 +1,11 @@
-import { Button, Center, SegmentedControl } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 import type { App } from "@sliproad/sdk";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
 import { DownloadRecords } from "../../../parts/download-records.tsx";
 import { Icon } from "../../../parts/icons.tsx";
 import { Moment } from "../../../parts/moment.tsx";
+import { ShowMore } from "../../../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../../../parts/states.tsx";
 import { StatusChip } from "../../../parts/status-chip.tsx";
 import { type Delivery, loadDeliveries, REFRESH_MS } from "./app.ts";
@@ -73,17 +74,7 @@ export function DeliveryLog({ app }: { app: App }) {
           <DeliveryTable deliveries={deliveries} />
         </>
       )}
-      {listed.hasNextPage && (
-        <Center mt="md">
-          <Button
-            variant="default"
-            loading={listed.isFetchingNextPage}
-            onClick={() => listed.fetchNextPage()}
-          >
-            Show older
-          </Button>
-        </Center>
-      )}
+      <ShowMore listed={listed} />
     </section>
   );
 }
