@@ -25,12 +25,16 @@ export async function findAppByClientId(session: Session, id: string): Promise<A
   return app;
 }
 
-/** Oldest first. */
-export function listApps(session: Session, account_id: string): Promise<App[]> {
-  return session.query<App>(
-    "select * from apps where account_id = $1 and deleted_at is null order by id",
-    [account_id],
-  );
+/** Also of those that were deleted. */
+export function listAppNames(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<Pick<App, "id" | "name">[]> {
+  return session.query("select id, name from apps where account_id = $1 and id = any($2::uuid[])", [
+    account_id,
+    ids,
+  ]);
 }
 
 /** Records the first use; later calls change nothing until an admin resets it. */

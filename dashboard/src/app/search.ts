@@ -1,12 +1,5 @@
 import { tell } from "./api.ts";
-
-export type Hit = {
-  kind: "payout" | "person" | "bank_account" | "quote" | "onramp" | "invoice" | "request";
-  id: string;
-  user_id: string | null;
-  title: string;
-  note: string;
-};
+import type { Hit } from "./hit.ts";
 
 export type SearchResult = {
   hits: Hit[];

@@ -1,35 +1,21 @@
-import { minorDigits } from "../../catalogue/currencies.ts";
 import { readEmail } from "../../catalogue/text.ts";
 import { hashReference } from "../../offramps/model.ts";
 import { offrampIdOf } from "../../offramps/payouts/model.ts";
-import { findOfframps } from "../../offramps/store.ts";
 import { hashPossiblePayees } from "../../payment-details/payee.ts";
 import { FIRST_ID, isId, LAST_ID } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { minorToText } from "../../platform/money.ts";
 import { nameOfUser } from "../../users/model.ts";
 import { hashUserEmail, listUsers, openUsers } from "../../users/store.ts";
-import { nameDetails, nameUsers } from "../names.ts";
-import {
-  type Found,
-  KINDS,
-  listById,
-  listByPayee,
-  listByReference,
-  listPeopleByEmail,
-} from "./store.ts";
+import { describeRecords, type Hit } from "./describe-records.ts";
+import { listByIds, listByPayee, listByReference, listPeopleByEmail } from "./store.ts";
 
 export type SearchDeps = Pick<ModuleCore, "database" | "keyring" | "index_key">;
 
-/** A record, as a line of the results. */
-type Hit = Found & { title: string; note: string };
 /** Everything that belongs to what was searched for, as a filter of the payouts. */
 type Filter = { name: "reference" | "payee" | "user_id"; value: string };
 type SearchResult = { hits: Hit[]; filters: Filter[]; people_searched: number };
 
 const HITS_MAX = 8;
-/** What belongs to no person. */
-const NAMELESS: Partial<Record<Found["kind"], string>> = { invoice: "Invoice", request: "Request" };
 /** Names are stored encrypted: those of the newest people are read and compared. */
 const PEOPLE_MAX = 200;
 const ACCOUNT_DIGITS_MIN = 4;
@@ -44,15 +30,19 @@ export async function searchRecords(
   const { database, index_key } = deps;
   const id = isId(text) ? text.toLowerCase() : offrampIdOf(text.toLowerCase());
   if (id !== null) {
-    const found = await listById(database, account_id, id);
-    return { hits: await toHits(deps, account_id, found), filters: [], people_searched: 0 };
+    const found = await listByIds(database, account_id, [id]);
+    return {
+      hits: await describeRecords(deps, account_id, found),
+      filters: [],
+      people_searched: 0,
+    };
   }
   const email = readEmail(text);
   if (email !== null) {
     const email_index = hashUserEmail(index_key, account_id, email);
     const people = await listPeopleByEmail(database, account_id, email_index);
     const filters = people.map(({ id: value }) => ({ name: "user_id" as const, value }));
-    return { hits: await toHits(deps, account_id, people), filters, people_searched: 0 };
+    return { hits: await describeRecords(deps, account_id, people), filters, people_searched: 0 };
   }
   const digits = text.replace(/\D+/g, "").length;
   const payees =
@@ -66,7 +56,7 @@ export async function searchRecords(
   const accounts = new Set(details.map(({ payee_index }) => payee_index.toString("hex")));
   const found = [...payouts, ...details.map(({ payee_index: _, ...detail }) => detail)];
   return {
-    hits: [...(await toHits(deps, account_id, found)), ...named.hits],
+    hits: [...(await describeRecords(deps, account_id, found)), ...named.hits],
     filters: [
       ...(payouts.length > 0
         ? [{ name: "reference" as const, value: reference.toString("hex") }]
@@ -108,53 +98,4 @@ function wordsOf(text: string): string[] {
     .replace(/\p{M}+/gu, "")
     .toLowerCase();
   return plain.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-}
-
-async function toHits(
-  deps: SearchDeps,
-  account_id: string,
-  found: readonly Found[],
-): Promise<Hit[]> {
-  const idsOf = (kind: Found["kind"]) =>
-    found.filter((one) => one.kind === kind).map(({ id }) => id);
-  const keys = idsOf("payout").map((id) => ({ account_id, id }));
-  const payouts = keys.length > 0 ? await findOfframps(deps.database, keys) : [];
-  const detail_ids = [
-    ...idsOf("bank_account"),
-    ...payouts.map(({ payment_detail_id }) => payment_detail_id),
-  ];
-  const user_ids = found.flatMap(({ user_id }) => user_id ?? []);
-  const [users, details] = await Promise.all([
-    nameUsers(deps, account_id, user_ids),
-    nameDetails(deps, account_id, detail_ids),
-  ]);
-  const payerOf = ({ user_id }: Found) => (user_id && users[user_id]?.name) ?? "";
-  const amounts = new Map(
-    payouts.map((payout) => {
-      const { destination_currency: currency, destination_amount, payment_detail_id } = payout;
-      const amount = minorToText(destination_amount, minorDigits(currency)!);
-      const payee = details[payment_detail_id]?.holder ?? "";
-      return [payout.id, [`${amount} ${currency}`, payee] as const];
-    }),
-  );
-  const describe = (one: Found): readonly [title: string, note: string] => {
-    const detail = details[one.id];
-    if (one.kind === "payout") return amounts.get(one.id) ?? ["", ""];
-    if (one.kind === "person") return [payerOf(one), ""];
-    if (one.kind === "bank_account" && detail) {
-      return [`${detail.holder}, ${detail.bank} ··${detail.account}`, payerOf(one)];
-    }
-    const kind = one.kind === "onramp" ? "Onramp" : "Quote";
-    return [`${kind} of ${payerOf(one)}`, `…${one.id.slice(-8)}`];
-  };
-  const order = (one: Found) => KINDS.indexOf(one.kind);
-  // Without a name, the person was erased.
-  return found
-    .toSorted((a, b) => order(a) - order(b))
-    .filter((one) => NAMELESS[one.kind] !== undefined || payerOf(one) !== "")
-    .map((one) => {
-      const name = NAMELESS[one.kind];
-      const [title, note] = name ? [`${name} …${one.id.slice(-8)}`, ""] : describe(one);
-      return { ...one, title, note };
-    });
 }

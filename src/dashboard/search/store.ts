@@ -2,7 +2,8 @@ import type { Session } from "../../platform/db/database.ts";
 
 /** What can be found, in the order of the results. */
 export const KINDS = [
-  ...(["payout", "person", "bank_account", "quote", "onramp", "invoice", "request"] as const),
+  ...(["payout", "person", "bank_account", "quote", "onramp", "refund"] as const),
+  ...(["invoice", "request"] as const),
 ] as const;
 export type Found = { kind: (typeof KINDS)[number]; id: string; user_id: string | null };
 
@@ -12,6 +13,7 @@ const TABLES: Readonly<Record<Found["kind"], readonly [table: string, user_id: s
   bank_account: ["payment_details", "user_id"],
   quote: ["quotes", "user_id"],
   onramp: ["onramps", "user_id"],
+  refund: ["refunds", "user_id"],
   invoice: ["invoice_views", "null::uuid"],
   request: ["requests", "null::uuid"],
 };
@@ -19,12 +21,16 @@ const TABLES: Readonly<Record<Found["kind"], readonly [table: string, user_id: s
 const BY_ID = KINDS.map((kind) => {
   const [table, user_id] = TABLES[kind];
   return `select '${kind}' as kind, id, ${user_id} as user_id from ${table}
-    where account_id = $1 and id = $2`;
+    where account_id = $1 and id = any($2::uuid[])`;
 }).join("\nunion all\n");
 
-/** The record with this id, whatever it is. */
-export function listById(session: Session, account_id: string, id: string): Promise<Found[]> {
-  return session.query<Found>(BY_ID, [account_id, id]);
+/** The records with these ids, whatever they are. */
+export function listByIds(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<Found[]> {
+  return session.query<Found>(BY_ID, [account_id, ids]);
 }
 
 export function listPeopleByEmail(

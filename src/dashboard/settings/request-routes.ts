@@ -7,7 +7,7 @@ import { firstIdAt, timeOfId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { LoggedRequest } from "../../platform/request-log/store.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { nameReferences } from "./name-references.ts";
+import { idsIn, nameActors } from "./name-references.ts";
 import { countRefusals, findRequest, listRequests } from "./request-store.ts";
 
 const WORD = Type.Optional(Type.String({ maxLength: 100 }));
@@ -36,7 +36,7 @@ export function addRequestRoutes(addRoute: AddRoute, deps: ModuleCore): void {
       ]);
       const requests = found.slice(0, page.limit);
       const actors = requests.map((request) => request.actor);
-      const names = await nameReferences(deps, account_id, actors);
+      const names = await nameActors(deps, account_id, idsIn(actors));
       const has_more = found.length > page.limit;
       const { request_log_days: days } = config;
       return JSON.stringify({ requests: requests.map(render), names, refusals, days, has_more });
@@ -53,7 +53,7 @@ export function addRequestRoutes(addRoute: AddRoute, deps: ModuleCore): void {
     handle: async ({ caller: { account_id }, params }) => {
       const found = await findRequest(database, account_id, params.request_id);
       if (!found) throw new Refusal("record_not_found");
-      const names = await nameReferences(deps, account_id, [found.actor]);
+      const names = await nameActors(deps, account_id, idsIn([found.actor]));
       return JSON.stringify({ request: render(found), names });
     },
   });

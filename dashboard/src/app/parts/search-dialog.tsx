@@ -2,7 +2,8 @@ import { Modal, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import { type Hit, type SearchResult, search } from "../search.ts";
+import { type Hit, pathOfHit } from "../hit.ts";
+import { type SearchResult, search } from "../search.ts";
 import { may } from "../session.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { isShown, PAGES } from "./pages.ts";
@@ -16,14 +17,15 @@ type Choice = { key: string; title: string; note: string; icon: IconName; path: 
 /** A search begins when nothing was typed for this long. */
 const PAUSE_MS = 200;
 
-const KINDS: Readonly<Record<Hit["kind"], { icon: IconName; pathOf: (hit: Hit) => string }>> = {
-  payout: { icon: "payouts", pathOf: ({ id }) => `/payouts/${id}` },
-  person: { icon: "people", pathOf: ({ id }) => `/people/${id}` },
-  bank_account: { icon: "bank", pathOf: ({ user_id }) => `/people/${user_id}` },
-  quote: { icon: "quotes", pathOf: ({ id }) => `/quotes/${id}` },
-  onramp: { icon: "deposits", pathOf: ({ id }) => `/deposits/${id}` },
-  invoice: { icon: "invoices", pathOf: ({ id }) => `/invoices/${id}` },
-  request: { icon: "settings", pathOf: ({ id }) => `/settings/developer/logs/${id}` },
+const ICONS: Readonly<Record<Hit["kind"], IconName>> = {
+  payout: "payouts",
+  person: "people",
+  bank_account: "bank",
+  quote: "quotes",
+  onramp: "deposits",
+  refund: "payouts",
+  invoice: "invoices",
+  request: "settings",
 };
 
 /** Finds a record by what people know of it, or a page by its name. */
@@ -115,9 +117,8 @@ function choicesOf(result: SearchResult | undefined): Choice[] {
   if (!result) return [];
   const isOpen = ({ kind }: Hit) => kind !== "request" || may("see_keys_and_log");
   const hits = result.hits.filter(isOpen).map((hit) => {
-    const { icon, pathOf } = KINDS[hit.kind];
-    const { id: key, title, note } = hit;
-    return { key, title: plainText(title), note, icon, path: pathOf(hit) };
+    const { kind, id: key, title, note } = hit;
+    return { key, title: plainText(title), note, icon: ICONS[kind], path: pathOfHit(hit) };
   });
   const lists = result.filters.map(({ name, value }) => ({
     ...{ key: `${name} ${value}`, title: "All payouts of it", note: "", icon: "payouts" as const },

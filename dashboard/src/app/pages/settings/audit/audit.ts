@@ -1,17 +1,7 @@
 import { ask } from "../../../api.ts";
+import type { Entry, Known } from "./entry.ts";
 
-export type Entry = {
-  id: string;
-  at: string;
-  actor: string;
-  action: string;
-  record: string;
-  reason: string;
-  /** What was set, as far as it is kept. */
-  detail: Record<string, unknown>;
-};
-
-export type AuditPage = { entries: Entry[]; names: Record<string, string>; next: string | null };
+export type AuditPage = Known & { entries: Entry[]; next: string | null };
 
 export type AuditFilters = {
   actor?: string | undefined;
@@ -35,11 +25,12 @@ export async function loadForExport(
   filters: AuditFilters,
   onCount: (count: number) => void,
 ): Promise<AuditPage> {
-  const all: AuditPage = { entries: [], names: {}, next: null };
+  const all: AuditPage = { entries: [], names: {}, records: {}, next: null };
   do {
     const page = await loadAudit(filters, all.next ?? undefined, EXPORT_PAGE);
     all.entries.push(...page.entries);
     Object.assign(all.names, page.names);
+    Object.assign(all.records, page.records);
     all.next = page.next;
     onCount(all.entries.length);
   } while (all.next !== null);

@@ -1,6 +1,7 @@
-import { Button, Center, Group, Select, TextInput } from "@mantine/core";
+import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { toCsv } from "../../../parts/csv.ts";
 import { useFilters } from "../../../parts/filters.ts";
 import { ProblemAlert } from "../../../parts/form-dialog.tsx";
@@ -9,9 +10,12 @@ import { Moment } from "../../../parts/moment.tsx";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { NothingMatches } from "../../../parts/record-table.tsx";
 import { saveFile } from "../../../parts/save-file.ts";
+import { ShowMore } from "../../../parts/show-more.tsx";
 import { Failure, Loading } from "../../../parts/states.tsx";
-import { type AuditFilters, type Entry, loadAudit, loadForExport } from "./audit.ts";
-import { nameActor, sayAction } from "./sentences.ts";
+import { type AuditFilters, loadAudit, loadForExport } from "./audit.ts";
+import type { Entry, Known } from "./entry.ts";
+import { pathOfEntry } from "./links.ts";
+import { factsOf, nameActor, partsOfAction, sayAction } from "./sentences.ts";
 
 const KINDS = [
   { value: "session", label: "Signing in and out" },
@@ -50,7 +54,10 @@ export default function AuditPage() {
   });
   const pages = listed.data?.pages ?? [];
   const entries = pages.flatMap((page) => page.entries);
-  const names = Object.assign({}, ...pages.map((page) => page.names));
+  const known: Known = {
+    names: Object.assign({}, ...pages.map((page) => page.names)),
+    records: Object.assign({}, ...pages.map((page) => page.records)),
+  };
   return (
     <>
       <PageHead title="Audit log">
@@ -89,29 +96,19 @@ export default function AuditPage() {
       )}
       {listed.data && entries.length === 0 && <NothingMatches onClear={clearFilters} />}
       {entries.length > 0 && (
-        <AuditTable {...{ entries, names }} onActor={(actor) => setFilter("actor", actor)} />
+        <AuditTable {...{ entries, known }} onActor={(actor) => setFilter("actor", actor)} />
       )}
-      {listed.hasNextPage && (
-        <Center mt="md">
-          <Button
-            variant="default"
-            loading={listed.isFetchingNextPage}
-            onClick={() => listed.fetchNextPage()}
-          >
-            Show older
-          </Button>
-        </Center>
-      )}
+      <ShowMore listed={listed} />
     </>
   );
 }
 
 function AuditTable(props: {
   entries: readonly Entry[];
-  names: Readonly<Record<string, string>>;
+  known: Known;
   onActor: (actor: string) => void;
 }) {
-  const { entries, names, onActor } = props;
+  const { entries, known, onActor } = props;
   return (
     <table className="records" aria-label="Audit log, newest first">
       <thead>
@@ -133,16 +130,16 @@ function AuditTable(props: {
                   title="Show only what they did"
                   onClick={() => onActor(entry.actor)}
                 >
-                  {nameActor(entry, names)}
+                  {nameActor(entry, known)}
                 </button>{" "}
-                <span className="breakable">{sayAction(entry, names)}</span>
+                <Action {...{ entry, known }} />
               </div>
             </td>
             <td data-label="Reason" className="breakable">
               {entry.reason || <span className="none">–</span>}
             </td>
             <td data-label="Set to">
-              <Detail detail={entry.detail} />
+              <Detail facts={factsOf(entry, known)} />
             </td>
             <td data-label="Time">
               <Moment at={entry.at} />
@@ -154,34 +151,39 @@ function AuditTable(props: {
   );
 }
 
-function Detail({ detail }: { detail: Entry["detail"] }) {
-  const facts = factsOf(detail);
+function Action({ entry, known }: { entry: Entry; known: Known }) {
+  const [before, it, after] = partsOfAction(entry, known);
+  const path = pathOfEntry(entry, known);
+  return (
+    <span className="breakable">
+      {before}
+      {path ? <Link href={path}>{it}</Link> : it}
+      {after}
+    </span>
+  );
+}
+
+function Detail({ facts }: { facts: ReturnType<typeof factsOf> }) {
   if (facts.length === 0) return <span className="none">–</span>;
   return (
     <div>
       {facts.map(([name, value]) => (
         <div key={name} className="quiet breakable">
-          {name.replaceAll("_", " ")}: {value}
+          {name}: {value}
         </div>
       ))}
     </div>
   );
 }
 
-function factsOf(detail: Entry["detail"]): [string, string][] {
-  return Object.entries(detail)
-    .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)]);
-}
-
 function ExportButton({ filters }: { filters: AuditFilters }) {
   const [count, setCount] = useState(0);
   const exporting = useMutation({
     mutationFn: () => loadForExport(filters, setCount),
-    onSuccess: ({ entries, names }) => {
+    onSuccess: ({ entries, ...known }) => {
       const rows = entries.map((entry) => [
-        ...[entry.at, nameActor(entry, names), entry.actor, entry.action],
-        ...[sayAction(entry, names), entry.record, entry.reason, JSON.stringify(entry.detail)],
+        ...[entry.at, nameActor(entry, known), entry.actor, entry.action],
+        ...[sayAction(entry, known), entry.record, entry.reason, JSON.stringify(entry.detail)],
         entry.id,
       ]);
       const heads = ["time", "who", "actor", "action", "what", "record", "reason", "detail", "id"];

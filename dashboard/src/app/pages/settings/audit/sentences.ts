@@ -1,5 +1,7 @@
+import { formatAmount, fromMinor } from "../../../parts/format-amount.ts";
+import { plainText } from "../../../parts/plain-text.ts";
 import { SENTENCES } from "./action-sentences.ts";
-import type { Entry } from "./audit.ts";
+import type { Entry, Known } from "./entry.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -19,25 +21,78 @@ const ALONE: Readonly<Record<string, string>> = {
 /** Who acted, by name where one is known. */
 export function nameActor(
   { actor }: Pick<Entry, "actor">,
-  names: Readonly<Record<string, string>>,
+  { names }: Pick<Known, "names">,
 ): string {
-  return ALONE[actor] ?? nameReference(actor, names);
-}
-
-/** What was done, in words; an action without a sentence by its name. */
-export function sayAction(entry: Entry, names: Readonly<Record<string, string>>): string {
-  const sentence = SENTENCES[entry.action];
-  if (!sentence) return `${entry.action.replaceAll(/[._]/g, " ")}: ${nameIt(entry, names)}`;
-  return sentence.replace("{it}", nameIt(entry, names));
-}
-
-function nameIt({ record }: Entry, names: Readonly<Record<string, string>>): string {
-  const id = record.slice(record.indexOf(":") + 1);
-  return names[id] ?? (ID.test(id) ? `…${id.slice(-8)}` : id);
-}
-
-function nameReference(reference: string, names: Readonly<Record<string, string>>): string {
-  const [kind = "", id = ""] = reference.split(":");
+  const [kind = "", id = ""] = actor.split(":");
   const name = names[id] ?? `…${id.slice(-8)}`;
-  return `${KINDS[kind] ?? `${kind.replaceAll("_", " ")} `}${name}`;
+  return ALONE[actor] ?? `${KINDS[kind] ?? `${kind.replaceAll("_", " ")} `}${name}`;
+}
+
+/** What was done, in words, around what it is about. */
+export function partsOfAction(
+  { action, record }: Pick<Entry, "action" | "record">,
+  known: Known,
+): [before: string, it: string, after: string] {
+  const sentence = SENTENCES[action] ?? `${action.replaceAll(/[._]/g, " ")}: {it}`;
+  const [before = "", after] = sentence.split("{it}");
+  if (after === undefined) return [before, "", ""];
+  return [before, nameOf(record.slice(record.indexOf(":") + 1), known), after];
+}
+
+/** The same as one text. */
+export function sayAction(entry: Pick<Entry, "action" | "record">, known: Known): string {
+  return partsOfAction(entry, known).join("");
+}
+
+function nameOf(id: string, { names, records }: Known): string {
+  const record = records[id];
+  if (!record) return names[id] ?? (ID.test(id) ? `…${id.slice(-8)}` : id);
+  const { kind, title, note } = record;
+  const text = note && kind !== "proposal" ? `${title} (${note})` : title;
+  return plainText(text.replace(OWN_KIND, ""));
+}
+
+/** The sentences name the kind already: "executed the quote of …". */
+const OWN_KIND = /^(Quote|Onramp|Refund) (?=of )/;
+
+/** How the amounts among what was set are stored. */
+const AMOUNTS: Readonly<Record<string, (text: string) => string>> = {
+  amount_usd: (text) => `${formatAmount(text, "usd")} USD`,
+  approval_above_usd: sayCents,
+  amount_max: sayCents,
+  bought: sayMinor,
+  sold: sayMinor,
+  amount: sayMinor,
+  amounts: sayMinor,
+};
+
+function sayCents(text: string): string {
+  return sayMinor(`${text} usd`);
+}
+
+/** `180050 eur`, in minor units. */
+function sayMinor(text: string): string {
+  const [minor = "", currency = ""] = text.split(" ");
+  if (!/^-?\d+$/.test(minor) || currency === "") return text;
+  const sign = minor.startsWith("-") ? "-" : "";
+  const amount = sign + fromMinor(minor.replace("-", ""), currency);
+  return `${formatAmount(amount, currency)} ${currency.toUpperCase()}`;
+}
+
+/** What was set, as far as it is kept: ids by name, amounts in the one format. */
+export function factsOf({ detail }: Pick<Entry, "detail">, known: Known): [string, string][] {
+  return Object.entries(detail)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => {
+      const say = AMOUNTS[name] ?? ((text: string) => nameOf(text, known));
+      return [
+        sayName(name),
+        (Array.isArray(value) ? value : [value]).map(String).map(say).join(", "),
+      ];
+    });
+}
+
+/** `quote_id` is shown as what it is. */
+function sayName(name: string): string {
+  return name.replace(/_(id|usd)$/, "").replaceAll("_", " ");
 }

@@ -51,7 +51,7 @@ function Shown({ request, names }: { request: LoggedRequest; names: Names }) {
         <Fact name="Answer">
           <StatusCode request={request} /> after {request.duration_ms} ms
         </Fact>
-        <Fact name="Who">{nameActor(request, names)}</Fact>
+        <Fact name="Who">{nameActor(request, { names })}</Fact>
         {record && (
           <Fact name="About">
             <Link href={record.path}>{record.name}</Link>

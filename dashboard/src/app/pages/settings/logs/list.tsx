@@ -82,7 +82,7 @@ export function RequestList() {
         look_every_ms={LOOK_EVERY_MS}
         load={async (starting_after) => {
           const { requests, names, has_more } = await loadRequests(wanted, starting_after);
-          const rows = requests.map((one) => ({ ...one, who: nameActor(one, names) }));
+          const rows = requests.map((one) => ({ ...one, who: nameActor(one, { names }) }));
           return { rows, has_more };
         }}
         columns={COLUMNS}
