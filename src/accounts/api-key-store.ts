@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRow, updateRow } from "../platform/db/rows.ts";
+import type { Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
 import type { ApiKey } from "./model.ts";
 
@@ -106,13 +107,13 @@ export function updateApiKeyExpiry(tx: Transaction, key: ApiKey, expires_at: Dat
 export function listApiKeysOfAccount(
   session: Session,
   account_id: string,
-  limit: number,
+  { below_id, from_id, limit }: Page,
 ): Promise<UsedKey[]> {
   return session.query<UsedKey>(
     `select api_keys.*, used_at from api_keys
      left join api_key_uses on api_key_uses.account_id = api_keys.account_id
        and api_key_id = id
-     where api_keys.account_id = $1 order by id desc limit $2`,
-    [account_id, limit],
+     where api_keys.account_id = $1 and id < $2 and id >= $3 order by id desc limit $4`,
+    [account_id, below_id, from_id, limit + 1],
   );
 }

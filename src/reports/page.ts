@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { listApiKeysOfAccount } from "../accounts/api-key-store.ts";
+import { listApiKeysById } from "../accounts/api-key-store.ts";
 import { addPageScope, type PageDeps, requireSession, sendPage } from "../accounts/page-scope.ts";
 import { referenceName } from "../accounts/pages.ts";
 import { openEmail } from "../accounts/person-email.ts";
@@ -16,7 +16,6 @@ import { retentionSection } from "../retention/section.ts";
 import type { UserKey } from "../users/store.ts";
 import { type HistoryItem, readHistory } from "./read-history.ts";
 
-const API_KEYS_MAX = 100;
 const KIND_NAMES: Record<HistoryItem["kind"], string> = {
   event: "Change",
   posting: "Posting",
@@ -63,10 +62,11 @@ async function findNames(
   account_id: string,
   history: readonly HistoryItem[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = history.flatMap(({ who }) => actorsOf(who).map((one) => one.split(":")[1] ?? ""));
+  const actors = history.flatMap(({ who }) => actorsOf(who).map((one) => one.split(":")[1] ?? ""));
+  const ids = [...new Set(actors)].filter(isId);
   const [keys, people] = await Promise.all([
-    listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
-    listMembersById(database, [account_id], [...new Set(ids)].filter(isId)),
+    listApiKeysById(database, ids),
+    listMembersById(database, [account_id], ids),
   ]);
   return new Map([
     ...keys.map((key) => [key.id, `API key ${key.prefix}…${key.last_four}`] as const),

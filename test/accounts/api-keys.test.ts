@@ -13,6 +13,7 @@ import {
 } from "../../src/accounts/restrict-key.ts";
 import { rotateApiKey } from "../../src/accounts/rotate-api-key.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
+import { readPage } from "../../src/platform/http/list.ts";
 import { callExample, type Operation, readDocument } from "../harness/api-document.ts";
 import { createRecords, type RecordIds } from "../harness/records.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -199,8 +200,9 @@ describe("the rotation of a key", () => {
 describe("a key", () => {
   it("shows when it was last used", async () => {
     const { key, id, account_id } = await addKey({});
+    const { page } = readPage({ limit: 100 });
     const find = async () =>
-      (await listApiKeysOfAccount(server.core.database, account_id, 200)).find(
+      (await listApiKeysOfAccount(server.core.database, account_id, page)).find(
         (one) => one.id === id,
       )!;
     expect((await find()).used_at).toBeNull();

@@ -5,6 +5,7 @@ import type { Quote } from "../../offramps/quotes/model.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import { changeBatches, createBatches } from "./change-batches.ts";
@@ -16,7 +17,6 @@ import { ChangeBatchBody, CreateBatchBody, CreatePayoutsBody } from "./schemas.t
 import { countByStatus, findBatch, listBatches, openTitle, toBatch } from "./store.ts";
 
 const PATH = "/dashboard/api/batches";
-const BATCHES_MAX = 100;
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
 const SHARED = { tag: "Dashboard", members_only: true, answer: Type.Unknown() } as const;
 const NO_EXAMPLE = {} as never;
@@ -38,19 +38,23 @@ function addReadRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     operation: "listBatches",
     summary: "List payout batches",
     description: "Those that were not deleted, newest first, and the coins that can pay for one.",
+    query: listQuery({}),
     errors: [],
-    handle: async ({ caller: { account_id }, problems }) => {
-      if (problems.length > 0) throw Refusal.of(problems);
-      const found = await listBatches(database, account_id, BATCHES_MAX);
-      const keys = await keyring.openUserKeys(database, found);
-      const batches = found.flatMap((summary) => {
+    handle: async ({ caller: { account_id }, query, problems }) => {
+      const page = requirePage(query, problems);
+      const found = await listBatches(database, account_id, page);
+      const { rows, has_more } = cutPage(found, page);
+      const keys = await keyring.openUserKeys(database, rows);
+      // Without those of people who were erased.
+      const batches = rows.flatMap((summary) => {
         const key = keys.get(account_id, summary.user_id);
         return key ? [renderSummary(summary, openTitle(summary, key))] : [];
       });
       const coins = chainsOf(catalogue).flatMap((chain) =>
         tokensOn(catalogue, chain).map((token) => ({ token, chain })),
       );
-      return JSON.stringify({ batches, coins });
+      const next = has_more ? rows.at(-1)!.id : null;
+      return JSON.stringify({ batches, coins, next });
     },
   });
 

@@ -8,6 +8,7 @@ import {
   updateRow,
 } from "../../platform/db/rows.ts";
 import { sealedJson, sealedText } from "../../platform/encryption/sealed-column.ts";
+import type { Page } from "../../platform/http/list.ts";
 import type { Batch, BatchContent } from "./model.ts";
 
 export type BatchRecord = Omit<Batch, "content"> & {
@@ -34,13 +35,14 @@ export function lockBatches(tx: Session, keys: readonly RecordKey[]): Promise<Ba
 export function listBatches(
   session: Session,
   account_id: string,
-  rows_max: number,
+  { below_id, from_id, limit }: Page,
 ): Promise<BatchSummary[]> {
   return session.query<BatchSummary>(
     `select account_id, id, user_id, status, deposit_token, deposit_token_chain, title, row_count,
        file_index, quote_id, attempt, version, created_by, created_at, updated_at, expires_at
-     from payout_batches where account_id = $1 order by id desc limit $2`,
-    [account_id, rows_max],
+     from payout_batches where account_id = $1 and id < $2 and id >= $3
+     order by id desc limit $4`,
+    [account_id, below_id, from_id, limit + 1],
   );
 }
 

@@ -1,11 +1,12 @@
 import Type from "typebox";
-import { assertFound } from "../../platform/errors.ts";
+import { assertFound, Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { closedObject, UUID } from "../../platform/schema-parts.ts";
 import { listEventDeliveries, listRecordEvents } from "./store.ts";
 
-const EVENTS_MAX = 100;
+const EVENTS_PER_PAGE = 50;
 
 /** What was sent about a record, without its content: who keeps the books may see it. */
 export function addRecordWebhooksRoute(
@@ -17,15 +18,21 @@ export function addRecordWebhooksRoute(
     path: "/dashboard/api/records/:record_id/webhooks",
     operation: "listRecordWebhooks",
     summary: "List the webhooks sent about a record",
-    description: "Its newest 100 events, each with its deliveries.",
+    description: "Its events, newest first, each with its deliveries.",
     tag: "Dashboard",
     members_only: true,
+    query: closedObject({ starting_after: Type.Optional(UUID) }),
     answer: Type.Unknown(),
     errors: [],
-    handle: async ({ caller: { account_id }, params, problems }) => {
-      const id = params.record_id;
-      const events = isId(id) ? await listRecordEvents(database, account_id, id, EVENTS_MAX) : [];
-      assertFound(events[0], "record_id", problems);
+    handle: async ({ caller: { account_id }, params, query, problems }) => {
+      const { starting_after = null } = query;
+      const key = { account_id, id: params.record_id };
+      const found = isId(key.id)
+        ? await listRecordEvents(database, key, starting_after, EVENTS_PER_PAGE + 1)
+        : [];
+      if (starting_after === null) assertFound(found[0], "record_id", problems);
+      if (problems.length > 0) throw Refusal.of(problems);
+      const events = found.slice(0, EVENTS_PER_PAGE);
       const ids = events.map((event) => event.id);
       const deliveries = Map.groupBy(
         await listEventDeliveries(database, account_id, ids),
@@ -34,7 +41,8 @@ export function addRecordWebhooksRoute(
       const with_deliveries = events.map((event) => {
         return { ...event, deliveries: deliveries.get(event.id) ?? [] };
       });
-      return JSON.stringify({ events: with_deliveries });
+      const has_more = found.length > EVENTS_PER_PAGE;
+      return JSON.stringify({ events: with_deliveries, has_more });
     },
   });
 }

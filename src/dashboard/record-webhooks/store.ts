@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 
 type RecordEvent = {
   id: string;
@@ -7,17 +8,19 @@ type RecordEvent = {
   created_at: Date;
 };
 
-/** The events of a record, newest first. */
+/** The events of a record, newest first; `before`: those before this one. */
 export function listRecordEvents(
   session: Session,
-  account_id: string,
-  record_id: string,
+  { account_id, id }: RecordKey,
+  before: string | null,
   limit: number,
 ): Promise<RecordEvent[]> {
   return session.query<RecordEvent>(
     `select id, name, to_status, created_at from events
-     where record_id = $1 and account_id = $2 order by sequence desc limit $3`,
-    [record_id, account_id, limit],
+     where record_id = $1 and account_id = $2 and ($3::uuid is null or sequence < (
+       select sequence from events where account_id = $2 and id = $3 and record_id = $1))
+     order by sequence desc limit $4`,
+    [id, account_id, before, limit],
   );
 }
 

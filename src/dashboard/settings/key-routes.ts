@@ -16,6 +16,7 @@ import { isVisible } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../platform/durations.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
+import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { type Parsed, Problems } from "../../platform/problems.ts";
@@ -23,7 +24,6 @@ import { closedObject, optional } from "../../platform/schema-parts.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 
 const KEYS_PATH = "/dashboard/api/keys";
-const KEYS_MAX = 100;
 const NAME_MAX = 100;
 const DAYS_MAX = 3650;
 const OVERLAP_HOURS_MAX = 24 * 90;
@@ -47,16 +47,19 @@ function addList(addRoute: AddRoute, { database, index_key }: ModuleCore): void 
     operation: "listKeys",
     summary: "List API keys",
     description: "Newest first, with what each scope permits.",
+    query: listQuery({}),
     errors: [],
-    handle: async ({ caller: { account_id } }) => {
-      const keys = await listApiKeysOfAccount(database, account_id, KEYS_MAX);
+    handle: async ({ caller: { account_id }, query, problems }) => {
+      const page = requirePage(query, problems);
+      const found = await listApiKeysOfAccount(database, account_id, page);
+      const { rows: keys, has_more } = cutPage(found, page);
       const creators = keys.flatMap((key) => key.created_by_person ?? []);
       const people = await listMembersById(database, [account_id], [...new Set(creators)]);
       const emails = new Map(
         people.map((row) => [row.person_id, openEmail(index_key, row.person_id, row.email)]),
       );
       const scopes = Object.entries(KEY_SCOPES).map(([name, { meaning }]) => ({ name, meaning }));
-      return JSON.stringify({ keys: keys.map((key) => toShown(key, emails)), scopes });
+      return JSON.stringify({ keys: keys.map((key) => toShown(key, emails)), scopes, has_more });
     },
   });
 }

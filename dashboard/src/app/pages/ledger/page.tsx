@@ -2,7 +2,7 @@ import { Tabs, Title } from "@mantine/core";
 import type { LedgerBalance, LedgerEntry } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api.ts";
-import { loadNames, type Names, useNames } from "../../names.ts";
+import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { DownloadAll } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
@@ -76,7 +76,6 @@ function Balances() {
 
 function CurrencyCard(props: { currency: string; balances: readonly LedgerBalance[] }) {
   const { currency, balances } = props;
-  const names = useNames({ users: peopleOf(balances).slice(0, NAMES_MAX) });
   return (
     <section className="card sums">
       <div className="sums-head">
@@ -87,7 +86,7 @@ function CurrencyCard(props: { currency: string; balances: readonly LedgerBalanc
       <dl>
         {balances.map(({ ledger_account, amount }) => (
           <div key={ledger_account}>
-            <dt>{nameOfAccount(ledger_account, names)}</dt>
+            <dt>{nameOfAccount(ledger_account)}</dt>
             <dd>
               <Amount value={amount} currency={currency} />
             </dd>
@@ -133,7 +132,7 @@ function Lines({ entry }: { entry: Entry }) {
     <dl className="lines">
       {entry.lines.map(({ ledger_account, currency, amount }) => (
         <div key={`${ledger_account} ${currency} ${amount}`}>
-          <dt>{nameOfAccount(ledger_account, entry.names)}</dt>
+          <dt>{nameOfAccount(ledger_account, entry.names.users)}</dt>
           <dd>
             <Amount value={amount} currency={currency} />
           </dd>
@@ -151,8 +150,6 @@ async function loadEntries(starting_after?: string) {
   return { rows: page.records.map((row) => ({ ...row, names })), has_more: page.has_more };
 }
 
-/** As many names are asked for at once. */
-const NAMES_MAX = 100;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
 /** The people that accounts of the chart are of. */
@@ -163,7 +160,7 @@ function peopleOf(accounts: readonly { ledger_account: string }[]): string[] {
 }
 
 /** An account of the chart in words, with the name of whom it is of. */
-function nameOfAccount(ledger_account: string, { users }: Names): string {
+function nameOfAccount(ledger_account: string, users: Names["users"] = {}): string {
   const [name = "", ...places] = ledger_account.split(":");
   const shown = places.map((place) =>
     ID.test(place) ? (users[place]?.name ?? `…${place.slice(-8)}`) : place,

@@ -1,5 +1,6 @@
 import { Tabs } from "@mantine/core";
 import type { HistoryItem } from "@sliproad/sdk";
+import { DownloadAll } from "../../parts/download-records.tsx";
 import { Copied } from "../../parts/fact.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -22,6 +23,7 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
         <Tabs.Tab value="raw">Raw</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="timeline">
+        <LeftOut history={history} />
         <ol className="timeline" aria-label="Timeline, newest first">
           {stepsOf(payout).map((step) => (
             <li key={step.id} className={`step step-${step.family}`}>
@@ -43,6 +45,7 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
       </Tabs.Panel>
       <Tabs.Panel value="ledger">
         {postings.length === 0 && <p className="panel-none">No money has moved for it yet.</p>}
+        <DownloadAll label="Ledger lines of a payout" rows={postings.flatMap(linesOf)} />
         {postings.map((item) => (
           <Posting key={item.id} item={item} />
         ))}
@@ -55,6 +58,26 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
       </Tabs.Panel>
     </Tabs>
   );
+}
+
+/** The server reads the newest of each kind. */
+const EACH_MAX = 500;
+const KINDS = ["event", "posting", "act", "proposal", "vote"] as const;
+
+function LeftOut({ history }: { history: Payout["history"] }) {
+  const count = (of: HistoryItem["kind"]) => history.filter(({ kind }) => kind === of).length;
+  if (!KINDS.some((kind) => count(kind) >= EACH_MAX)) return null;
+  return (
+    <p className="panel-none" role="status">
+      The newest {EACH_MAX} changes, postings and decisions are shown. Older postings are in the
+      journal of the ledger, older decisions in the audit log and in exports for auditors.
+    </p>
+  );
+}
+
+/** A row for each line. */
+function linesOf({ at, what, lines }: HistoryItem): object[] {
+  return lines.map((line) => ({ booked_at: at, posting: what, ...line }));
 }
 
 /** Debits stand above zero; the lines of each currency sum to zero. */

@@ -1,7 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { ask } from "../../api.ts";
+import { DownloadRecords } from "../../parts/download-records.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { ShowMore } from "../../parts/show-more.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
@@ -33,14 +35,18 @@ const FAMILIES = {
 
 /** What was told to applications about a payout. */
 export function PayoutWebhooks({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({
+  const load = (starting_after: string | undefined) => loadEvents(id, starting_after);
+  const listed = useInfiniteQuery({
     queryKey: ["payout", id, "webhooks"],
-    queryFn: () => ask<{ events: SentEvent[] }>(`/records/${id}/webhooks`),
+    queryFn: ({ pageParam }) => load(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ rows, has_more }) => (has_more ? rows.at(-1)?.id : undefined),
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading />;
-  const sent = data.events.filter(({ deliveries }) => deliveries.length > 0);
-  if (sent.length === 0) {
+  if (listed.isPending) return <Loading />;
+  if (!listed.data) return <Failure error={listed.error} onRetry={() => listed.refetch()} />;
+  const events = listed.data.pages.flatMap(({ rows }) => rows);
+  const sent = events.filter(({ deliveries }) => deliveries.length > 0);
+  if (sent.length === 0 && !listed.hasNextPage) {
     return (
       <p className="panel-none">
         No application receives webhooks of payouts.{" "}
@@ -48,8 +54,35 @@ export function PayoutWebhooks({ id }: { id: string }) {
       </p>
     );
   }
-  return sent.map((event) => (
-    <section key={event.id} className="posting">
+  return (
+    <>
+      {listed.isError && (
+        <Failure error={listed.error} onRetry={() => listed.refetch()} is_update />
+      )}
+      <DownloadRecords label="Webhooks of a payout" load={load} fileRowsOf={fileRowsOf} />
+      {sent.map((event) => (
+        <SentEventTable key={event.id} event={event} />
+      ))}
+      <ShowMore listed={listed} />
+    </>
+  );
+}
+
+async function loadEvents(id: string, starting_after: string | undefined) {
+  const page = await ask<{ events: SentEvent[]; has_more: boolean }>(`/records/${id}/webhooks`, {
+    starting_after,
+  });
+  return { rows: page.events, has_more: page.has_more };
+}
+
+/** Each delivery is a row of its own. */
+function fileRowsOf({ id, name, to_status, created_at, deliveries }: SentEvent): object[] {
+  return deliveries.map((delivery) => ({ event_id: id, name, to_status, created_at, ...delivery }));
+}
+
+function SentEventTable({ event }: { event: SentEvent }) {
+  return (
+    <section className="posting">
       <div className="step-head">
         <h3>
           {statusName(event.to_status)} <code className="quiet">{event.name}</code>
@@ -73,7 +106,7 @@ export function PayoutWebhooks({ id }: { id: string }) {
         </tbody>
       </table>
     </section>
-  ));
+  );
 }
 
 function DeliveryRow({ delivery }: { delivery: Delivery }) {

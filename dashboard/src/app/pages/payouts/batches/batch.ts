@@ -65,7 +65,12 @@ export type Summary = {
   expires_at: string;
 };
 
-export type BatchList = { batches: Summary[]; coins: { token: string; chain: string }[] };
+export type BatchList = {
+  batches: Summary[];
+  coins: { token: string; chain: string }[];
+  /** Where the next page begins. */
+  next: string | null;
+};
 
 export function useBatches() {
   return useQuery({ queryKey: ["batches"], queryFn: () => ask<BatchList>("/batches") });

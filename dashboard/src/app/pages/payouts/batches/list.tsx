@@ -56,13 +56,13 @@ export function BatchList() {
   );
 }
 
-async function loadRows() {
-  const { batches } = await ask<Listed>("/batches");
+async function loadRows(starting_after: string | undefined) {
+  const { batches, next } = await ask<Listed>("/batches", { starting_after });
   const names = await loadNames({
     users: batches.map((row) => row.user_id),
     actors: batches.map((row) => idOf(row.created_by)),
   });
-  return { rows: batches.map((row) => ({ ...row, names })), has_more: false };
+  return { rows: batches.map((row) => ({ ...row, names })), has_more: next !== null, next };
 }
 
 function idOf(actor: string): string {

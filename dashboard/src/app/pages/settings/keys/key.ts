@@ -18,7 +18,7 @@ export type ApiKey = {
 };
 
 export type Scope = { name: string; meaning: string };
-export type Keys = { keys: ApiKey[]; scopes: Scope[] };
+type Keys = { keys: ApiKey[]; scopes: Scope[]; has_more: boolean };
 export type MadeKey = { api_key: { id: string; name: string }; key: string };
 
 export type NewKey = {
@@ -28,8 +28,16 @@ export type NewKey = {
   expires_in_days: number | null;
 };
 
-export function useKeys() {
-  return useQuery({ queryKey: ["keys"], queryFn: () => ask<Keys>("/keys") });
+/** What a key can be restricted to. */
+export function useScopes(): Scope[] | undefined {
+  const query = { queryKey: ["keys", "scopes"], queryFn: () => ask<Keys>("/keys", { limit: "1" }) };
+  return useQuery(query).data?.scopes;
+}
+
+/** Newest first. */
+export async function loadKeys(starting_after: string | undefined) {
+  const { keys, has_more } = await ask<Keys>("/keys", { starting_after, limit: "50" });
+  return { rows: keys, has_more };
 }
 
 export function createKey(key: NewKey): Promise<MadeKey> {
