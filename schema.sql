@@ -1343,6 +1343,7 @@ create table onramps (
   constraint onramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint onramps_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
+CREATE INDEX onramps_by_status ON public.onramps USING btree (status, account_id, id);
 CREATE INDEX onramps_list ON public.onramps USING btree (user_id, account_id, id);
 CREATE INDEX onramps_list_by_status ON public.onramps USING btree (user_id, account_id, status, id);
 CREATE INDEX onramps_unpaid ON public.onramps USING btree (fiat_currency, deposit_amount) WHERE (status = 'initiated'::text);
@@ -1410,6 +1411,7 @@ create table payment_details (
   constraint payment_details_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'failed'::text, 'deactivated'::text]))),
   constraint payment_details_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
+CREATE INDEX payment_details_by_status ON public.payment_details USING btree (status, account_id, id);
 CREATE INDEX payment_details_list ON public.payment_details USING btree (user_id, account_id, id);
 CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (user_id, account_id, status, id);
 CREATE INDEX payment_details_payee ON public.payment_details USING btree (COALESCE(payee_index, uuid_send(id)), account_id);
@@ -1586,12 +1588,26 @@ create table quotes (
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
+CREATE INDEX quotes_by_stage ON public.quotes USING btree (deposit_token, account_id, (
+CASE
+    WHEN ((executed_at IS NOT NULL) AND (closed_at IS NOT NULL)) THEN 'failed'::text
+    WHEN (executed_at IS NOT NULL) THEN 'executed'::text
+    WHEN (closed_at IS NOT NULL) THEN 'expired'::text
+    ELSE 'open'::text
+END), id);
 CREATE INDEX quotes_executed ON public.quotes USING btree (account_id, executed_at) WHERE (executed_at IS NOT NULL);
 CREATE INDEX quotes_list ON public.quotes USING btree (user_id, account_id, id);
 CREATE INDEX quotes_list_executed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NULL));
 CREATE INDEX quotes_list_failed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NOT NULL));
 CREATE INDEX quotes_list_unclosed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NULL) AND (closed_at IS NULL));
 CREATE INDEX quotes_list_unexecuted ON public.quotes USING btree (account_id, user_id, id) WHERE (executed_at IS NULL);
+CREATE INDEX quotes_of_user_by_stage ON public.quotes USING btree (user_id, account_id, (
+CASE
+    WHEN ((executed_at IS NOT NULL) AND (closed_at IS NOT NULL)) THEN 'failed'::text
+    WHEN (executed_at IS NOT NULL) THEN 'executed'::text
+    WHEN (closed_at IS NOT NULL) THEN 'expired'::text
+    ELSE 'open'::text
+END), deposit_token, id);
 CREATE UNIQUE INDEX quotes_tx ON public.quotes USING btree (account_id, deposit_token_chain, tx_id) WHERE (tx_id IS NOT NULL);
 CREATE INDEX quotes_waiting ON public.quotes USING btree (account_id, user_id) WHERE ((executed_at IS NOT NULL) AND (funded_at IS NULL) AND (closed_at IS NULL));
 
@@ -1983,6 +1999,7 @@ create table users (
   constraint users_screening_status_check CHECK ((screening_status = ANY (ARRAY['clear'::text, 'possible_match'::text, 'match'::text, 'confirmed'::text]))),
   constraint users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX users_by_kyc_change ON public.users USING btree (account_id, kyc_status, updated_at, id) WHERE (erased_at IS NULL);
 CREATE UNIQUE INDEX users_email ON public.users USING btree (email_index, account_id);
 CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
 CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);

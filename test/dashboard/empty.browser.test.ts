@@ -28,6 +28,7 @@ const EMPTY = [
   ["people", "No"],
   ["people/reviews", "Nothing waits"],
   ["people/reviews?status=retry_required", "Nobody here"],
+  ["people/reviews?status=retry_denied", "Nobody here"],
   ["bank-accounts", "No"],
   ["invoices", "No"],
   ["ledger", "Nothing is booked yet"],

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addWaiting } from "../kyc/review/review-fixture.ts";
-import { openStories, type Stories, WIDE } from "./browser-stories.ts";
+import { addWaiting, auditOf, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";
+import { inspect, openStories, type Stories, WIDE } from "./browser-stories.ts";
 import { signInMember } from "./dashboard-server.ts";
 
 const NOBODY = "019a0000-0000-7000-8000-0000deadbeef";
@@ -103,4 +103,32 @@ test("an open review shows that the identity was decided elsewhere", async () =>
     await sliproad.sandbox.setKycStatus(waiting.user_id, "approved");
     await bar.getByRole("button", { name: "Approve" }).waitFor({ state: "detached" });
   });
+});
+
+test("an open review of another account's user shows what another reviewer did, with their name", async () => {
+  const { server } = stories;
+  const other = await server.addAccount("Northern Lights Trading");
+  await setAccount(server, other.account_id, { kyc_two_person_approval: true });
+  const { user_id, path } = await addWaiting(server, other, { first_name: "Wanda" });
+  const colleague = await signInAs(server, server.account_id, "approver");
+  const third = await signInAs(server, server.account_id, "admin");
+  await stories.visit("admin", WIDE, async (page) => {
+    await page.goto(`${server.url}/dashboard/people/reviews/${other.account_id}/${user_id}`);
+    const bar = page.getByRole("region", { name: "Decision" });
+    await bar.getByRole("button", { name: "Approve" }).waitFor();
+    await decide(colleague.visitor, path, "approve", "genuine");
+    await bar.getByText(`${colleague.email} proposed: Approve (“genuine”)`).waitFor();
+    await bar.getByRole("button", { name: "Confirm: Approve" }).waitFor();
+    await page.getByRole("status").getByText("has changed since you opened it").waitFor();
+    await decide(third.visitor, path, "approve");
+    await bar.getByRole("button", { name: "Confirm: Approve" }).waitFor({ state: "detached" });
+    const past = page.getByRole("region", { name: "Earlier decisions" });
+    await past.getByText(third.email).waitFor();
+    await inspect(page, "review-decided-elsewhere");
+  });
+  const reads = (await auditOf(server, user_id)).filter(
+    ({ action, actor }) =>
+      action === "kyc.read" && actor === `member:${stories.members.get("admin")!.person_id}`,
+  );
+  expect(reads).toHaveLength(3);
 });

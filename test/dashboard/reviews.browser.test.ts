@@ -130,6 +130,14 @@ describe("identity reviews in the dashboard", () => {
         expect(await page.getByText(user_id).count()).toBe(0);
         await page.getByRole("button", { name: "Copy id" }).waitFor();
         await inspect(page, `review-business-${look.width}`);
+        await page.getByRole("button", { name: "Enlarge registration document" }).click();
+        const viewer = page.getByRole("dialog", { name: "Registration document" });
+        const frame = viewer.locator("iframe");
+        await frame.waitFor();
+        expect(await frame.getAttribute("src")).toMatch(/^blob:/);
+        expect((await frame.boundingBox())!.height).toBeGreaterThan(600);
+        await viewer.getByRole("link", { name: "Download" }).waitFor();
+        await inspect(page, `review-pdf-${look.width}`);
       });
     }
   });

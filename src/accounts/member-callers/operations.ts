@@ -33,7 +33,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
     ...["listTeam", "inviteMember", "changeMember", "sendInvitation", "proposeApprovalAmount"],
   ],
   see_records: [
-    ...["listNames", "showPayout", "showOverview", "listAccountOnramps"],
+    ...["listNames", "showPayout", "showOverview", "showFlows", "listAccountOnramps"],
     ...["listAccountQuotes", "showAccountQuote", "listAccountCryptoDeposits"],
     ...[
       "listDepositCandidates",
@@ -59,7 +59,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   use_sandbox: ["sendTestEvent"],
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
-  review_kyc: ["listKycReviews", "showKycReview", "decideKycReview"],
+  review_kyc: ["listKycReviews", "showKycReview", "showKycReviewVersion", "decideKycReview"],
   review_documents: [
     ...["listReviewedDocuments", "showReviewedDocument", "downloadReviewedDocument"],
     ...["approveReviewedDocument", "reviewSupportingDocument"],

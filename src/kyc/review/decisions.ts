@@ -55,6 +55,19 @@ export function labelOfDecision(decision: Decision): string {
   return { ...DECISIONS, ...SWIFT_DECISIONS }[decision].label;
 }
 
+/** What reviewers did, by its name in the audit log. */
+export const PAST_DECISIONS: ReadonlyMap<string, string> = new Map([
+  ["kyc.send_back", "Did not confirm the proposal"],
+  ...DECISION_NAMES.flatMap((name) => {
+    const label = labelOfDecision(name);
+    return [
+      [`kyc.${name}`, label],
+      [`kyc.propose_${name}`, `Proposed: ${label}`],
+      [`kyc.confirm_${name}`, `Confirmed: ${label}`],
+    ] as const;
+  }),
+]);
+
 /** The summary of the proposal. */
 export function summaryOfDecision(decision: Decision): string {
   return `Identity review: ${labelOfDecision(decision)}.`;

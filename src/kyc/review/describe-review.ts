@@ -8,12 +8,12 @@ import {
   recordValues,
 } from "../fields.ts";
 import { HAS_OWNERS, isOwnerField, ownersIn } from "../owners.ts";
-import { labelOfDecision, needsComment, needsTwo } from "./decisions.ts";
-import type { LoadedReview } from "./load-review.ts";
+import { labelOfDecision, needsComment, needsTwo, PAST_DECISIONS } from "./decisions.ts";
+import { type LoadedReview, personOf } from "./load-review.ts";
 
 /** A review as the dashboard's page shows it to this member. */
 export function describeReview(review: LoadedReview, person_id: string) {
-  const { account, user, application, files, notes, void_summary, seen } = review;
+  const { account, user, application, files, void_summary, seen } = review;
   const { general, usd, eur } = user.kyc;
   return {
     account: { id: account.id, name: account.name },
@@ -30,7 +30,10 @@ export function describeReview(review: LoadedReview, person_id: string) {
     are_files_deleted: application !== null && application.submitted === null,
     proposed: describeProposed(review, person_id),
     void_summary,
-    notes: notes.map(({ created_at, action, comment }) => ({ created_at, action, comment })),
+    past: review.past.map(({ at, actor, action, comment }) => {
+      const by = review.names.get(personOf(actor)) ?? null;
+      return { at, by, label: PAST_DECISIONS.get(action), comment };
+    }),
     seen,
     decisions: possibleFor(review, person_id).map((name) => {
       return { name, label: labelOfDecision(name), needs_comment: needsComment(name) };
@@ -98,13 +101,15 @@ function possibleFor(review: LoadedReview, person_id: string) {
 }
 
 function describeProposed(review: LoadedReview, person_id: string) {
-  const { proposed } = review;
+  const { proposed, names } = review;
   if (!proposed) return null;
-  const { decision, comment } = proposed;
+  const { decision, comment, proposal } = proposed;
   return {
     decision,
     label: labelOfDecision(decision),
     comment,
     is_own: hasVoted(review, person_id),
+    /** Null: of another account, or no member any more. */
+    by: (proposal.proposed_by_person && names.get(proposal.proposed_by_person)) || null,
   };
 }

@@ -1,9 +1,11 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Account } from "../../accounts/model.ts";
+import { openEmail } from "../../accounts/person-email.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
-import { findAccountById } from "../../accounts/store.ts";
+import { findAccountById, listMembersById } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
 import type { User } from "../../users/model.ts";
 import type { UserKey } from "../../users/store.ts";
 import { findKycFile, type KycApplication, type KycFile } from "../application-store.ts";
@@ -12,8 +14,8 @@ import { findKycUser } from "../move-kyc.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
 import { CHANGED, findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
 import type { ReviewDeps, Reviewer } from "./review-kyc.ts";
-import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
-import { findLastProposal } from "./review-store.ts";
+import { listPastDecisions, type PastDecision } from "./review-note-store.ts";
+import { findLastProposal, findReviewVersion } from "./review-store.ts";
 import { digestSeen, readPapers } from "./seen.ts";
 
 export type LoadedReview = {
@@ -26,7 +28,9 @@ export type LoadedReview = {
   proposed: ProposedDecision | null;
   /** The last proposal, if something changed after it was created: it no longer counts. */
   void_summary: string | null;
-  notes: ReviewNote[];
+  past: PastDecision[];
+  /** Of reviewers, by their ids; nobody else's account is named to a member. */
+  names: ReadonlyMap<string, string>;
   /** Sent with the decision, which applies only to the data shown here. */
   seen: string;
   /** The decisions possible now. */
@@ -49,6 +53,16 @@ export function loadReview(
     const last = may_be_void ? await findLastProposal(tx, key) : null;
     const is_void = last?.status === "pending" || last?.outcome === CHANGED;
     const submitted = application?.submitted?.values ?? {};
+    const past = await listPastDecisions(tx, key, subject_key);
+    const names = await loadNames(
+      tx,
+      deps,
+      [member.account_id, key.account_id],
+      [
+        ...past.map(({ actor }) => personOf(actor)),
+        ...(found?.proposal.votes ?? []).map(({ voter }) => voter.person_id),
+      ],
+    );
     recordRead(tx, deps, member, key, "kyc.read", { application_id: application?.id ?? null });
     return {
       account,
@@ -58,10 +72,25 @@ export function loadReview(
       files,
       proposed: stands ? found : null,
       void_summary: last && is_void ? last.summary : null,
-      notes: await listReviewNotes(tx, key, subject_key),
+      past,
+      names,
       seen,
       decisions: decisionsFor(user.kyc, deps.swift_clearance),
     };
+  });
+}
+
+/** Changes with all that a review shows; it is no view of the data itself. */
+export function loadReviewVersion(
+  deps: ReviewDeps,
+  member: Reviewer,
+  key: UserKey,
+): Promise<string> {
+  return deps.database.transaction(async (tx) => {
+    await openAccount(tx, member, key);
+    const version = await findReviewVersion(tx, key);
+    if (version === undefined) throw new Refusal("record_not_found");
+    return version;
   });
 }
 
@@ -89,12 +118,33 @@ async function openForReview(
   member: Reviewer,
   key: UserKey,
 ) {
-  const account = await findAccountById(tx, key.account_id);
-  // A member without permission must not learn whether the record exists.
-  if (!account || !mayReviewKyc(member, account)) throw new Refusal("record_not_found");
+  const account = await openAccount(tx, member, key);
   const found = await findKycUser(tx, keyring, key);
   if (!found) throw new Refusal("record_not_found");
   return { account, ...found };
+}
+
+async function openAccount(tx: Transaction, member: Reviewer, { account_id }: UserKey) {
+  const account = await findAccountById(tx, account_id);
+  // A member without permission must not learn whether the record exists.
+  if (!account || !mayReviewKyc(member, account)) throw new Refusal("record_not_found");
+  return account;
+}
+
+export function personOf(actor: string): string {
+  return actor.slice(actor.indexOf(":") + 1);
+}
+
+async function loadNames(
+  tx: Transaction,
+  { index_key }: ReviewDeps,
+  account_ids: string[],
+  person_ids: readonly string[],
+): Promise<Map<string, string>> {
+  const people = await listMembersById(tx, account_ids, [...new Set(person_ids)].filter(isId));
+  return new Map(
+    people.map(({ person_id, email }) => [person_id, openEmail(index_key, person_id, email)]),
+  );
 }
 
 function recordRead(

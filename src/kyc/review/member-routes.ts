@@ -14,16 +14,17 @@ import { type KycStatus, nameOfUser } from "../../users/model.ts";
 import { findUsers, openUsers } from "../../users/store.ts";
 import { DECISION_NAMES } from "./decisions.ts";
 import { describeReview } from "./describe-review.ts";
-import { loadReview } from "./load-review.ts";
+import { loadReview, loadReviewVersion } from "./load-review.ts";
 import { type ReviewDeps, type Reviewer, reviewKyc } from "./review-kyc.ts";
 import { listReviews, type QueuePlace } from "./review-store.ts";
 
 type MemberReviewDeps = ReviewDeps & Pick<ModuleCore, "operator_id" | "wake">;
 
 const ROWS_MAX = 50;
-/** The states that the queue can show. */
+/** The states that the queue can show: what waits for a reviewer, and what was decided. */
 const QUEUES = [
   ...(["awaiting_manual_review", "retry_required", "approved", "suspended"] as const),
+  ...(["failed", "retry_denied"] as const),
 ] satisfies KycStatus[];
 const QueueQuery = closedObject({
   status: Type.Optional(Type.Enum(QUEUES)),
@@ -46,14 +47,17 @@ export function addMemberReviewRoutes(addRoute: AddRoute, deps: MemberReviewDeps
     path: REVIEWS_PATH,
     operation: "listKycReviews",
     summary: "List identity reviews",
-    description: "The users whom the member may review, longest waiting first.",
+    description:
+      "The users whom the member may review: those who wait, the longest first, or those who " +
+      "were decided on, the newest first.",
     query: QueueQuery,
     handle: async ({ caller, query, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
       const reviewer = await reviewerOf(deps, caller);
       const status = query.status ?? "awaiting_manual_review";
       const place = readPlace(query);
-      const rows = await listReviews(deps.database, reviewer, status, place, ROWS_MAX + 1);
+      const order = status === "awaiting_manual_review" ? "oldest_first" : "newest_first";
+      const rows = await listReviews(deps.database, reviewer, status, order, place, ROWS_MAX + 1);
       const shown = rows.slice(0, ROWS_MAX);
       const names = await nameAll(deps, shown);
       return JSON.stringify({
@@ -77,6 +81,20 @@ function addOneRoutes(addRoute: AddRoute, deps: MemberReviewDeps): void {
       const reviewer = await reviewerOf(deps, caller);
       const review = await loadReview(deps, reviewer, { account_id, user_id });
       return JSON.stringify(describeReview(review, reviewer.person_id));
+    },
+  });
+
+  addRoute({
+    ...SHARED,
+    method: "GET",
+    path: `${REVIEWS_PATH}/:account_id/:user_id/version`,
+    operation: "showKycReviewVersion",
+    summary: "Show the version of an identity review",
+    description: "Another one when the user, a proposal or a reviewer's act has changed it.",
+    handle: async ({ caller, params: { account_id, user_id } }) => {
+      const reviewer = await reviewerOf(deps, caller);
+      const version = await loadReviewVersion(deps, reviewer, { account_id, user_id });
+      return JSON.stringify({ version });
     },
   });
 

@@ -2,9 +2,10 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { deleteRow, insertRow } from "../../platform/db/rows.ts";
 import { sealedText } from "../../platform/encryption/sealed-column.ts";
 import type { UserKey } from "../../users/store.ts";
+import { PAST_DECISIONS } from "./decisions.ts";
 
 /** A reviewer's comment on a decision. */
-export type ReviewNote = {
+type ReviewNote = {
   account_id: string;
   id: string;
   user_id: string;
@@ -16,20 +17,32 @@ export type ReviewNote = {
 };
 
 const COMMENT = sealedText("kyc_review_notes", "comment");
-const NOTES_SHOWN_MAX = 50;
+const DECISIONS_SHOWN_MAX = 50;
 
-/** Newest first. */
-export async function listReviewNotes(
+/** What a reviewer did with a user. */
+export type PastDecision = { at: Date; actor: string; action: string; comment: string | null };
+
+/** From the audit log, newest first, each with its comment while that is kept. */
+export async function listPastDecisions(
   session: Session,
-  key: UserKey,
+  { account_id, user_id }: UserKey,
   subject_key: Buffer,
-): Promise<ReviewNote[]> {
-  const rows = await session.query<Omit<ReviewNote, "comment"> & { comment: Buffer }>(
-    `select * from kyc_review_notes where account_id = $1 and user_id = $2
-     order by id desc limit $3`,
-    [key.account_id, key.user_id, NOTES_SHOWN_MAX],
+): Promise<PastDecision[]> {
+  type Row = Omit<PastDecision, "comment"> & { note_id: string; comment: Buffer | null };
+  const rows = await session.query<Row>(
+    `select entries.at, entries.actor, entries.action, notes.id as note_id, notes.comment
+     from audit_entries as entries
+     left join kyc_review_notes as notes on notes.account_id = entries.account_id
+       and notes.user_id = $2 and notes.created_at = entries.at
+       and notes.action = entries.action and entries.actor = 'member:' || notes.person_id
+     where entries.account_id = $1 and entries.record = $3 and entries.action = any($4)
+     order by entries.id desc limit $5`,
+    [account_id, user_id, `user:${user_id}`, [...PAST_DECISIONS.keys()], DECISIONS_SHOWN_MAX],
   );
-  return rows.map((row) => ({ ...row, comment: COMMENT.open(subject_key, row, row.comment) }));
+  return rows.map(({ note_id, comment, ...row }) => ({
+    ...row,
+    comment: comment && COMMENT.open(subject_key, { account_id, id: note_id }, comment),
+  }));
 }
 
 export function insertReviewNote(tx: Transaction, note: ReviewNote, subject_key: Buffer): void {

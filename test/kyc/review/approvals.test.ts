@@ -42,8 +42,8 @@ describe("two-person approval", () => {
       { actor: `member:${admin.person_id}`, action: "kyc.propose_approve", reason: "" },
       { actor: `member:${approver.person_id}`, action: "kyc.approve", reason: "" },
     ]);
-    const { notes } = await show(admin.visitor, path);
-    const comments = notes.map(({ comment }: { comment: string }) => comment);
+    const { past } = await show(admin.visitor, path);
+    const comments = past.map(({ comment }: { comment: string }) => comment);
     expect(comments.sort()).toEqual(["I agree", "looks right"]);
   });
 

@@ -19,7 +19,7 @@ export async function signInAs(
   server: TestServer,
   account_id: string,
   role: Role,
-): Promise<{ person_id: string; visitor: HttpVisitor }> {
+): Promise<{ person_id: string; email: string; visitor: HttpVisitor }> {
   const { database, index_key, clock } = server.core;
   password_hash ??= hashPassword(PASSWORD);
   const email = `${role}-${crypto.randomUUID()}@example.com`;
@@ -32,7 +32,7 @@ export async function signInAs(
   const visitor = new HttpVisitor(server.app.server, `203.0.113.${addresses}`);
   await visitor.signIn(email);
   await visitor.get("/dashboard/security");
-  return { person_id, visitor };
+  return { person_id, email, visitor };
 }
 
 export async function setAccount(

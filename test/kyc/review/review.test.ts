@@ -236,8 +236,8 @@ describe("a reviewer", () => {
     expect((await auditOf(server, user_id)).at(-1)!.detail).toMatch(
       /"comment_digest":"[0-9a-f]{64}"/,
     );
-    const { notes } = await show(admin.visitor, path);
-    expect(notes).toMatchObject([{ comment: "Zuleika's face fits" }]);
+    const { past } = await show(admin.visitor, path);
+    expect(past).toMatchObject([{ comment: "Zuleika's face fits" }]);
     const { database } = server.db;
     const rows = await database.query<{ row: string }>(
       `select t::text as row from audit_entries t

@@ -3,16 +3,22 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { messageOf } from "../api.ts";
 
-/** A file on request: opening it is logged. */
+/** A file, usually on request: opening it is logged. */
 export function DocumentPreview(props: {
   /** Of the file, without its ending. */
   name: string;
   type: "pdf" | "jpg" | "png";
   load: () => Promise<Blob>;
+  /** Whoever opened this asked for the file. */
+  is_opened?: boolean;
 }) {
-  const { name, type, load } = props;
+  const { name, type, load, is_opened = false } = props;
   const loading = useMutation({ mutationFn: async () => URL.createObjectURL(await load()) });
   const url = loading.data;
+  const { mutate } = loading;
+  useEffect(() => {
+    if (is_opened) mutate();
+  }, [is_opened, mutate]);
   useEffect(() => () => (url ? URL.revokeObjectURL(url) : undefined), [url]);
   if (!url) {
     return (

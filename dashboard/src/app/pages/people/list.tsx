@@ -8,19 +8,13 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { may } from "../../session.ts";
-import { IdentityChip } from "./identity-chip.tsx";
+import {
+  IDENTITY_STATES,
+  IdentityChip,
+  type IdentityStatus,
+  identityName,
+} from "./identity-chip.tsx";
 import { nameOfPerson } from "./name-of-person.ts";
-
-const STATES = [
-  { value: "all", label: "All" },
-  { value: "awaiting_manual_review", label: "To review" },
-  { value: "retry_required", label: "Must try again" },
-  { value: "not_started", label: "Not started" },
-  { value: "approved", label: "Approved" },
-  { value: "retry_denied", label: "Denied" },
-  { value: "suspended", label: "Suspended" },
-] as const;
-type State = Exclude<(typeof STATES)[number]["value"], "all">;
 
 const COLUMNS: readonly Column<User>[] = [
   {
@@ -40,8 +34,8 @@ const COLUMNS: readonly Column<User>[] = [
 /** Everybody who pays or is paid through this account. */
 export function PeopleList() {
   const { filters, setFilter, clearFilters } = useFilters();
-  const chosen = STATES.find(({ value }) => value === filters.status)?.value ?? "all";
-  const query = chosen === "all" ? {} : { status: chosen };
+  const status = IDENTITY_STATES.find((known) => known === filters.status);
+  const query = status ? { status } : {};
   return (
     <>
       <PageHead title="People">
@@ -55,8 +49,11 @@ export function PeopleList() {
         className="filter"
         label="Identity"
         mb="md"
-        data={STATES.map((state) => ({ ...state }))}
-        value={chosen}
+        data={[
+          { value: "all", label: "All" },
+          ...IDENTITY_STATES.map((value) => ({ value, label: identityName(value) })),
+        ]}
+        value={status ?? "all"}
         allowDeselect={false}
         onChange={(next) => setFilter("status", next === "all" ? null : next)}
       />
@@ -67,12 +64,12 @@ export function PeopleList() {
         columns={COLUMNS}
         pathOf={(row) => `/people/${row.id}`}
         empty={
-          chosen === "all" ? (
+          status ? (
+            <NothingMatches onClear={clearFilters} />
+          ) : (
             <Empty title="Nobody yet">
               Somebody appears here as soon as your program registers them.
             </Empty>
-          ) : (
-            <NothingMatches onClear={clearFilters} />
           )
         }
       />
@@ -80,7 +77,7 @@ export function PeopleList() {
   );
 }
 
-async function loadPeople(query: { status?: State }, starting_after?: string) {
+async function loadPeople(query: { status?: IdentityStatus }, starting_after?: string) {
   const after = starting_after ? { starting_after } : {};
   const page = await api.users.list({ ...query, ...after, limit: 50 }).page();
   return { rows: page.records, has_more: page.has_more };

@@ -2,7 +2,14 @@ import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, Textarea } from
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { messageOf } from "../../api.ts";
-import { type Decision, decide, nameIn, type Outcome, type Review } from "./review.ts";
+import {
+  type Decision,
+  decide,
+  nameIn,
+  nameOfReviewer,
+  type Outcome,
+  type Review,
+} from "./review.ts";
 
 /** Starting points; the reviewer changes the text as needed. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -31,7 +38,7 @@ export function DecisionBar({ review, onDecided, onStale }: BarProps) {
       <div className="review-bar-text">
         {proposed && (
           <Text size="sm">
-            {proposed.is_own ? "You proposed" : "Another member proposed"}:{" "}
+            {proposed.is_own ? "You" : nameOfReviewer(proposed.by)} proposed:{" "}
             <strong>{proposed.label}</strong>
             {proposed.comment && ` (“${proposed.comment}”)`}.{" "}
             {proposed.is_own

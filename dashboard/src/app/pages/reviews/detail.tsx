@@ -1,14 +1,15 @@
-import { Title } from "@mantine/core";
+import { Alert, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { queries } from "../../api.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RecordId } from "../../parts/record-id.tsx";
+import { LOOK_EVERY_MS } from "../../parts/record-table.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
-import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
+import { IdentityChip } from "../people/identity-chip.tsx";
 import { DecisionBar } from "./decision-bar.tsx";
 import { Files } from "./files.tsx";
 import { Matches } from "./matches.tsx";
@@ -17,7 +18,9 @@ import {
   inWords,
   loadQueue,
   loadReview,
+  loadVersion,
   nameIn,
+  nameOfReviewer,
   type Outcome,
   type Review,
   type ReviewField,
@@ -39,13 +42,7 @@ export function ReviewDetail(props: {
 }) {
   const { account_id, user_id, onDone } = props;
   const [, navigate] = useLocation();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["review", account_id, user_id],
-    queryFn: () => loadReview(account_id, user_id),
-    // Each read is recorded: not again only because the window was left.
-    refetchOnWindowFocus: false,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data, error, refetch, isChanged } = useReview(account_id, user_id);
   const onDecided = async (outcome: Outcome) => {
     await queries.invalidateQueries({ queryKey: ["people"] });
     const { reviews } = await loadQueue();
@@ -69,7 +66,7 @@ export function ReviewDetail(props: {
         All identity reviews
       </Link>
       <PageHead title={nameIn(data)}>
-        <StatusChip status={data.status} />
+        <IdentityChip status={data.status} />
       </PageHead>
       <p className="quiet review-line">
         {data.user.beneficiary_type === "business" ? "Business" : "Person"}
@@ -81,13 +78,18 @@ export function ReviewDetail(props: {
         )}
         {data.comment && `. Last comment: “${data.comment}”`}
       </p>
+      {isChanged && (
+        <Alert color="yellow" variant="light" mb="md" role="status">
+          This review has changed since you opened it. You see what is there now.
+        </Alert>
+      )}
       <Matches user_id={user_id} />
       <div className="review-sides">
         <TypedData review={data} />
         <Files review={data} />
       </div>
       <Owners review={data} />
-      <Notes review={data} />
+      <PastDecisions review={data} />
       <DecisionBar
         key={`${user_id} ${data.seen}`}
         review={data}
@@ -96,6 +98,35 @@ export function ReviewDetail(props: {
       />
     </>
   );
+}
+
+/**
+ * Each read of the data is recorded: it is read again only when there is another version of it, by
+ * whomever. The version is asked for, because no event tells of the users of other accounts.
+ */
+function useReview(account_id: string, user_id: string) {
+  const current = useQuery({
+    queryKey: ["review", account_id, user_id],
+    queryFn: () => loadVersion(account_id, user_id),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+  const version = current.data?.version;
+  const first = useRef(version);
+  first.current ??= version;
+  const { data, error, refetch } = useQuery({
+    queryKey: ["opened-review", account_id, user_id, version],
+    queryFn: () => loadReview(account_id, user_id),
+    enabled: version !== undefined,
+    placeholderData: (before) => before,
+    refetchOnWindowFocus: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return {
+    data,
+    error: current.error ?? error,
+    refetch: () => (version === undefined ? current.refetch() : refetch()),
+    isChanged: version !== first.current,
+  };
 }
 
 /** Who acts for a business stands apart from the business itself. */
@@ -166,22 +197,25 @@ function FieldList(props: { title: string; fields: readonly ReviewField[]; child
   );
 }
 
-function Notes({ review: { notes } }: { review: Review }) {
-  if (notes.length === 0) return null;
+function PastDecisions({ review: { past } }: { review: Review }) {
+  if (past.length === 0) return null;
   return (
-    <section className="card sums review-notes" aria-labelledby="review-notes">
+    <section className="card sums review-notes" aria-labelledby="review-past">
       <div className="sums-head">
-        <Title order={2} size="h5" id="review-notes">
-          Reviewers' comments
+        <Title order={2} size="h5" id="review-past">
+          Earlier decisions
         </Title>
       </div>
       <dl>
-        {notes.map((note) => (
-          <div key={`${note.created_at} ${note.action}`}>
+        {past.map(({ at, by, label, comment }) => (
+          <div key={`${at} ${label}`}>
             <dt>
-              {inWords(note.action.replace("kyc.", ""))}, <Moment at={note.created_at} />
+              {nameOfReviewer(by)}, <Moment at={at} />
             </dt>
-            <dd>{note.comment}</dd>
+            <dd>
+              {label}
+              {comment && <div className="quiet">“{comment}”</div>}
+            </dd>
           </div>
         ))}
       </dl>

@@ -1,11 +1,14 @@
 import { ActionIcon, Group, Modal, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
+import { DocumentPreview } from "../../parts/document-preview.tsx";
 import { Icon, type IconName } from "../../parts/icons.tsx";
 import { Moment } from "../../parts/moment.tsx";
-import { filePath, inWords, type Review, type ReviewFile } from "./review.ts";
+import { filePath, inWords, loadFile, type Review, type ReviewFile } from "./review.ts";
 
 const ZOOMS = [1, 1.5, 2, 3, 4] as const;
 const KILOBYTE = 1024;
+
+const kilobytes = ({ size }: ReviewFile) => Math.ceil(size / KILOBYTE);
 
 /** Documents and selfie beside each other; each opens in full. */
 export function Files({ review }: { review: Review }) {
@@ -20,21 +23,21 @@ export function Files({ review }: { review: Review }) {
     <div className="review-files">
       {review.files.map((file) => (
         <figure key={file.id} className="card review-file">
-          {file.type === "pdf" ? (
-            <a className="review-pdf" href={filePath(review, file)}>
-              <Icon name="download" />
-              Download the PDF of {inWords(file.slot).toLowerCase()}
-            </a>
-          ) : (
-            <UnstyledButton
-              aria-label={`Enlarge ${inWords(file.slot).toLowerCase()}`}
-              onClick={() => open(file)}
-            >
+          <UnstyledButton
+            aria-label={`Enlarge ${inWords(file.slot).toLowerCase()}`}
+            onClick={() => open(file)}
+          >
+            {file.type === "pdf" ? (
+              <span className="review-pdf">
+                <Icon name="invoices" />
+                Enlarge {inWords(file.slot).toLowerCase()}
+              </span>
+            ) : (
               <img src={filePath(review, file)} alt={inWords(file.slot)} />
-            </UnstyledButton>
-          )}
+            )}
+          </UnstyledButton>
           <figcaption className="quiet">
-            {inWords(file.slot)}, {Math.ceil(file.size / KILOBYTE)} kB,{" "}
+            {inWords(file.slot)}, {file.type.toUpperCase()}, {kilobytes(file)} kB,{" "}
             <Moment at={file.uploaded_at} />
           </figcaption>
         </figure>
@@ -44,8 +47,29 @@ export function Files({ review }: { review: Review }) {
   );
 }
 
-function Viewer(props: { review: Review; file: ReviewFile; onClose: () => void }) {
-  const { review, file, onClose } = props;
+type ViewerProps = { review: Review; file: ReviewFile };
+
+function Viewer({ onClose, ...shown }: ViewerProps & { onClose: () => void }) {
+  const { review, file } = shown;
+  return (
+    <Modal opened fullScreen onClose={onClose} title={inWords(file.slot)}>
+      {file.type === "pdf" ? (
+        <div className="review-document">
+          <DocumentPreview
+            name={file.slot}
+            type="pdf"
+            load={() => loadFile(review, file)}
+            is_opened
+          />
+        </div>
+      ) : (
+        <Picture {...shown} />
+      )}
+    </Modal>
+  );
+}
+
+function Picture({ review, file }: ViewerProps) {
   const [zoom, setZoom] = useState(0);
   const [turns, setTurns] = useState(0);
   const button = (label: string, icon: IconName, onClick: () => void, disabled = false) => (
@@ -55,7 +79,7 @@ function Viewer(props: { review: Review; file: ReviewFile; onClose: () => void }
   );
   const last = ZOOMS.length - 1;
   return (
-    <Modal opened fullScreen onClose={onClose} title={inWords(file.slot)}>
+    <>
       <Group gap="xs" mb="sm">
         {button("Smaller", "minus", () => setZoom(Math.max(0, zoom - 1)), zoom === 0)}
         {button("Larger", "plus", () => setZoom(Math.min(last, zoom + 1)), zoom === last)}
@@ -72,6 +96,6 @@ function Viewer(props: { review: Review; file: ReviewFile; onClose: () => void }
           style={{ width: `${ZOOMS[zoom]! * 100}%`, rotate: `${turns * 90}deg` }}
         />
       </section>
-    </Modal>
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { type Column, LOOK_EVERY_MS, RecordTable } from "../../parts/record-tabl
 import { Empty } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
 import { session } from "../../session.ts";
+import { identityName } from "../people/identity-chip.tsx";
 import { loadQueue, QUEUES, type QueueRow, reviewPath } from "./review.ts";
 
 type Row = QueueRow & { id: string };
@@ -34,11 +35,11 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 const ACCOUNT: Column<Row> = { name: "Account", cell: (row) => row.account_name };
 
-/** Whose identity waits for a reviewer, the oldest first. */
+/** Whose identity waits for a reviewer, the oldest first; and who was decided on. */
 export function ReviewQueue() {
   const { filters, setFilter } = useFilters();
-  const status =
-    QUEUES.find(({ value }) => value === filters.status)?.value ?? "awaiting_manual_review";
+  const status = QUEUES.find((known) => known === filters.status) ?? "awaiting_manual_review";
+  const isQueue = status === "awaiting_manual_review";
   const load = async (after: string | undefined) => {
     const [since, user_id] = after?.split(" ") ?? [];
     const place = since && user_id ? { since, after: user_id } : {};
@@ -62,25 +63,23 @@ export function ReviewQueue() {
         onChange={(next) => setFilter("status", next === "awaiting_manual_review" ? null : next)}
       >
         <Tabs.List aria-label="Queue">
-          {QUEUES.map(({ value, label }) => (
-            <Tabs.Tab key={value} value={value}>
-              {label}
+          {QUEUES.map((queue) => (
+            <Tabs.Tab key={queue} value={queue}>
+              {identityName(queue)}
             </Tabs.Tab>
           ))}
         </Tabs.List>
       </Tabs>
       <RecordTable
-        label="Identity reviews, longest waiting first"
+        label={`Identity reviews, ${isQueue ? "longest waiting" : "newest"} first`}
         query_key={["people", "reviews", status]}
         look_every_ms={LOOK_EVERY_MS}
         load={load}
         columns={session.account.is_operator ? [...COLUMNS, ACCOUNT] : COLUMNS}
         pathOf={reviewPath}
         empty={
-          <Empty title={status === "awaiting_manual_review" ? "Nothing waits" : "Nobody here"}>
-            {status === "awaiting_manual_review"
-              ? "Every identity that was submitted is decided."
-              : "Nobody is in this state."}
+          <Empty title={isQueue ? "Nothing waits" : "Nobody here"}>
+            {isQueue ? "Every identity that was submitted is decided." : "Nobody is in this state."}
           </Empty>
         }
       />

@@ -1,4 +1,5 @@
-import { ask, tell } from "../../api.ts";
+import { ask, load, tell } from "../../api.ts";
+import type { IdentityStatus } from "../people/identity-chip.tsx";
 
 export type QueueRow = {
   account_id: string;
@@ -34,6 +35,14 @@ type ReviewOwner = {
   share: string | null;
 };
 
+type Proposed = {
+  decision: string;
+  label: string;
+  comment: string;
+  is_own: boolean;
+  by: string | null;
+};
+
 export type Decision = { name: string; label: string; needs_comment: boolean };
 
 export type Review = {
@@ -48,19 +57,26 @@ export type Review = {
   owners: ReviewOwner[] | null;
   files: ReviewFile[];
   are_files_deleted: boolean;
-  proposed: { decision: string; label: string; comment: string; is_own: boolean } | null;
+  proposed: Proposed | null;
   void_summary: string | null;
-  notes: { created_at: string; action: string; comment: string }[];
+  /** What reviewers did before, the newest first. */
+  past: { at: string; by: string | null; label: string; comment: string | null }[];
   seen: string;
   decisions: Decision[];
 };
 
+/** Whom a reviewer has to decide on, or has decided on. */
 export const QUEUES = [
-  { value: "awaiting_manual_review", label: "To review" },
-  { value: "retry_required", label: "Retry requested" },
-  { value: "approved", label: "Approved" },
-  { value: "suspended", label: "Suspended" },
-] as const;
+  ...(["awaiting_manual_review", "retry_required", "approved", "suspended"] as const),
+  ...(["failed", "retry_denied"] as const),
+] satisfies IdentityStatus[];
+
+/** Of another account, or no member any more. */
+const UNNAMED = "Another reviewer";
+
+export function nameOfReviewer(by: string | null): string {
+  return by ?? UNNAMED;
+}
 
 type QueuePage = { reviews: QueueRow[]; has_more: boolean };
 
@@ -70,6 +86,11 @@ export function loadQueue(query: { status?: string; since?: string; after?: stri
 
 export function loadReview(account_id: string, user_id: string): Promise<Review> {
   return ask<Review>(`/reviews/${account_id}/${user_id}`);
+}
+
+/** Another version when anybody changed what the review shows; asking is no view of the data. */
+export function loadVersion(account_id: string, user_id: string): Promise<{ version: string }> {
+  return ask(`/reviews/${account_id}/${user_id}/version`);
 }
 
 export type Outcome = "decided" | "proposed" | "confirmed" | "returned";
@@ -87,8 +108,16 @@ export function reviewPath({ account_id, user_id }: { account_id: string; user_i
 }
 
 /** Where the server sends the file itself; each view of it is recorded. */
-export function filePath({ account, user }: Review, file: ReviewFile): string {
-  return `/dashboard/api/reviews/${account.id}/${user.id}/files/${file.id}`;
+export function filePath(review: Review, file: ReviewFile): string {
+  return `/dashboard/api${apiPath(review, file)}`;
+}
+
+export function loadFile(review: Review, file: ReviewFile): Promise<Blob> {
+  return load(apiPath(review, file));
+}
+
+function apiPath({ account, user }: Review, file: ReviewFile): string {
+  return `/reviews/${account.id}/${user.id}/files/${file.id}`;
 }
 
 /** `controller_first_name` → `Controller first name`. */
