@@ -41,13 +41,13 @@ export function listOnramps(
   return listRows(session, "onramps", { account_id, user_id, status }, page);
 }
 
-/** Of all users of the account. */
+/** Of all users of the account, or of one. */
 export function listAccountOnramps(
   session: Session,
-  account_id: string,
+  filter: { account_id: string; status: string | undefined; user_id: string | undefined },
   page: Page,
 ): Promise<OnrampRow[]> {
-  return listRows(session, "onramps", { account_id }, page);
+  return listRows(session, "onramps", filter, page);
 }
 
 /** Onramps by id, without a lock; absent ones are left out. */

@@ -1,9 +1,11 @@
 import Type from "typebox";
+import { PAYMENT_DETAIL_STATUSES } from "../../payment-details/model.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
-import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import { byStatus, cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { nameDetails, nameUsers } from "../names.ts";
+import { BY_USER, isOfUser } from "../of-user.ts";
 import { listBankAccounts } from "./store.ts";
 
 type BankAccountDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "config">;
@@ -15,15 +17,19 @@ export function addBankAccountListRoute(addRoute: AddRoute, deps: BankAccountDep
     path: "/dashboard/api/bank_accounts",
     operation: "listBankAccounts",
     summary: "List bank accounts",
-    description: "The payment details of all users, newest first; those of erased users are not.",
+    description:
+      "The payment details of all users or of one, newest first; those of erased users are not.",
     tag: "Dashboard",
     members_only: true,
-    query: listQuery({}),
+    query: listQuery({ ...byStatus(PAYMENT_DETAIL_STATUSES), ...BY_USER }),
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller: { account_id }, query, problems }) => {
       const page = requirePage(query, problems);
-      const found = await listBankAccounts(deps.database, account_id, page);
+      const { status, user_id } = query;
+      const found = isOfUser(query)
+        ? await listBankAccounts(deps.database, account_id, { status, user_id }, page)
+        : [];
       const { rows, has_more } = cutPage(found, page);
       const [details, users] = await Promise.all([
         nameDetails(

@@ -20,8 +20,13 @@ const PAYOUTS_MAX = 100;
 export function listBankAccounts(
   session: Session,
   account_id: string,
+  { status, user_id }: { status: string | undefined; user_id: string | undefined },
   { below_id, from_id, limit }: Page,
 ): Promise<ListedAccount[]> {
+  const values: unknown[] = [account_id, below_id, from_id, limit + 1];
+  const chosen = Object.entries({ status, user_id })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` and d.${name} = $${values.push(value)}`);
   return session.query<ListedAccount>(
     `select d.id, d.user_id, d.currency, d.rails, d.status, d.created_at, paid.*
      from payment_details d
@@ -31,8 +36,8 @@ export function listBankAccounts(
          where payment_detail_id = d.id and account_id = $1
          order by id desc limit ${PAYOUTS_MAX}) as newest
        where status = 'fiat_sent') as paid
-     where d.account_id = $1 and d.id < $2 and d.id >= $3
+     where d.account_id = $1 and d.id < $2 and d.id >= $3${chosen.join("")}
      order by d.id desc limit $4`,
-    [account_id, below_id, from_id, limit + 1],
+    values,
   );
 }

@@ -4,6 +4,7 @@ import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
+import { BY_USER, isOfUser } from "../of-user.ts";
 import { listAccountDeposits } from "./store.ts";
 
 /** The coins that arrived for all users; the API lists them by user. */
@@ -16,15 +17,19 @@ export function addCoinDepositRoute(
     path: "/dashboard/api/crypto_deposits",
     operation: "listAccountCryptoDeposits",
     summary: "List the coin deposits of all users",
-    description: "Newest first.",
+    description: "Newest first; `user_id` for those of one user.",
     tag: "Dashboard",
     members_only: true,
-    query: listQuery({}),
+    query: listQuery(BY_USER),
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller, query, problems }) => {
       const page = requirePage(query, problems);
-      const found = await listAccountDeposits(database, caller.account_id, page);
+      const { account_id } = caller;
+      const { user_id } = query;
+      const found = isOfUser(query)
+        ? await listAccountDeposits(database, { account_id, user_id }, page)
+        : [];
       const { rows, has_more } = cutPage(found, page);
       return JSON.stringify({
         crypto_deposits: rows.map(({ account_id: _, amount, ...deposit }) => {

@@ -1,11 +1,13 @@
 import Type from "typebox";
+import { ONRAMP_STATUSES } from "../../onramps/model.ts";
 import { renderOnramp, renderOnramps } from "../../onramps/render.ts";
 import { findOnramps, listAccountOnramps, openOnramps } from "../../onramps/store.ts";
 import { assertFound } from "../../platform/errors.ts";
-import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import { byStatus, cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { BY_USER, isOfUser } from "../of-user.ts";
 
 /** The onramps of all users, and one by its id alone; the API knows them by user. */
 export function addOnrampRoutes(
@@ -17,15 +19,19 @@ export function addOnrampRoutes(
     path: "/dashboard/api/onramps",
     operation: "listAccountOnramps",
     summary: "List the onramps of all users",
-    description: "Newest first.",
+    description: "Newest first; `user_id` for those of one user.",
     tag: "Dashboard",
     members_only: true,
-    query: listQuery({}),
+    query: listQuery({ ...byStatus(ONRAMP_STATUSES), ...BY_USER }),
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller, query, problems }) => {
       const page = requirePage(query, problems);
-      const found = await listAccountOnramps(database, caller.account_id, page);
+      const { account_id } = caller;
+      const { status, user_id } = query;
+      const found = isOfUser(query)
+        ? await listAccountOnramps(database, { account_id, status, user_id }, page)
+        : [];
       const { rows, has_more } = cutPage(found, page);
       const opened = await openOnramps(database, keyring, rows);
       return renderOnramps(

@@ -4,13 +4,13 @@ import type { Session } from "../../platform/db/database.ts";
 import { listRows } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 
-/** The coin deposits of all users; the API lists them by user. */
+/** The coin deposits of all users or of one; the API lists them by user. */
 export function listAccountDeposits(
   session: Session,
-  account_id: string,
+  filter: { account_id: string; user_id: string | undefined },
   page: Page,
 ): Promise<Deposit[]> {
-  return listRows(session, "deposits", { account_id }, page);
+  return listRows(session, "deposits", filter, page);
 }
 
 /** The newest coin deposits for one quote. */

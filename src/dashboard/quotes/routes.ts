@@ -1,17 +1,18 @@
 import Type from "typebox";
-import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
+import { TOKEN_DIGITS, TOKENS } from "../../catalogue/chains.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import { toRates } from "../../offramps/quotes/load-quotes.ts";
-import { countedFor, type Quote, restUntil } from "../../offramps/quotes/model.ts";
+import { countedFor, QUOTE_STATUSES, type Quote, restUntil } from "../../offramps/quotes/model.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
 import { listQuoteRates } from "../../offramps/store.ts";
 import { assertFound } from "../../platform/errors.ts";
-import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
+import { byStatus, cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
+import { BY_USER, isOfUser } from "../of-user.ts";
 import { listAccountQuotes, listQuoteProgress, type QuoteProgress } from "./store.ts";
 
 type QuoteDeps = Pick<ModuleCore, "database" | "clock" | "public_url">;
@@ -30,15 +31,20 @@ export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     description: "Newest first; `user_id` for those of one payer.",
     tag: TAG,
     members_only: true,
-    query: listQuery({ user_id: Type.Optional(Type.String({ maxLength: 100 })) }),
+    query: listQuery({
+      ...byStatus(QUOTE_STATUSES),
+      ...BY_USER,
+      token: Type.Optional(Type.Enum([...TOKENS])),
+    }),
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller, query, problems }) => {
-      const { user_id } = query;
-      const page = { ...requirePage(query, problems), ...(user_id ? { user_id } : {}) };
-      // No record has something else as its id.
-      const is_known = user_id === undefined || isId(user_id);
-      const found = is_known ? await listAccountQuotes(database, caller.account_id, page) : [];
+      const page = requirePage(query, problems);
+      const { user_id, status, token } = query;
+      const filter = { account_id: caller.account_id, user_id, status, token };
+      const found = isOfUser(query)
+        ? await listAccountQuotes(database, filter, page, deps.clock.now())
+        : [];
       const { rows, has_more } = cutPage(found, page);
       return renderer.quotes(rows, () => ({}), has_more);
     },

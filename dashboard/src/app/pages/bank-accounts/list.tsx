@@ -1,13 +1,16 @@
 import { Button } from "@mantine/core";
+import type { PaymentDetail } from "@sliproad/sdk";
 import { useState } from "react";
 import { Link } from "wouter";
 import { ask } from "../../api.ts";
 import { serviceNow } from "../../clock.ts";
+import { among, isRecordId, readFilters, useFilters } from "../../parts/filters.ts";
+import { ChoiceFilter, ListFilters, PersonFilter } from "../../parts/list-filters.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { StatusChip } from "../../parts/status-chip.tsx";
+import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
 import { DeactivateDialog } from "./deactivate-dialog.tsx";
 
@@ -27,6 +30,10 @@ type Row = {
 };
 type Listed = { bank_accounts: Row[]; has_more: boolean; next: string | null };
 
+const STATES: readonly PaymentDetail["status"][] = [
+  ...(["pending", "approved", "failed", "deactivated"] as const),
+];
+const KNOWN = { user_id: isRecordId, status: among(STATES) };
 const HOUR_MS = 3_600_000;
 const TIMES_MAX = 100;
 
@@ -54,6 +61,8 @@ const COLUMNS: readonly Column<Row>[] = [
 /** Every account that money can be paid out to. */
 export function BankAccountList() {
   const [chosen, choose] = useState<Row | null>(null);
+  const { filters: given, setFilter, clearFilters } = useFilters();
+  const { filters } = readFilters(given, KNOWN);
   const change: Column<Row> = {
     name: "Change",
     cell: (row) =>
@@ -77,18 +86,32 @@ export function BankAccountList() {
           </Button>
         )}
       </PageHead>
+      <ListFilters>
+        <PersonFilter {...{ filters, setFilter }} label="Belongs to" />
+        <ChoiceFilter
+          {...{ filters, setFilter }}
+          name="status"
+          label="State"
+          options={STATES.map((status) => [status, statusName(status)])}
+        />
+      </ListFilters>
       <RecordTable
         label="Bank accounts, newest first"
-        query_key={["bank-accounts"]}
+        query_key={["bank-accounts", filters]}
         load={async (starting_after) => {
-          const page = await ask<Listed>("/bank_accounts", { limit: "50", starting_after });
+          const query = { ...filters, limit: "50", starting_after };
+          const page = await ask<Listed>("/bank_accounts", query);
           return { rows: page.bank_accounts, has_more: page.has_more, next: page.next };
         }}
         columns={may("prepare_payouts") ? [...COLUMNS, change] : COLUMNS}
         empty={
-          <Empty title="No bank account yet">
-            A bank account appears here as soon as somebody adds it.
-          </Empty>
+          Object.keys(filters).length > 0 ? (
+            <NothingMatches onClear={clearFilters} />
+          ) : (
+            <Empty title="No bank account yet">
+              A bank account appears here as soon as somebody adds it.
+            </Empty>
+          )
         }
       />
       {chosen && (

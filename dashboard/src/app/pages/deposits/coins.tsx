@@ -1,11 +1,13 @@
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
+import { isDay, isRecordId, readFilters, toQuery, useFilters } from "../../parts/filters.ts";
+import { DayFilters, ListFilters, PersonFilter } from "../../parts/list-filters.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Copy } from "../../parts/record-id.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 
 type CoinDeposit = {
@@ -20,6 +22,8 @@ type CoinDeposit = {
   mined_at: string;
 };
 type Row = CoinDeposit & { names: Names };
+
+const KNOWN = { user_id: isRecordId, from: isDay, to: isDay };
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -41,18 +45,31 @@ const COLUMNS: readonly Column<Row>[] = [
 
 /** The coins that arrived at the addresses of quotes. */
 export function CoinDeposits() {
+  const { filters: given, setFilter } = useFilters();
+  const { filters } = readFilters(given, KNOWN);
+  const [, navigate] = useLocation();
   return (
-    <RecordTable
-      label="Coin deposits, newest first"
-      query_key={["deposits", "coins"]}
-      load={loadCoins}
-      columns={COLUMNS}
-      empty={
-        <Empty title="No coins yet">
-          A transfer to the address of a quote appears here as soon as its chain confirms it.
-        </Empty>
-      }
-    />
+    <>
+      <ListFilters>
+        <PersonFilter {...{ filters, setFilter }} label="Person" />
+        <DayFilters {...{ filters, setFilter }} />
+      </ListFilters>
+      <RecordTable
+        label="Coin deposits, newest first"
+        query_key={["deposits", "coins", filters]}
+        load={(after) => loadCoins(toQuery(filters), after)}
+        columns={COLUMNS}
+        empty={
+          Object.keys(filters).length > 0 ? (
+            <NothingMatches onClear={() => navigate("/deposits?tab=coins")} />
+          ) : (
+            <Empty title="No coins yet">
+              A transfer to the address of a quote appears here as soon as its chain confirms it.
+            </Empty>
+          )
+        }
+      />
+    </>
   );
 }
 
@@ -68,10 +85,10 @@ function Hash({ text, label }: { text: string | null; label: string }) {
   );
 }
 
-async function loadCoins(starting_after?: string) {
+async function loadCoins(query: Record<string, string>, starting_after?: string) {
   const page = await ask<{ crypto_deposits: CoinDeposit[]; has_more: boolean }>(
     "/crypto_deposits",
-    { starting_after, limit: "50" },
+    { ...query, starting_after, limit: "50" },
   );
   const names = await loadNames({ users: page.crypto_deposits.map((row) => row.user_id) });
   const rows = page.crypto_deposits.map((row) => ({ ...row, names }));

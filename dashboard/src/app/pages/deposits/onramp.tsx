@@ -12,7 +12,7 @@ import { Moment } from "../../parts/moment.tsx";
 import { plainText } from "../../parts/plain-text.ts";
 import { RecordId } from "../../parts/record-id.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
-import { StatusChip } from "../../parts/status-chip.tsx";
+import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 
 /** What a state means for money that comes in. */
 const STATES: Readonly<Record<string, string>> = {
@@ -25,6 +25,12 @@ const MEANINGS: Readonly<Record<Onramp["status"], string>> = {
   crypto_sent: "The coins were sent.",
   failed: "It ended without delivering coins.",
 };
+
+export const ONRAMP_STATES = Object.keys(MEANINGS) as Onramp["status"][];
+
+export function onrampName(status: Onramp["status"]): string {
+  return statusName(STATES[status] ?? status);
+}
 
 export function OnrampChip({ status }: { status: Onramp["status"] }) {
   return <StatusChip status={STATES[status] ?? status} />;

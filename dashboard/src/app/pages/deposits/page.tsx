@@ -5,16 +5,17 @@ import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
-import { useFilters } from "../../parts/filters.ts";
+import { among, isDay, isRecordId, readFilters, toQuery, useFilters } from "../../parts/filters.ts";
+import { ChoiceFilter, DayFilters, ListFilters, PersonFilter } from "../../parts/list-filters.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { type Column, RecordTable } from "../../parts/record-table.tsx";
+import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { session } from "../../session.ts";
 import { BankDeposits } from "./bank-deposits.tsx";
 import { CoinDeposits } from "./coins.tsx";
 import { BankExceptions } from "./exceptions.tsx";
-import { OnrampChip, OnrampDetail } from "./onramp.tsx";
+import { ONRAMP_STATES, OnrampChip, OnrampDetail, onrampName } from "./onramp.tsx";
 import { OpenSends } from "./sends.tsx";
 
 /** Name, title and content of each tab; the operator's account has the last three as well. */
@@ -85,25 +86,46 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: "Created", cell: (row) => <Moment at={row.created_at} /> },
 ];
 
+const KNOWN = { user_id: isRecordId, status: among(ONRAMP_STATES), from: isDay, to: isDay };
+
 function Onramps() {
+  const { filters: given, setFilter, clearFilters } = useFilters();
+  const { filters } = readFilters(given, KNOWN);
   return (
-    <RecordTable
-      label="Onramps, newest first"
-      query_key={["deposits", "onramps"]}
-      load={loadOnramps}
-      columns={COLUMNS}
-      pathOf={(row) => `/deposits/${row.id}`}
-      empty={
-        <Empty title="No onramps yet">
-          An onramp turns a bank deposit into coins. It appears here as soon as it is created.
-        </Empty>
-      }
-    />
+    <>
+      <ListFilters>
+        <PersonFilter {...{ filters, setFilter }} label="Person" />
+        <ChoiceFilter
+          {...{ filters, setFilter }}
+          name="status"
+          label="State"
+          options={ONRAMP_STATES.map((status) => [status, onrampName(status)])}
+        />
+        <DayFilters {...{ filters, setFilter }} />
+      </ListFilters>
+      <RecordTable
+        label="Onramps, newest first"
+        query_key={["deposits", "onramps", filters]}
+        load={(after) => loadOnramps(toQuery(filters), after)}
+        columns={COLUMNS}
+        pathOf={(row) => `/deposits/${row.id}`}
+        empty={
+          Object.keys(filters).length > 0 ? (
+            <NothingMatches onClear={clearFilters} />
+          ) : (
+            <Empty title="No onramps yet">
+              An onramp turns a bank deposit into coins. It appears here as soon as it is created.
+            </Empty>
+          )
+        }
+      />
+    </>
   );
 }
 
-async function loadOnramps(starting_after?: string) {
+async function loadOnramps(query: Record<string, string>, starting_after?: string) {
   const page = await ask<{ onramps: Onramp[]; has_more: boolean }>("/onramps", {
+    ...query,
     starting_after,
     limit: "50",
   });

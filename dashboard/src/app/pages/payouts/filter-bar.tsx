@@ -1,8 +1,10 @@
-import { Button, CloseButton, Group, NativeSelect, TextInput } from "@mantine/core";
+import { Button, CloseButton, Group } from "@mantine/core";
 import { useState } from "react";
 import { useNames } from "../../names.ts";
+import type { Filters } from "../../parts/filters.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { CURRENCIES, describeFilter, type Filters, HELD_BY, RAILS } from "./filter-names.ts";
+import { ChoiceFilter, DayFilters, WrittenFilter } from "../../parts/list-filters.tsx";
+import { CURRENCIES, describeFilter, HELD_BY, RAILS } from "./filter-names.ts";
 
 type BarProps = {
   filters: Filters;
@@ -59,62 +61,24 @@ export function FilterBar({ filters, setFilter, clearFilters }: BarProps) {
   );
 }
 
-const ANY = { value: "", label: "Any" };
-
-function Fields({ filters, setFilter }: Pick<BarProps, "filters" | "setFilter">) {
-  const choose = (name: string, label: string, options: readonly (readonly [string, string])[]) => (
-    <NativeSelect
-      label={label}
-      value={filters[name] ?? ""}
-      data={[ANY, ...options.map(([value, text]) => ({ value, label: text }))]}
-      onChange={({ currentTarget }) => setFilter(name, currentTarget.value || null)}
-    />
-  );
-  const write = (name: string, label: string, type: "date" | "text", disabled = false) => (
-    <WrittenField
-      key={`${name} ${filters[name] ?? ""}`}
-      {...{ label, type, disabled }}
-      value={filters[name] ?? ""}
-      onWritten={(value) => setFilter(name, value || null)}
-    />
-  );
+function Fields(props: Pick<BarProps, "filters" | "setFilter">) {
+  const { currency } = props.filters;
   const currencies = CURRENCIES.map((code) => [code, code.toUpperCase()] as const);
+  const amount = { type: "text", disabled: !currency } as const;
   return (
     <div id="filter-fields" className="card filter-fields">
-      {choose("currency", "Currency", currencies)}
-      {choose("rails", "Rail", Object.entries(RAILS))}
-      {choose("held_by", "Held because of", Object.entries(HELD_BY))}
-      {write("from", "From", "date")}
-      {write("to", "Until", "date")}
-      {write("amount_min", "Amount from", "text", !filters.currency)}
-      {write("amount_max", "Amount up to", "text", !filters.currency)}
-      {!filters.currency && <p className="quiet">Choose a currency to filter by amount.</p>}
+      <ChoiceFilter {...props} name="currency" label="Currency" options={currencies} />
+      <ChoiceFilter {...props} name="rails" label="Rail" options={Object.entries(RAILS)} />
+      <ChoiceFilter
+        {...props}
+        name="held_by"
+        label="Held because of"
+        options={Object.entries(HELD_BY)}
+      />
+      <DayFilters {...props} />
+      <WrittenFilter {...props} {...amount} name="amount_min" label="Amount from" />
+      <WrittenFilter {...props} {...amount} name="amount_max" label="Amount up to" />
+      {!currency && <p className="quiet">Choose a currency to filter by amount.</p>}
     </div>
-  );
-}
-
-/** Takes effect when the field is left or Enter is pressed, not with every letter. */
-function WrittenField(props: {
-  label: string;
-  type: "date" | "text";
-  disabled: boolean;
-  value: string;
-  onWritten: (value: string) => void;
-}) {
-  const [text, setText] = useState(props.value);
-  const write = () => {
-    if (text !== props.value) props.onWritten(text.trim().replace(",", "."));
-  };
-  return (
-    <TextInput
-      label={props.label}
-      type={props.type}
-      disabled={props.disabled}
-      value={text}
-      {...(props.type === "text" ? { inputMode: "decimal" } : {})}
-      onChange={({ currentTarget }) => setText(currentTarget.value)}
-      onBlur={write}
-      onKeyDown={({ key }) => key === "Enter" && write()}
-    />
   );
 }

@@ -1,3 +1,4 @@
+import { among, isDay, isRecordId } from "../../parts/filters.ts";
 import { statusName } from "../../parts/status-chip.tsx";
 
 export const STATUSES = [
@@ -31,17 +32,11 @@ export const CURRENCIES = [
   ...["pyg", "ron", "sek", "sgd", "thb", "tnd", "try", "ugx", "uyu", "vnd", "xaf", "xof", "zar"],
 ] as const;
 
-export type Filters = Readonly<Record<string, string>>;
-
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const AMOUNT = /^\d{1,12}(\.\d{1,3})?$/;
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const INDEX = /^[0-9a-f]{64}$/;
 
-const among = (values: readonly string[]) => (text: string) => values.includes(text);
-
 /** Every filter, with the values that it can have. */
-const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
+export const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
   status: among(STATUSES),
   held_by: among(Object.keys(HELD_BY)),
   unanswered: among(["true"]),
@@ -49,43 +44,14 @@ const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
   rails: among(Object.keys(RAILS)),
   amount_min: (text) => AMOUNT.test(text),
   amount_max: (text) => AMOUNT.test(text),
-  from: (text) => DAY.test(text),
-  to: (text) => DAY.test(text),
-  user_id: (text) => ID.test(text),
-  quote_id: (text) => ID.test(text),
-  payment_detail_id: (text) => ID.test(text),
+  from: isDay,
+  to: isDay,
+  user_id: isRecordId,
+  quote_id: isRecordId,
+  payment_detail_id: isRecordId,
   payee: (text) => INDEX.test(text),
   reference: (text) => INDEX.test(text),
 };
-
-/** The filters that exist, and the names of others: an old link or view may have some. */
-export function readFilters(given: Filters): { filters: Filters; dropped: string[] } {
-  const entries = Object.entries(given);
-  const isKnown = ([name, value]: [string, string]) => KNOWN[name]?.(value) ?? false;
-  return {
-    filters: Object.fromEntries(entries.filter(isKnown)),
-    dropped: entries.filter((entry) => !isKnown(entry)).map(([name]) => name.replaceAll("_", " ")),
-  };
-}
-
-/** The query of the list; days are the reader's own. */
-export function toQuery({ from, to, ...rest }: Filters): Record<string, string> {
-  return {
-    ...rest,
-    // A millisecond before: "after" excludes it.
-    ...(from ? { created_after: new Date(startOf(from) - 1).toISOString() } : {}),
-    ...(to ? { created_before: new Date(nextDay(to)).toISOString() } : {}),
-  };
-}
-
-function startOf(day: string): number {
-  return new Date(`${day}T00:00:00`).getTime();
-}
-
-function nextDay(day: string): number {
-  const date = new Date(`${day}T00:00:00`);
-  return date.setDate(date.getDate() + 1);
-}
 
 /** A filter as a person says it. */
 export function describeFilter(

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
-import { useFilters } from "../../parts/filters.ts";
+import { readFilters, toQuery, useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Payee } from "../../parts/payee.tsx";
@@ -14,7 +14,7 @@ import { Empty } from "../../parts/states.tsx";
 import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
 import { FilterBar } from "./filter-bar.tsx";
-import { readFilters, STATUSES, toQuery } from "./filter-names.ts";
+import { KNOWN, STATUSES } from "./filter-names.ts";
 import { SavedViews } from "./saved-views.tsx";
 
 type Row = Offramp & { names: Names };
@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<Row>[] = [
 /** All payouts of the account. */
 export function PayoutList() {
   const { filters: given, setFilter, clearFilters } = useFilters();
-  const { filters, dropped } = readFilters(given);
+  const { filters, dropped } = readFilters(given, KNOWN);
   const status = STATUSES.find((known) => known === filters.status);
   const isFiltered = Object.keys(filters).length > 0;
   return (

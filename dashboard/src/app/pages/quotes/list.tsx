@@ -5,17 +5,27 @@ import { ask } from "../../api.ts";
 import { loadNames, type Names } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
-import { useFilters } from "../../parts/filters.ts";
+import { among, isDay, isRecordId, readFilters, toQuery, useFilters } from "../../parts/filters.ts";
+import { ChoiceFilter, DayFilters, ListFilters, PersonFilter } from "../../parts/list-filters.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { PersonSelect } from "../../parts/person-select.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { StatusChip } from "../../parts/status-chip.tsx";
+import { StatusChip, statusName } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
 import { NewQuoteDialog } from "./new-quote.tsx";
 
 type Row = Quote & { names: Names };
+
+const STATES: readonly Quote["status"][] = ["open", "executed", "expired", "failed"];
+const TOKENS: readonly Quote["deposit_token"][] = ["usdc", "usdt"];
+const KNOWN = {
+  user_id: isRecordId,
+  status: among(STATES),
+  token: among(TOKENS),
+  from: isDay,
+  to: isDay,
+};
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -36,28 +46,37 @@ const COLUMNS: readonly Column<Row>[] = [
 
 /** All quotes of the account. */
 export function QuoteList() {
-  const { filters, setFilter, clearFilters } = useFilters();
+  const { filters: given, setFilter, clearFilters } = useFilters();
+  const { filters } = readFilters(given, KNOWN);
   const [isNew, setNew] = useState(false);
   const create = may("prepare_payouts") && <Button onClick={() => setNew(true)}>New quote</Button>;
   return (
     <>
       <PageHead title="Quotes">{create}</PageHead>
-      <div className="filter-wide">
-        <PersonSelect
-          label="Payer"
-          is_clearable
-          value={filters.user_id ?? null}
-          onChange={(id) => setFilter("user_id", id)}
+      <ListFilters>
+        <PersonFilter {...{ filters, setFilter }} label="Payer" />
+        <ChoiceFilter
+          {...{ filters, setFilter }}
+          name="status"
+          label="State"
+          options={STATES.map((status) => [status, statusName(status)])}
         />
-      </div>
+        <ChoiceFilter
+          {...{ filters, setFilter }}
+          name="token"
+          label="Token"
+          options={TOKENS.map((token) => [token, token.toUpperCase()])}
+        />
+        <DayFilters {...{ filters, setFilter }} />
+      </ListFilters>
       <RecordTable
         label="Quotes, newest first"
-        query_key={["payouts", "quotes", filters.user_id]}
-        load={(after) => loadRows(filters.user_id, after)}
+        query_key={["payouts", "quotes", filters]}
+        load={(after) => loadRows(toQuery(filters), after)}
         columns={COLUMNS}
         pathOf={(row) => `/quotes/${row.id}`}
         empty={
-          filters.user_id ? (
+          Object.keys(filters).length > 0 ? (
             <NothingMatches onClear={clearFilters} />
           ) : (
             <Empty title="No quotes yet" action={create}>
@@ -71,9 +90,10 @@ export function QuoteList() {
   );
 }
 
-async function loadRows(user_id?: string, starting_after?: string) {
+async function loadRows(query: Record<string, string>, starting_after?: string) {
   const page = await ask<{ quotes: Quote[]; has_more: boolean }>("/quotes", {
-    ...{ user_id, starting_after },
+    ...query,
+    starting_after,
     limit: "50",
   });
   const names = await loadNames({ users: page.quotes.map((row) => row.user_id) });
