@@ -92,6 +92,25 @@ export async function listDaySums(
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
 
+type DayFlow = { day: string; currency: string; amount: bigint };
+
+/** What wallets and bank accounts gained (or lost, if negative) on each day from this one on. */
+export async function listDayFlows(
+  session: Session,
+  account_id: string,
+  first_day: string,
+): Promise<DayFlow[]> {
+  const rows = await session.query<{ day: string; currency: string; amount: string }>(
+    `select day::text, currency, sum(amount)::text as amount
+     from (${DAY_SUM_PARTS}) as parts
+     where day >= $2::date and (ledger_account = 'bank'
+       or ledger_account like any ('{wallet:%,bank:%}'))
+     group by 1, 2 having sum(amount) <> 0 order by 2, 1`,
+    [account_id, first_day],
+  );
+  return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
+}
+
 /** The accounts with blocks that are not in their sums. */
 export async function listUnsummedAccounts(session: Session): Promise<string[]> {
   const rows = await session.query<{ id: string }>(

@@ -57,6 +57,29 @@ it("shows nothing of other accounts, and is not for roles that see no records", 
   expect(refused.statusCode).toBe(403);
 });
 
+it("sums what wallets and bank accounts gained and lost by day, in the books' own figures", async () => {
+  const { account_id } = server;
+  const email = "flows@example.test";
+  const member = await signInMember(server, { account_id, role: "accountant", email });
+  const { flows, today } = (await member.call("GET", `${PATH}/flows`)).json();
+  const { balances } = (await member.call("GET", "/ledger/balances")).json();
+  const held = new Map<string, number>();
+  for (const { ledger_account, currency, amount } of balances) {
+    if (!/^(bank|wallet)(:|$)/.test(ledger_account)) continue;
+    held.set(currency, (held.get(currency) ?? 0) + Number(amount));
+  }
+  // Everything happened today.
+  const expected = [...held]
+    .filter(([, amount]) => amount !== 0)
+    .map(([currency, amount]) => ({ day: today, currency, amount: amount.toFixed(2) }));
+  expect(expected.length).toBeGreaterThan(1);
+  const shown = flows.map((flow: { amount: string }) => {
+    return { ...flow, amount: Number(flow.amount).toFixed(2) };
+  });
+  expect(shown).toEqual(expected.sort((a, b) => a.currency.localeCompare(b.currency)));
+  expect(shown.some(({ amount }: { amount: string }) => Number(amount) < 0)).toBe(true);
+});
+
 it("lists the onramps of all users, newest first and page by page", async () => {
   const { account_id } = server;
   const email = "approver@example.test";

@@ -1,5 +1,8 @@
 import Type from "typebox";
 import { minorDigits } from "../../catalogue/currencies.ts";
+import { listDayFlows } from "../../ledger/day-sum-store.ts";
+import { ledgerDigits } from "../../ledger/model.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { DAY_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -37,8 +40,7 @@ export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
     errors: [],
     handle: async ({ caller: { account_id }, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      const today_ms = Math.floor(clock.now().getTime() / DAY_MS) * DAY_MS;
-      const first_day = new Date(today_ms - (DAYS - 1) * DAY_MS);
+      const { first_day, ...span } = lastDays(clock);
       const range = { account_id, from_id: firstIdAt(first_day), limit: PAYOUTS_MAX };
       const [waiting, volumes, uncounted_until] = await Promise.all([
         listWaiting(
@@ -54,14 +56,47 @@ export function addOverviewRoute(addRoute: AddRoute, deps: OverviewDeps): void {
       ]);
       return JSON.stringify({
         waiting,
-        today: new Date(today_ms).toISOString().slice(0, 10),
-        days: DAYS,
+        ...span,
         payouts_max: PAYOUTS_MAX,
         uncounted_until,
         volumes: volumes.map(toAnswer),
       });
     },
   });
+
+  addRoute({
+    method: "GET",
+    path: "/dashboard/api/overview/flows",
+    operation: "showFlows",
+    summary: "Show money in and out by day",
+    description: "What wallets and bank accounts gained or lost on each of the last 30 days.",
+    tag: "Dashboard",
+    members_only: true,
+    query: closedObject({}),
+    answer: Type.Unknown(),
+    errors: [],
+    handle: async ({ caller: { account_id }, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
+      const { first_day, ...span } = lastDays(clock);
+      const flows = await listDayFlows(database, account_id, dayOf(first_day));
+      return JSON.stringify({
+        ...span,
+        flows: flows.map(({ day, currency, amount }) => {
+          return { day, currency, amount: minorToText(amount, ledgerDigits(currency)) };
+        }),
+      });
+    },
+  });
+}
+
+function lastDays(clock: Clock) {
+  const today_ms = Math.floor(clock.now().getTime() / DAY_MS) * DAY_MS;
+  const first_day = new Date(today_ms - (DAYS - 1) * DAY_MS);
+  return { first_day, today: dayOf(new Date(today_ms)), days: DAYS };
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
 }
 
 function toAnswer(volume: Volume) {

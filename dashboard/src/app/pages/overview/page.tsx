@@ -4,6 +4,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { LOOK_EVERY_MS } from "../../parts/record-table.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { BalanceCards } from "./balances.tsx";
+import { Flows } from "./flows.tsx";
 import { NeedsAttention, type Waiting } from "./needs-attention.tsx";
 import { type VolumeData, Volumes } from "./volumes.tsx";
 
@@ -29,6 +30,7 @@ export default function OverviewPage() {
       )}
       <BalanceCards />
       {data && <Volumes data={data} />}
+      <Flows />
     </>
   );
 }
