@@ -10,8 +10,11 @@ import { saveFile } from "./save-file.ts";
 export function DownloadAll<Row extends object>(props: { label: string; rows: readonly Row[] }) {
   const { label, rows } = props;
   if (rows.length === 0) return null;
-  const load = async () => ({ rows: rows.map((row) => ({ id: "", ...row })), has_more: false });
-  return <DownloadRecords {...{ label, load }} />;
+  const load = async () => ({
+    rows: rows.map((row, at) => ({ id: String(at), row })),
+    has_more: false,
+  });
+  return <DownloadRecords {...{ label, load }} fileRowsOf={({ row }) => [row]} />;
 }
 
 type Load<Row> = (starting_after: string | undefined) => Promise<{

@@ -1,3 +1,4 @@
+import { SETTINGS } from "../paths.ts";
 import { may, session } from "../session.ts";
 import type { IconName } from "./icons.tsx";
 
@@ -55,19 +56,8 @@ export function isShown({ permission, is_operators, is_of_sandbox }: PageLink): 
   );
 }
 
-const SETTINGS = [
-  ["Team", "/settings/team", "manage_members"],
-  ["Security", "/settings/security", "see_account"],
-  ["Audit log", "/settings/audit", "see_keys_and_log"],
-  ["Apps", "/settings/developer/apps", "see_apps"],
-  ["API keys", "/settings/developer/keys", "see_keys_and_log"],
-  ["Logs", "/settings/developer/logs", "see_keys_and_log"],
-] as const;
-
 /** What can be found by its name. */
 export const PAGES: readonly PageLink[] = [
   ...MENU.flat(),
-  ...SETTINGS.map(([name, path, permission]) => {
-    return { name, path, icon: "settings" as const, permission };
-  }),
+  ...Object.values(SETTINGS).map((section) => ({ ...section, icon: "settings" as const })),
 ];

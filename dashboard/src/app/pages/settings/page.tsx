@@ -1,67 +1,27 @@
 import { type ComponentType, lazy, Suspense } from "react";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
 import { Empty, Loading } from "../../parts/states.tsx";
+import { DEVELOPER, SETTINGS, type SectionName } from "../../paths.ts";
 import { may } from "../../session.ts";
 
-type Section = {
-  name: string;
-  path: string;
-  /** What a role needs to see it. */
-  permission: string;
-  page: ComponentType;
+const PAGES: Readonly<Record<SectionName, ComponentType>> = {
+  team: lazy(() => import("./team/page.tsx")),
+  security: lazy(() => import("./security/page.tsx")),
+  audit: lazy(() => import("./audit/page.tsx")),
+  apps: lazy(() => import("./apps/page.tsx")),
+  keys: lazy(() => import("./keys/page.tsx")),
+  logs: lazy(() => import("./logs/page.tsx")),
 };
-
-const DEVELOPER = "/settings/developer";
-
-const DEVELOPER_SECTIONS: readonly Section[] = [
-  {
-    name: "Apps",
-    path: `${DEVELOPER}/apps`,
-    permission: "see_apps",
-    page: lazy(() => import("./apps/page.tsx")),
-  },
-  {
-    name: "API keys",
-    path: `${DEVELOPER}/keys`,
-    permission: "see_keys_and_log",
-    page: lazy(() => import("./keys/page.tsx")),
-  },
-  {
-    name: "Logs",
-    path: `${DEVELOPER}/logs`,
-    permission: "see_keys_and_log",
-    page: lazy(() => import("./logs/page.tsx")),
-  },
-];
-
-const SECTIONS: readonly Section[] = [
-  {
-    name: "Team",
-    path: "/settings/team",
-    permission: "manage_members",
-    page: lazy(() => import("./team/page.tsx")),
-  },
-  {
-    name: "Security",
-    path: "/settings/security",
-    permission: "see_account",
-    page: lazy(() => import("./security/page.tsx")),
-  },
-  {
-    name: "Audit log",
-    path: "/settings/audit",
-    permission: "see_keys_and_log",
-    page: lazy(() => import("./audit/page.tsx")),
-  },
-];
 
 /** Settings, by section; who may see none of a section does not see its name. */
 export default function SettingsPage() {
-  const sections = SECTIONS.filter(({ permission }) => may(permission));
-  const developer = DEVELOPER_SECTIONS.filter(({ permission }) => may(permission));
+  const all = Object.entries(SETTINGS)
+    .filter(([, { permission }]) => may(permission))
+    .map(([name, section]) => ({ ...section, page: PAGES[name as SectionName] }));
+  const sections = all.filter(({ path: at }) => !at.startsWith(DEVELOPER));
+  const developer = all.filter(({ path: at }) => at.startsWith(DEVELOPER));
   const [path] = useLocation();
   const isDeveloper = path.startsWith(DEVELOPER);
-  const all = [...sections, ...developer];
   const [first] = all;
   if (!first) return <Empty title="No settings">Your role may see none of them.</Empty>;
   return (
