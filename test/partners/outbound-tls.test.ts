@@ -25,8 +25,11 @@ async function start(options: tls.TlsOptions): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+const FLOOD = "The server sent too much data outside the content of its TLS connection.";
+const TOO_MANY = "Too many TLS connections failed within a minute.";
+const resolve = async () => ["127.0.0.1"];
+
 function openSender() {
-  const resolve = async () => ["127.0.0.1"];
   const guarded = createGuardedSender({ allow_list: [], allow_loopback: true, resolve });
   closing.push(() => guarded.close());
   return (url: string, account_id = "one") =>
@@ -55,4 +58,49 @@ test("handshakes that fail with long chains are few, and only of their own accou
   expect(handshakes).toBeLessThanOrEqual(2 * 12);
   expect(failures.filter((failure) => failure === "connect")).toHaveLength(40 - handshakes);
   expect(await send(url, "two")).toMatchObject({ failure: "tls" });
+});
+
+test("records of one byte end the connection, and count like handshakes that fail", async () => {
+  const body = Buffer.alloc(3_000_000, "a");
+  const good = https.createServer({ key: KEY, cert: CERT }, (_request, response) => {
+    response.end(body);
+  });
+  const server = tls.createServer({ key: KEY, cert: CERT }, async (socket) => {
+    socket.on("error", () => {});
+    await once(socket, "data");
+    // The parser skips the extension of a chunk without an end.
+    socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;");
+    for (let sent = 0; sent < 3_000 && !socket.destroyed; sent += 1) {
+      await new Promise((done) => socket.write("a", done));
+    }
+    socket.end("\r\na\r\n0\r\n\r\n");
+  });
+  const portOf = async (one: tls.Server) => {
+    one.listen(0, "127.0.0.1");
+    await once(one, "listening");
+    closing.push(() => one.close());
+    return (one.address() as AddressInfo).port;
+  };
+  const url = `https://hooks.example:${await portOf(server)}/`;
+  const send = openSender();
+  expect(await send(url)).toMatchObject({ failure: "protocol", message: FLOOD });
+  // Each counts 20 KiB; the count begins anew every minute.
+  const messages = new Set<unknown>();
+  for (let sent = 0; sent < 30 && !messages.has(TOO_MANY); sent += 1) {
+    messages.add(((await send(url)) as { message?: string }).message);
+  }
+  expect([...messages]).toEqual([FLOOD, TOO_MANY]);
+  // Content is not limited by this: only what comes besides it.
+  const guarded = createGuardedSender({ allow_list: [], allow_loopback: true, resolve });
+  closing.push(() => guarded.close());
+  let received = 0;
+  const answer = await guarded.send({
+    ...{ account_id: "two", url: `https://hooks.example:${await portOf(good)}/`, method: "GET" },
+    ...{ headers: {}, max_answer_bytes: body.length },
+    on_body: async (content) => {
+      for await (const chunk of content) received += chunk.length;
+    },
+  });
+  expect(answer).toMatchObject({ status: 200 });
+  expect(received).toBe(body.length);
 });

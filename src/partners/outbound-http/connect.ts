@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectSecure, DEFAULT_CIPHERS, type TLSSocket } from "node:tls";
 import { LruMap } from "../../platform/lru-map.ts";
 import { HandshakeBudget } from "./handshake-budget.ts";
 import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
+import { TlsWire } from "./tls-wire.ts";
 
 type ConnectRules = {
   /** The allowed IP addresses of a host; throws if any of its addresses is refused. */
@@ -44,8 +46,11 @@ export function createConnect(rules: ConnectRules): Connect {
       const plain = await withSignal(openPlain(rules, target, ending.signal), ending.signal);
       if (!target.is_secure) return plain;
       const securing = budget.run(account_id, plain, () => {
-        const secure = openSecure(plain, target, sessions.get(session_key));
+        const wire = new TlsWire(plain);
+        const secure = openSecure(wire, target, sessions.get(session_key));
         secure.on("session", (session) => sessions.set(session_key, session));
+        secure.once("secureConnect", () => wire.count(secure));
+        wire.once("close", () => budget.waste(account_id, wire.wasted));
         return connected(secure, "secureConnect", ending.signal);
       });
       return await withSignal(securing, ending.signal);
@@ -145,7 +150,7 @@ async function askProxy(proxy_url: URL, host: string, port: number, signal: Abor
 }
 
 function openSecure(
-  socket: Socket,
+  socket: Duplex,
   { hostname }: { hostname: string },
   session?: Buffer,
 ): TLSSocket {

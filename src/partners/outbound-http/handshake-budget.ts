@@ -37,10 +37,15 @@ export class HandshakeBudget {
         return handshake();
       });
     } catch (error) {
-      this.#wasted.set(account_id, this.#wastedBy(account_id) + plain.bytesRead);
+      this.waste(account_id, plain.bytesRead);
       plain.destroy();
       throw error;
     }
+  }
+
+  /** Also what a server sent after its handshake without need. */
+  waste(account_id: string, bytes: number): void {
+    this.#wasted.set(account_id, this.#wastedBy(account_id) + bytes);
   }
 
   #wastedBy(account_id: string): number {

@@ -15,7 +15,12 @@ const app = createServer({
 const begun: Begun[] = [];
 addRoute(app, Buffer.alloc(32), {
   ...{ method: "POST", path: "/notes", operation: "", summary: "", description: "", tag: "" },
-  ...{ answer: Type.String(), errors: [], body_bytes_max: 2 ** 24, body: Type.Object({ text: Type.String() }) },
+  ...{
+    answer: Type.String(),
+    errors: [],
+    body_bytes_max: 2 ** 24,
+    body: Type.Object({ text: Type.String() }),
+  },
   handle: ({ caller: { account_id }, body }) =>
     new Promise<string>((resolve) => {
       begun.push({ account_id, text: body.text ?? "", end: () => resolve("{}") });

@@ -1,0 +1,71 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { SendError } from "./send-error.ts";
+
+/** What OpenSSL gets at a time: it does not return before it has read all of it. */
+const PART_BYTES = 4 * 1024;
+/** A server's usual session tickets. */
+const USUAL_BYTES = 4 * 1024;
+/** The same, and a record that is not complete yet. */
+const BESIDES_BYTES_MAX = USUAL_BYTES + 20 * 1024;
+const FLOOD = "The server sent too much data outside the content of its TLS connection.";
+
+/**
+ * The encrypted bytes of a connection, as OpenSSL reads and writes them. After the handshake half
+ * of them must be content: session tickets, new keys and records of one byte may come without end
+ * and unseen by anyone else, and a megabyte of them takes the thread that answers requests up to a
+ * second.
+ */
+export class TlsWire extends Duplex {
+  readonly #plain: Socket;
+  #content: TLSSocket | null = null;
+  #received = 0;
+
+  constructor(plain: Socket) {
+    super({ readableHighWaterMark: PART_BYTES });
+    this.#plain = plain;
+    plain
+      .on("readable", () => this._read())
+      .on("end", () => this.push(null))
+      .on("error", (error) => this.destroy(error))
+      .on("close", () => this.destroy());
+  }
+
+  /** The handshake is over: from now on the bytes are compared with those of the content. */
+  count(content: TLSSocket): void {
+    this.#content = content;
+    this.#received = 0;
+  }
+
+  /** What the server sent without need. */
+  get wasted(): number {
+    return Math.max(0, this.#besides - USUAL_BYTES);
+  }
+
+  get #besides(): number {
+    return this.#content ? this.#received - 2 * this.#content.bytesRead : 0;
+  }
+
+  override _read(): void {
+    const { readableLength } = this.#plain;
+    const part: Buffer | null = this.#plain.read(Math.min(readableLength, PART_BYTES) || undefined);
+    if (part === null) return;
+    this.#received += part.length;
+    if (this.#besides > BESIDES_BYTES_MAX) this.destroy(new SendError("protocol", FLOOD));
+    else this.push(part);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#plain.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#plain.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#plain.destroy();
+    done(error);
+  }
+}
