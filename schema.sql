@@ -1456,6 +1456,18 @@ create table payout_holds (
 );
 CREATE UNIQUE INDEX payout_holds_open ON public.payout_holds USING btree (kind) WHERE (released_at IS NULL);
 
+create table payout_views (
+  account_id uuid not null,
+  person_id uuid not null,
+  name text not null,
+  search text not null,
+  created_at timestamp with time zone not null,
+  constraint payout_views_pkey PRIMARY KEY (account_id, person_id, name),
+  constraint payout_views_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
+  constraint payout_views_search_check CHECK (((char_length(search) >= 1) AND (char_length(search) <= 1000))),
+  constraint payout_views_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
+);
+
 create table payouts (
   account_id uuid not null,
   offramp_id uuid not null,

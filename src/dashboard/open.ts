@@ -18,6 +18,7 @@ import { addNamesRoute } from "./names-routes.ts";
 import { addOverviewRoute } from "./overview/routes.ts";
 import { addPayoutListRoute } from "./payouts/list-route.ts";
 import { addPayoutRoute } from "./payouts/show-route.ts";
+import { addPayoutViewRoutes } from "./payouts/view-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { addRecordWebhooksRoute } from "./record-webhooks/routes.ts";
 import { addSearchRoute } from "./search/route.ts";
@@ -43,6 +44,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addBooksRoute(addRoute, core);
       addRecordWebhooksRoute(addRoute, core);
       addPayoutListRoute(addRoute, core);
+      addPayoutViewRoutes(addRoute, core);
       addSearchRoute(addRoute, core);
       addBankAccountListRoute(addRoute, core);
       endStreams = addChangeStream(server, { ...core, changes }).end;

@@ -52,6 +52,9 @@ describe("payouts in the dashboard", () => {
       await page.getByRole("menuitem", { name: "Save this view" }).click();
       await page.getByLabel("Name of the view").fill("Large without document");
       await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      // It follows the member, not the browser.
+      await page.evaluate("localStorage.clear()");
       await page.goto(`${stories.server.url}/dashboard/payouts?colour=blue`);
       await page.getByText("filters that do not exist any more").waitFor();
       await page.getByRole("button", { name: "Views" }).click();
