@@ -1712,6 +1712,17 @@ create table requests (
 );
 CREATE INDEX requests_refused ON public.requests USING btree (account_id, id) WHERE (error_code IS NOT NULL);
 
+create table running_verifications (
+  account_id uuid not null,
+  requested_by text not null,
+  requested_at timestamp with time zone not null,
+  accounts_done integer not null default 0,
+  accounts integer not null default 0,
+  pages integer not null default 0,
+  updated_at timestamp with time zone not null,
+  constraint running_verifications_pkey PRIMARY KEY (account_id)
+);
+
 create table sandbox_bank_answers (
   number bigint not null generated always as identity,
   end_to_end_id text not null,

@@ -61,7 +61,9 @@ export const PERMISSIONS = {
   },
   create_exports: {
     roles: ["admin", "finance_manager", "accountant"],
-    meaning: "Create and remove files for auditors.",
+    meaning:
+      "Create and remove files for auditors; in the operator's account, start a check of all " +
+      "books.",
   },
   operate: {
     roles: ["admin", "finance_manager"],

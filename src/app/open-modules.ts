@@ -99,7 +99,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openRetentionModule(core),
     openReportsModule(core, { files }),
     openSandboxModule(core, { clock, offramps, invoices, travel }),
-    openDashboardModule(core, { offramps, screening, screenUsers }),
+    openDashboardModule(core, { files, offramps, screening, screenUsers }),
     openDocsModule(core, { catalogue, fees }),
   ];
   const addAfterScreening = (addRoute: AddRoute) => screenBeforeDoors(addRoute, screenUsers);

@@ -5,14 +5,11 @@ import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { Core } from "../app/open-core.ts";
 import { openLocalDirectory } from "../partners/files/local-directory.ts";
-import { newId } from "../platform/ids.ts";
-import { signingKey } from "../platform/sealing/seal.ts";
-import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { realTime } from "../platform/tasks/real-time.ts";
 import { listExportsByDigest } from "../reports/exports/store.ts";
-import { insertVerification } from "../verify/runs/store.ts";
-import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
+import { insertVerification, type VerificationRun } from "../verify/runs/store.ts";
+import { verifyBooks } from "../verify/runs/verify-books.ts";
+import type { Verification, VerifyProgress } from "../verify/verify.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
@@ -66,8 +63,6 @@ async function run(
   anchor: string | undefined,
   progress: Progress,
 ): Promise<Verification> {
-  const { config, database, clock, keyring, index_key } = core;
-  const key = signingKey(signingSeed(config));
   const onProgress = ({ accounts_done, accounts, pages }: VerifyProgress) =>
     progress.show({
       done: accounts_done,
@@ -76,27 +71,15 @@ async function run(
       note: `${pages} pages read`,
     });
   if (anchor !== undefined) await checkReadable("--anchor", anchor, "a log file of the service");
-  const files = await openLocalDirectory(config.data_dir);
-  const times = { now: clock.now(), real_now: realTime(clock) };
-  const input = { ...times, keyring, index_key, files, onProgress };
-  const begun_ms = performance.now();
-  const verified = await verify(database, key, {
-    ...input,
-    ...(anchor === undefined ? {} : { anchors: linesOf(anchor) }),
-  });
-  const took_ms = Math.round(performance.now() - begun_ms);
-  await record(core, verified, { has_anchors: anchor !== undefined, took_ms });
-  return verified;
+  const files = await openLocalDirectory(core.config.data_dir);
+  const anchors = anchor === undefined ? {} : { anchors: linesOf(anchor) };
+  const done = await verifyBooks({ ...core, files }, { onProgress, ...anchors });
+  await record(core, done);
+  return done;
 }
 
 /** Keeps the result for the dashboard; a copy of the database that is only read keeps none. */
-async function record(
-  { database, clock, index_key }: Core,
-  { accounts, fault }: Verification,
-  how: { has_anchors: boolean; took_ms: number },
-): Promise<void> {
-  const at = realTime(clock);
-  const run = { id: newId(at), at, accounts, fault, ...how };
+async function record({ database, index_key }: Core, run: VerificationRun): Promise<void> {
   try {
     await database.transaction(async (tx) => insertVerification(tx, index_key, run));
   } catch (error) {

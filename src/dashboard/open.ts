@@ -1,12 +1,14 @@
 import type { OfframpDeps } from "../offramps/open.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
 import type { ScreeningPort } from "../partners/screening/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
+import { verifyBooksTask } from "../verify/runs/tasks.ts";
 import { addApprovalRoutes } from "./approvals/routes.ts";
 import { addBankAccountListRoute } from "./bank-accounts/route.ts";
 import { addBatchRoutes } from "./batches/routes.ts";
 import { DELETE_BATCHES_TASK, deleteBatchesTask } from "./batches/tasks.ts";
-import { addBooksRoute } from "./books/routes.ts";
+import { addBooksRoutes } from "./books/routes.ts";
 import { addChangeStream } from "./changes/routes.ts";
 import { openChangeWatch } from "./changes/watch-changes.ts";
 import { addCandidatesRoute } from "./deposits/candidate-routes.ts";
@@ -21,12 +23,14 @@ import { addPayoutRoute } from "./payouts/show-route.ts";
 import { addPayoutViewRoutes } from "./payouts/view-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { addRecordWebhooksRoute } from "./record-webhooks/routes.ts";
+import { addRecordPage } from "./records/page.ts";
 import { addSearchRoute } from "./search/route.ts";
 import { addSettingsRoutes } from "./settings/routes.ts";
 import { addDashboardShell } from "./shell.ts";
 import { addWebhookRoutes } from "./webhooks/routes.ts";
 
 type DashboardNeeds = {
+  files: FileStore;
   offramps: { deps: OfframpDeps };
   screening: ScreeningPort;
   screenUsers: ScreenUsers;
@@ -41,7 +45,7 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       addNamesRoute(addRoute, core);
       addPayoutRoute(addRoute, core);
       addQuoteRoutes(addRoute, core);
-      addBooksRoute(addRoute, core);
+      addBooksRoutes(addRoute, core);
       addRecordWebhooksRoute(addRoute, core);
       addPayoutListRoute(addRoute, core);
       addPayoutViewRoutes(addRoute, core);
@@ -65,9 +69,12 @@ export function openDashboardModule(core: ModuleCore, needs: DashboardNeeds): Mo
       });
       addSettingsRoutes(addRoute, core);
     },
-    tasks: [deleteBatchesTask(core)],
+    tasks: [deleteBatchesTask(core), verifyBooksTask({ ...core, files: needs.files })],
     recurring: [DELETE_BATCHES_TASK],
-    pages: (server) => addDashboardShell(server, core),
+    pages: (server) => {
+      addRecordPage(server, { ...core, retention_years: core.config.retention_years });
+      addDashboardShell(server, core);
+    },
     close: async () => {
       changes.close();
       endStreams();

@@ -3,7 +3,6 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { addExportRoutes } from "./exports/routes.ts";
 import { exportTasks } from "./exports/write-exports.ts";
 import { addLedgerRoutes } from "./ledger-routes.ts";
-import { addRecordPage } from "./page.ts";
 import { addHistoryRoutes } from "./routes.ts";
 import { SUM_LEDGER_TASK, sumLedgerTask } from "./sum-ledger.ts";
 
@@ -15,8 +14,6 @@ export function openReportsModule(core: ModuleCore, needs: { files: FileStore })
       addLedgerRoutes(addRoute, core);
       addExportRoutes(addRoute, deps);
     },
-    pages: (server) =>
-      addRecordPage(server, { ...core, retention_years: core.config.retention_years }),
     tasks: [...exportTasks(deps), sumLedgerTask(core.database)],
     recurring: [SUM_LEDGER_TASK],
   };

@@ -34,7 +34,7 @@ export type HistoryItem = {
 };
 
 /** The newest of each kind that are read. */
-const ITEMS_MAX = 500;
+export const ITEMS_MAX = 500;
 /** How the audit log names records that have a history. */
 const RECORD_KINDS = [
   ...["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"],

@@ -12,7 +12,9 @@ let proposal: { id: string; summary: string };
 let app: { id: string };
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_SECOND_FACTOR: "optional", SLIPROAD_DOCUMENTS: "never" } });
+  server = await startTestServer({
+    environment: { SLIPROAD_SECOND_FACTOR: "optional", SLIPROAD_DOCUMENTS: "never" },
+  });
   const { account_id } = server;
   const add = (role: "admin" | "developer") =>
     signInMember(server, { account_id, role, email: `${role}@example.test` });

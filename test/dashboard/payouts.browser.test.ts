@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSampleBusiness } from "../harness/sample-business.ts";
 import { inspect, NARROW, openStories, type Stories, WIDE } from "./browser-stories.ts";
@@ -32,6 +33,11 @@ describe("payouts in the dashboard", () => {
       const panel = page.getByRole("tabpanel");
       await panel.getByText("Adds up to 0").first().waitFor();
       expect(await panel.getByText("Does not add up").count()).toBe(0);
+      const saved = page.waitForEvent("download");
+      await panel.getByRole("button", { name: "Download CSV" }).click();
+      const file = await readFile(await (await saved).path(), "utf8");
+      expect(file).toContain("booked_at,posting,ledger_account,currency,amount");
+      expect(file.split("\r\n").length).toBeGreaterThan(4);
       await inspect(page, `payout-ledger-${look.width}`);
     });
   });
@@ -45,7 +51,7 @@ describe("payouts in the dashboard", () => {
       await page.waitForURL("**/payouts?currency=eur&held_by=document");
       await page.getByLabel("Amount from").fill("1800,50");
       await page.getByLabel("Amount from").press("Enter");
-      await page.getByText("At least 1800.50").waitFor();
+      await page.getByText("At least 1\u202f800.50 EUR").waitFor();
       await expect.poll(() => page.locator("tbody tr").count()).toBe(2);
       await inspect(page, "payout-filters");
       await page.getByRole("button", { name: "Views" }).click();
@@ -59,7 +65,7 @@ describe("payouts in the dashboard", () => {
       await page.getByText("filters that do not exist any more").waitFor();
       await page.getByRole("button", { name: "Views" }).click();
       await page.getByRole("menuitem", { name: "Large without document", exact: true }).click();
-      await page.getByText("At least 1800.50").waitFor();
+      await page.getByText("At least 1\u202f800.50 EUR").waitFor();
       await page.getByRole("button", { name: "Clear all" }).click();
       await page.waitForURL("**/dashboard/payouts");
       await page.getByRole("button", { name: "Views" }).click();

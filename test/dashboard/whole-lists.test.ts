@@ -86,4 +86,6 @@ it("all events of a payout are listed with their deliveries, page by page", asyn
   expect(ids.length).toBe(changes.length);
   const unknown = `/dashboard/api/records/${crypto.randomUUID()}/webhooks`;
   expect((await admin.call("GET", unknown)).statusCode).toBe(404);
+  const odd = await admin.call("GET", `/dashboard/api${path}?starting_after=x`);
+  expect(odd.statusCode).toBe(422);
 });

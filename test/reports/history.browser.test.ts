@@ -198,9 +198,12 @@ test.each([
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 2, name: "History" }).waitFor();
     const text = await page.getByRole("table", { name: "History" }).textContent();
-    for (const words of ["refund_started", "6000", "confirm", "API key"]) {
+    for (const words of ["Refund started", "6\u202f000.00 USDC", "Confirm", "API key"]) {
       expect(text).toContain(words);
     }
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+    const title = await page.getByRole("heading", { level: 1 }).textContent();
+    expect(title).not.toContain("Record");
     const kept = await page.getByRole("table", { name: "What is kept" }).textContent();
     for (const words of ["balance", "No time known", "5 years"]) expect(kept).toContain(words);
     expect(await scrollsSideways(page)).toBe(false);

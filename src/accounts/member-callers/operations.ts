@@ -40,6 +40,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
       "listOpenSends",
       "listRecordWebhooks",
       "showBooks",
+      "listJournal",
       "showAccountOnramp",
       "listPayouts",
       "listPayoutViews",
@@ -62,6 +63,7 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   use_sandbox: ["sendTestEvent"],
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
+  create_exports: ["startVerification"],
   review_kyc: ["listKycReviews", "showKycReview", "showKycReviewVersion", "decideKycReview"],
   review_documents: [
     ...["listReviewedDocuments", "showReviewedDocument", "downloadReviewedDocument"],

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { assertFound, Refusal } from "../../platform/errors.ts";
+import { checkId } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -25,13 +26,14 @@ export function addRecordWebhooksRoute(
     answer: Type.Unknown(),
     errors: [],
     handle: async ({ caller: { account_id }, params, query, problems }) => {
+      const wrong = [...problems, ...checkId("starting_after", query.starting_after)];
+      if (wrong.length > 0) throw Refusal.of(wrong);
       const { starting_after = null } = query;
       const key = { account_id, id: params.record_id };
       const found = isId(key.id)
         ? await listRecordEvents(database, key, starting_after, EVENTS_PER_PAGE + 1)
         : [];
-      if (starting_after === null) assertFound(found[0], "record_id", problems);
-      if (problems.length > 0) throw Refusal.of(problems);
+      if (starting_after === null) assertFound(found[0], "record_id", []);
       const events = found.slice(0, EVENTS_PER_PAGE);
       const ids = events.map((event) => event.id);
       const deliveries = Map.groupBy(

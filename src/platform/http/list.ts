@@ -99,6 +99,12 @@ export function requirePage(query: ListQuery, already: readonly Problem[]): Page
   return page;
 }
 
+/** The problem of a filter that must be the id of a record, if it is none. */
+export function checkId(field: string, id: string | undefined): Problem[] {
+  if (id === undefined || isId(id)) return [];
+  return [{ field, code: "record_invalid", message: "Send the id of a record." }];
+}
+
 export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
 
 /**

@@ -1,12 +1,18 @@
-import { Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Button, Title } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ask } from "../../api.ts";
+import { ask, tell } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
 import { chainName } from "../../parts/chain-name.ts";
+import { DownloadAll } from "../../parts/download-records.tsx";
+import { ProblemAlert } from "../../parts/form-dialog.tsx";
 import { Moment } from "../../parts/moment.tsx";
+import { LOOK_EVERY_MS } from "../../parts/record-table.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { StatusChip } from "../../parts/status-chip.tsx";
+import { may } from "../../session.ts";
+
+const RUNNING_LOOK_MS = 1_000;
 
 type Books = {
   verification: {
@@ -16,6 +22,14 @@ type Books = {
     has_anchors: boolean;
     took_ms: number;
     is_proven: boolean;
+  } | null;
+  /** A check that was started here and has not ended. */
+  running: {
+    requested_at: string;
+    accounts_done: number;
+    accounts: number;
+    pages: number;
+    updated_at: string;
   } | null;
   banks: {
     bank_account: string;
@@ -40,12 +54,16 @@ export function Checks() {
   const { data, error, refetch } = useQuery({
     queryKey: ["ledger", "checks"],
     queryFn: () => ask<Books>("/books"),
+    refetchInterval: ({ state }) => (state.data?.running ? RUNNING_LOOK_MS : LOOK_EVERY_MS),
   });
-  if (error) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading />;
+  if (!data) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   return (
     <div className="stacked">
-      <Verified verification={data.verification} />
+      {error && <Failure error={error} onRetry={refetch} is_update />}
+      <Card title="Logs and records">
+        <Verified verification={data.verification} />
+        <VerifyNow running={data.running} onStarted={refetch} />
+      </Card>
       <Compared
         title="Banks"
         command="sliproad reconcile"
@@ -71,17 +89,11 @@ export function Checks() {
 }
 
 function Verified({ verification }: Pick<Books, "verification">) {
-  if (!verification) {
-    return (
-      <Card title="Logs and records">
-        <NotYet command="sliproad verify" what="All logs, records and sums are recomputed by" />
-      </Card>
-    );
-  }
+  if (!verification) return <p>All logs, records and sums were not recomputed yet.</p>;
   const { at, accounts, fault, has_anchors, took_ms, is_proven } = verification;
   const is_good = fault === null && is_proven;
   return (
-    <Card title="Logs and records">
+    <>
       <StatusChip
         status={is_good ? "no_problems_found" : "needs_a_look"}
         family={is_good ? "done" : "failed"}
@@ -92,11 +104,51 @@ function Verified({ verification }: Pick<Books, "verification">) {
       <p className="quiet">
         Checked <Moment at={at} />, in {Math.max(1, Math.round(took_ms / 1000))} s.
       </p>
-    </Card>
+    </>
   );
 }
 
-const UNPROVEN = "This result was not written by the command: somebody changed the database.";
+/** Starts a check in the background, and says how far it is. */
+function VerifyNow(props: { running: Books["running"]; onStarted: () => unknown }) {
+  const { running, onStarted } = props;
+  const start = useMutation({
+    mutationFn: () => tell("/books/verification", {}),
+    onSettled: onStarted,
+  });
+  if (running) {
+    const { accounts, accounts_done, pages, requested_at, updated_at } = running;
+    return (
+      <div role="status">
+        <p>
+          A check runs since <Moment at={requested_at} />:{" "}
+          {accounts === 0
+            ? "it waits for its turn."
+            : `${accounts_done} of ${accounts} accounts, ${pages} pages read.`}
+        </p>
+        <progress aria-label="Accounts checked" value={accounts_done} max={Math.max(accounts, 1)} />
+        <p className="quiet">
+          Its last step was <Moment at={updated_at} />. You can leave this page.
+        </p>
+      </div>
+    );
+  }
+  return (
+    <>
+      {may("create_exports") && (
+        <Button variant="default" loading={start.isPending} onClick={() => start.mutate()}>
+          Verify now
+        </Button>
+      )}
+      <ProblemAlert error={start.error} />
+      <p className="quiet">
+        It reads everything once, in the background. <code>sliproad verify --anchor</code> also
+        compares the log file of the service; run it once a day.
+      </p>
+    </>
+  );
+}
+
+const UNPROVEN = "This result was not written by Sliproad: somebody changed the database.";
 
 function sayClean(accounts: number, has_anchors: boolean): string {
   const of = `${accounts} ${accounts === 1 ? "account" : "accounts"}`;
@@ -117,6 +169,7 @@ function Compared(props: { title: string; command: string; rows: readonly Row[] 
   const { title, command, rows } = props;
   return (
     <Card title={title}>
+      <DownloadAll label={`Reconciliation of ${title}`} rows={rows} />
       {rows.length === 0 && <NotYet command={command} what="The books are compared by" />}
       {rows.length > 0 && (
         <div className="posting items-table">

@@ -38,7 +38,7 @@ export function FilterBar({ filters, setFilter, clearFilters }: BarProps) {
           Filters
         </Button>
         {shown.map(([name, value]) => {
-          const text = describeFilter(name, value, nameOf);
+          const text = describeFilter(name, value, { currency: filters.currency, nameOf });
           return (
             <span key={name} className="filter-pill">
               {text}

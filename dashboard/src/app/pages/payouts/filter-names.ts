@@ -1,4 +1,5 @@
 import { among, isDay, isRecordId } from "../../parts/filters.ts";
+import { formatAmount } from "../../parts/format-amount.ts";
 import { statusName } from "../../parts/status-chip.tsx";
 
 export const STATUSES = [
@@ -53,11 +54,11 @@ export const KNOWN: Readonly<Record<string, (text: string) => boolean>> = {
   reference: (text) => INDEX.test(text),
 };
 
-/** A filter as a person says it. */
+/** A filter as a person says it; amounts are in the currency that is filtered by. */
 export function describeFilter(
   name: string,
   value: string,
-  nameOf: (id: string) => string,
+  { currency, nameOf }: { currency: string | undefined; nameOf: (id: string) => string },
 ): string {
   switch (name) {
     case "status":
@@ -71,9 +72,9 @@ export function describeFilter(
     case "rails":
       return RAILS[value as keyof typeof RAILS];
     case "amount_min":
-      return `At least ${value}`;
+      return `At least ${sayAmount(value, currency)}`;
     case "amount_max":
-      return `At most ${value}`;
+      return `At most ${sayAmount(value, currency)}`;
     case "from":
       return `From ${value}`;
     case "to":
@@ -89,4 +90,9 @@ export function describeFilter(
     default:
       return "With one reference";
   }
+}
+
+function sayAmount(value: string, currency: string | undefined): string {
+  if (currency === undefined) return formatAmount(value, "usd");
+  return `${formatAmount(value, currency)} ${currency.toUpperCase()}`;
 }

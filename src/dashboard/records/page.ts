@@ -1,20 +1,28 @@
 import type { FastifyInstance } from "fastify";
-import { listApiKeysById } from "../accounts/api-key-store.ts";
-import { addPageScope, type PageDeps, requireSession, sendPage } from "../accounts/page-scope.ts";
-import { referenceName } from "../accounts/pages.ts";
-import { openEmail } from "../accounts/person-email.ts";
-import { listMembersById } from "../accounts/store.ts";
-import { RECORD_PATH } from "../approvals/render.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
-import { type Html, type HtmlValue, html } from "../platform/http/html.ts";
-import { isId } from "../platform/ids.ts";
-import type { ModuleCore } from "../platform/module.ts";
-import { moment, NONE, page, table } from "../platform/pages/layout.ts";
-import { findRetention } from "../retention/load-facts.ts";
-import type { Retention } from "../retention/model.ts";
-import { retentionSection } from "../retention/section.ts";
-import type { UserKey } from "../users/store.ts";
-import { type HistoryItem, readHistory } from "./read-history.ts";
+import { listApiKeysById } from "../../accounts/api-key-store.ts";
+import {
+  addPageScope,
+  type PageDeps,
+  requireSession,
+  sendPage,
+} from "../../accounts/page-scope.ts";
+import { referenceName } from "../../accounts/pages.ts";
+import { openEmail } from "../../accounts/person-email.ts";
+import { listMembersById } from "../../accounts/store.ts";
+import { RECORD_PATH } from "../../approvals/render.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { type Html, type HtmlValue, html } from "../../platform/http/html.ts";
+import { isId } from "../../platform/ids.ts";
+import type { ModuleCore } from "../../platform/module.ts";
+import { moment, NONE, page, table } from "../../platform/pages/layout.ts";
+import { type HistoryItem, ITEMS_MAX, readHistory } from "../../reports/read-history.ts";
+import { findRetention } from "../../retention/load-facts.ts";
+import type { Retention } from "../../retention/model.ts";
+import { retentionSection } from "../../retention/section.ts";
+import type { UserKey } from "../../users/store.ts";
+import { describeRecords } from "../search/describe-records.ts";
+import { listByIds } from "../search/store.ts";
+import { plainText, showAmount } from "./plain-text.ts";
 
 const KIND_NAMES: Record<HistoryItem["kind"], string> = {
   event: "Change",
@@ -44,8 +52,12 @@ export function addRecordPage(app: FastifyInstance, deps: RecordPageDeps): void 
       ]);
       if (history.length === 0 && !retention) throw Refusal.of([notFound("record_id")]);
       const names = await findNames(deps, account_id, history);
-      const title = `Record ${record_id}`;
-      const body = recordPage(record_id, history, names, retention);
+      // Names of another account's people are on the pages that review them.
+      const found = is_other ? [] : await listByIds(deps.database, account_id, [record_id]);
+      const [record] = await describeRecords(deps, account_id, found);
+      const title = record ? plainText(record.title) : `Record …${record_id.slice(-8)}`;
+      const { note = "" } = record ?? {};
+      const body = recordPage({ record_id, title, note, history, names, retention });
       return sendPage(reply, page({ title, mode: deps.mode, session, body }));
     });
   });
@@ -80,27 +92,40 @@ function actorsOf(who: string | null): string[] {
   return who?.split(",") ?? [];
 }
 
-function recordPage(
-  record_id: string,
-  history: readonly HistoryItem[],
-  names: ReadonlyMap<string, string>,
-  retention: Retention | undefined,
-): Html {
+type Shown = {
+  record_id: string;
+  /** What the record is: a name, an amount. */
+  title: string;
+  note: string;
+  history: readonly HistoryItem[];
+  names: ReadonlyMap<string, string>;
+  retention: Retention | undefined;
+};
+
+function recordPage({ record_id, title, note, history, names, retention }: Shown): Html {
+  const is_cut = Object.keys(KIND_NAMES).some(
+    (kind) => history.filter((item) => item.kind === kind).length >= ITEMS_MAX,
+  );
   return html`<p><a href="/dashboard">Dashboard</a></p>
-<div class="heading"><h1>Record</h1></div>
-<p class="muted"><code>${record_id}</code></p>
+<div class="heading"><h1>${title}</h1></div>
+<p class="muted">${note && `${note} · `}Id <code>${record_id}</code></p>
 ${retention && retentionSection(retention)}
 <section class="card" aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
+${
+  is_cut &&
+  html`<p class="hint">The newest ${String(ITEMS_MAX)} of each kind are shown; exports for auditors
+have all.</p>`
+}
 ${table({
   label: "History, newest first",
   columns: ["Time", "What", "Who", "Change", "Why"],
   rows: history.map((item) => [
     moment(item.at),
-    html`<div>${KIND_NAMES[item.kind]} <code>${item.what}</code></div>`,
+    html`<div>${KIND_NAMES[item.kind]}: ${inWords(item.what)}</div>`,
     whoOf(item, names),
     changeOf(item),
-    item.why ?? NONE,
+    item.why === null ? NONE : plainText(item.why),
   ]),
   empty: "Nothing happened yet.",
 })}
@@ -113,10 +138,21 @@ function whoOf({ who, kind }: HistoryItem, names: ReadonlyMap<string, string>): 
 }
 
 function changeOf({ before, after, lines }: HistoryItem): HtmlValue {
-  if (lines.length === 0) return before === null ? (after ?? NONE) : `${before} → ${after}`;
+  if (lines.length === 0) {
+    if (before === null) return after === null ? NONE : plainText(inWords(after));
+    return `${inWords(before)} → ${inWords(after ?? "")}`;
+  }
   // In one element: on a narrow screen a cell's children stand beside its label.
   return html`<div>${lines.map(
     ({ ledger_account, currency, amount }) =>
-      html`<div>${amount} ${currency} <code>${ledger_account.split(":")[0]}</code></div>`,
+      html`<div><span class="amount">${showAmount(amount, currency)}</span>
+${inWords(ledger_account.split(":")[0]!)}</div>`,
   )}</div>`;
+}
+
+/** `offramp.remove` → Offramp remove. */
+function inWords(name: string): string {
+  if (!/^[a-z]+(?:[._-][a-z]+)*$/.test(name)) return name;
+  const words = name.replaceAll(/[._-]/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
