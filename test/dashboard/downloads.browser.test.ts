@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "../../src/platform/ids.ts";
 import { createSampleBusiness } from "../harness/sample-business.ts";
@@ -18,8 +18,12 @@ afterAll(() => stories?.close());
 /** The lines of the file that a button of the page saves. */
 async function download(page: Page, path: string, button: string): Promise<string[]> {
   await page.goto(`${stories.server.url}/dashboard/${path}`);
+  return save(page, page.getByRole("button", { name: button }).first());
+}
+
+async function save(page: Page, button: Locator): Promise<string[]> {
   const waiting = page.waitForEvent("download");
-  await page.getByRole("button", { name: button }).first().click();
+  await button.click();
   const file = await (await waiting).path();
   return (await readFile(file, "utf8")).replace("\ufeff", "").trim().split("\r\n");
 }
@@ -37,6 +41,31 @@ test.each([
       expect(head.split(",")).toContain(column);
     }
     expect(rows.join("\n")).toContain(text);
+  });
+});
+
+test("the chart of payouts is downloaded as the table that it is drawn from", async () => {
+  await stories.visit("admin", WIDE, async (page) => {
+    await page.goto(`${stories.server.url}/dashboard/overview`);
+    const chart = page.locator(".chart").first();
+    await chart.getByRole("button", { name: "Show as table" }).click();
+    const days = await chart.locator("tbody tr").count();
+    const [head, ...rows] = await save(page, chart.getByRole("button", { name: "Download CSV" }));
+    expect(head).toMatch(/^day,currency,/);
+    expect(rows).toHaveLength(days);
+    expect(rows[0]).toMatch(/^\d{4}-\d{2}-\d{2},[a-z]{3},/);
+  });
+});
+
+test("what the books were compared with is downloaded", async () => {
+  await stories.server.core.database.query(
+    `insert into chain_reconciliations (chain, currency, block_number, at, unexplained)
+     values ('polygon', 'usdc', 7, now(), 1500000)`,
+  );
+  await stories.visit("admin", WIDE, async (page) => {
+    const [head, row] = await download(page, "ledger?tab=checks", "Download CSV");
+    expect(head!.split(",")).toEqual(expect.arrayContaining(["chain", "currency", "difference"]));
+    expect(row).toContain("1.5");
   });
 });
 

@@ -67,6 +67,9 @@ it("a successful read is not kept, and neither is what the dashboard itself asks
   const after = await find(await send("POST", "/users", person("b@example.test")));
   const { requests } = await read(admin, "?limit=100");
   expect(requests.map(({ id }: { id: string }) => id)).not.toContain(seen);
+  const missing = await admin.call("GET", `/dashboard/api/requests/${seen}`);
+  expect(missing.statusCode).toBe(404);
+  expect(missing.json().message).toMatch(/reads that succeeded are not/);
   expect(requests[0].id).toBe(after.id);
   expect(requests.map(({ path }: { path: string }) => path)).not.toContain("/dashboard/api/search");
 });

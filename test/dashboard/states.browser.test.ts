@@ -122,3 +122,50 @@ test("an account beyond the newest hundred is found by its number", STORY, async
     await page.getByText("Payee 1", { exact: true }).waitFor();
   });
 });
+
+test(
+  "somebody beyond the newest people is found by e-mail address or id, and named",
+  STORY,
+  async () => {
+    const id = await addPerson("first@example.test");
+    for (let n = 0; n < 200; n += 20) {
+      const emails = Array.from({ length: 20 }, (_, at) => `person${n + at}@example.test`);
+      await Promise.all(emails.map(addPerson));
+    }
+    await stories.visit("admin", WIDE, async (page) => {
+      await open(page, "bank-accounts/new");
+      const person = page.getByRole("combobox").first();
+      const options = page.getByRole("option");
+      await person.fill("Nobody Atall");
+      await page.getByText("Nobody among the newest 200 people has this name.").waitFor();
+      await inspect(page, "person-not-found");
+      for (const text of ["first@example.test", id]) {
+        await person.fill(text);
+        await expect.poll(() => options.count()).toBe(1);
+      }
+      const name = (await options.first().textContent()) ?? "";
+      await options.first().click();
+      await expect.poll(() => person.inputValue()).toBe(name);
+      expect(name).not.toContain(id.slice(-8));
+      await open(page, `quotes?user_id=${id}`);
+      await expect.poll(() => page.getByRole("combobox").first().inputValue()).toBe(name);
+    });
+  },
+);
+
+test("signing out that did not work says so", async () => {
+  await stories.visit(
+    "admin",
+    WIDE,
+    async (page) => {
+      await open(page, "people");
+      await page.route(/\/sign-out$/, (route) => route.fulfill({ status: 503, body: "busy" }));
+      await page.getByRole("button", { name: "admin@example.test" }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+      await page.getByRole("alert").getByText("You are still signed in").waitFor();
+      await inspect(page, "sign-out-failed");
+      expect(page.url()).toContain("/dashboard/people");
+    },
+    /status of (422|503)/,
+  );
+});

@@ -9,6 +9,9 @@ export type SearchResult = {
   people_searched: number;
 };
 
+/** The server compares so many names: there may be more people. */
+export const PEOPLE_COMPARED_MAX = 200;
+
 /** What a text may name: an id, a reference, an address, a number, or a name. */
 export function search(text: string): Promise<SearchResult> {
   return tell<SearchResult>("/search", { text });

@@ -52,11 +52,20 @@ export function addRequestRoutes(addRoute: AddRoute, deps: ModuleCore): void {
     errors: ["record_not_found"],
     handle: async ({ caller: { account_id }, params }) => {
       const found = await findRequest(database, account_id, params.request_id);
-      if (!found) throw new Refusal("record_not_found");
+      if (!found) throw new Refusal("record_not_found", sayNotKept(config.request_log_days));
       const names = await nameActors(deps, account_id, idsIn([found.actor]));
       return JSON.stringify({ request: render(found), names });
     },
   });
+}
+
+/** Why a request that was sent may not be here. */
+function sayNotKept(days: number): string {
+  if (days === 0) return "The operator has turned off this log.";
+  return (
+    `No request with this id is kept. Changes and refused requests are, for ${days} days; reads ` +
+    "that succeeded are not."
+  );
 }
 
 function render({ account_id: _, problems, ...request }: LoggedRequest) {

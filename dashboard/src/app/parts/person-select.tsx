@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api, messageOf } from "../api.ts";
 import { useNames } from "../names.ts";
 import { nameOfPerson } from "../pages/people/name-of-person.ts";
-import { search } from "../search.ts";
+import { PEOPLE_COMPARED_MAX, search } from "../search.ts";
 
 /** Offered before anything is typed; all others are found by name, e-mail address or id. */
 const NEWEST = 100;
@@ -31,19 +31,20 @@ export function PersonSelect({ label, value, onChange, is_clearable = false }: S
     placeholderData: (before) => before,
   });
   // Who is found by e-mail address or id has neither in the name.
-  const found_ids = new Set(found.data?.map((one) => one.value));
+  const found_ids = new Set(found.data?.people.map((one) => one.value));
   const matches = (one: Choice) =>
     found_ids.has(one.value) || one.label.toLowerCase().includes(text.toLowerCase());
   const { users } = useNames({ users: value ? [value] : [] });
-  const chosen = value ? [{ value, label: users[value]?.name ?? value }] : [];
+  // Until the name is known.
+  const chosen = value ? [{ value, label: users[value]?.name ?? `…${value.slice(-8)}` }] : [];
   const choices = new Map(
-    [...chosen, ...(found.data ?? []), ...newest].map((one) => [one.value, one]),
+    [...chosen, ...(found.data?.people ?? []), ...newest].map((one) => [one.value, one]),
   );
   const failed = found.error ?? offered.error;
   return (
     <Select
       label={label}
-      placeholder="Choose by name or e-mail"
+      placeholder="Name, e-mail or id"
       searchable
       clearable={is_clearable}
       data={[...choices.values()]}
@@ -55,7 +56,7 @@ export function PersonSelect({ label, value, onChange, is_clearable = false }: S
       nothingFoundMessage={
         offered.isPending || found.isFetching
           ? "Searching"
-          : "Nobody found. Type the whole e-mail address, or how a name begins."
+          : sayNobody(found.data?.people_searched ?? 0)
       }
     />
   );
@@ -69,9 +70,17 @@ async function listNewest(): Promise<Choice[]> {
   }));
 }
 
-async function find(text: string): Promise<Choice[]> {
-  const { hits } = await search(text);
-  return hits
+async function find(text: string): Promise<{ people: Choice[]; people_searched: number }> {
+  const { hits, people_searched } = await search(text);
+  const people = hits
     .filter(({ kind }) => kind === "person")
     .map(({ id, title, note }) => ({ value: id, label: note ? `${title} · ${note}` : title }));
+  return { people, people_searched };
+}
+
+/** Names are stored encrypted: those of the newest people are compared. */
+function sayNobody(people_searched: number): string {
+  const others = "Type the whole e-mail address or the id.";
+  if (people_searched < PEOPLE_COMPARED_MAX) return `Nobody found. ${others}`;
+  return `Nobody among the newest ${people_searched} people has this name. ${others}`;
 }

@@ -3,14 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { type Hit, pathOfHit } from "../hit.ts";
-import { type SearchResult, search } from "../search.ts";
+import { PEOPLE_COMPARED_MAX, type SearchResult, search } from "../search.ts";
 import { may } from "../session.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { isShown, PAGES } from "./pages.ts";
 import { plainText } from "./plain-text.ts";
-
-/** The server compares so many names: there may be more people. */
-const PEOPLE_COMPARED_MAX = 200;
 
 type Choice = { key: string; title: string; note: string; icon: IconName; path: string };
 

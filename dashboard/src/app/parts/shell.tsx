@@ -1,4 +1,11 @@
-import { ActionIcon, Drawer, Menu, UnstyledButton, useMantineColorScheme } from "@mantine/core";
+import {
+  ActionIcon,
+  Alert,
+  Drawer,
+  Menu,
+  UnstyledButton,
+  useMantineColorScheme,
+} from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { session } from "../session.ts";
@@ -10,6 +17,7 @@ import { SearchButton } from "./search-button.tsx";
 /** The frame around every page: the menu, the account, and the page itself. */
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -42,10 +50,23 @@ export function Shell({ children }: { children: ReactNode }) {
           <span className="bar-account">{session.account.name}</span>
           <span className="bar-space" />
           <SearchButton />
-          <PersonMenu />
+          <PersonMenu onFailure={setFailure} />
         </header>
         {session.mode === "sandbox" && <SandboxBar />}
         <main id="main" className="main">
+          {failure && (
+            <Alert
+              color="red"
+              variant="light"
+              role="alert"
+              mb="md"
+              withCloseButton
+              closeButtonLabel="Close"
+              onClose={() => setFailure(null)}
+            >
+              {failure}
+            </Alert>
+          )}
           {children}
         </main>
       </div>
@@ -99,7 +120,9 @@ function NavigationLink(props: { entry: PageLink; path: string; onGo: () => void
   );
 }
 
-function PersonMenu() {
+type OnFailure = { onFailure: (message: string | null) => void };
+
+function PersonMenu({ onFailure }: OnFailure) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <Menu position="bottom-end" width={240}>
@@ -118,9 +141,9 @@ function PersonMenu() {
             </Menu.RadioItem>
           ))}
         </Menu.RadioGroup>
-        {session.accounts.length > 1 && <Accounts />}
+        {session.accounts.length > 1 && <Accounts onFailure={onFailure} />}
         <Menu.Divider />
-        <Menu.Item onClick={signOut}>Sign out</Menu.Item>
+        <Menu.Item onClick={() => leave(SIGN_OUT, {}, onFailure)}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
@@ -134,11 +157,14 @@ const SCHEMES = [
 type Scheme = (typeof SCHEMES)[number][0];
 
 /** Those that the person is a member of; choosing one switches to it. */
-function Accounts() {
+function Accounts({ onFailure }: OnFailure) {
   return (
     <>
       <Menu.Label>Accounts</Menu.Label>
-      <Menu.RadioGroup value={session.account.id} onChange={switchAccount}>
+      <Menu.RadioGroup
+        value={session.account.id}
+        onChange={(account_id) => leave(SWITCH, { account_id }, onFailure)}
+      >
         {session.accounts.map(({ id, name }) => (
           <Menu.RadioItem key={id} value={id}>
             {name}
@@ -149,18 +175,26 @@ function Accounts() {
   );
 }
 
-async function signOut(): Promise<void> {
-  await post("/sign-out", {});
-  location.assign("/sign-in");
-}
+const SIGN_OUT = {
+  path: "/sign-out",
+  next: "/sign-in",
+  failure: "You are still signed in: signing out did not work. Try again.",
+};
+const SWITCH = {
+  path: "/dashboard/account",
+  next: "/dashboard",
+  failure: "You are still in this account: switching did not work. Try again.",
+};
 
-async function switchAccount(account_id: string): Promise<void> {
-  await post("/dashboard/account", { account_id });
-  location.assign("/dashboard");
-}
-
-/** As a form of a server's page does. */
-function post(path: string, fields: Record<string, string>): Promise<Response> {
+/** Sends what a form of a server's page would: its answer leads to another page, or it failed. */
+async function leave(
+  { path, next, failure }: typeof SIGN_OUT,
+  fields: Record<string, string>,
+  onFailure: OnFailure["onFailure"],
+): Promise<void> {
+  onFailure(null);
   const body = new URLSearchParams({ csrf: session.csrf, ...fields });
-  return fetch(path, { method: "POST", redirect: "manual", body });
+  const answer = await fetch(path, { method: "POST", redirect: "manual", body }).catch(() => null);
+  if (answer?.type === "opaqueredirect") location.assign(next);
+  else onFailure(failure);
 }

@@ -173,6 +173,7 @@ function Consents({ consents }: { consents: readonly Consent[] }) {
       </div>
       <ProblemAlert error={revoking.error} />
       {consents.length === 0 && <p className="none">No app may act for you.</p>}
+      <DownloadAll label="Connected apps" rows={consents} />
       {consents.length > 0 && (
         <table className="records" aria-label="Apps that may act for an account">
           <thead>
