@@ -157,7 +157,7 @@ function Action({ entry, known }: { entry: Entry; known: Known }) {
   return (
     <span className="breakable">
       {before}
-      {path ? <Link href={path}>{it}</Link> : it}
+      {path && it ? <Link href={path}>{it}</Link> : it}
       {after}
     </span>
   );
