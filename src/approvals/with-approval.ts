@@ -80,7 +80,7 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 /**
  * Adds two-person approval to a use case: what it accepts is done at once up to the approval
  * amount, for a single command and for the account's last 24 hours, and becomes a proposal above
- * it, which two members confirm on /dashboard/proposals. Then a task runs the use case itself with
+ * it, which two members confirm on /dashboard/approvals. Then a task runs the use case itself with
  * the same input, unless what the members saw has changed.
  *
  *     const inner = refundThings(keyring);

@@ -47,7 +47,7 @@ export async function changeByApproval<Input>(
 /** What the command line says about a change: done, or that it waits for the members. */
 export function changeText(proposal: Proposed, done: string): string {
   if (proposal === null) return done;
-  return `Proposed. Two members must confirm proposal ${proposal.id} on /dashboard/proposals.`;
+  return `Proposed. Two members must confirm proposal ${proposal.id} on /dashboard/approvals.`;
 }
 
 /** An amount in usd as cents. */

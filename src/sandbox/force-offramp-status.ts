@@ -120,7 +120,7 @@ async function takeStep(
     if (entry?.offramp.status !== seen.status) return;
     const quote = locked.quotes.get(seen.account_id, seen.quote_id);
     if (to === "sending_fiat" && !["done", null].includes(quote?.approval_status ?? null)) {
-      throw needsApproval("They confirm it on /dashboard/proposals.");
+      throw needsApproval("They confirm it on /dashboard/approvals.");
     }
     const facts = await withPayouts(tx, locked, [seen]);
     moveByHand(tx, deps, entry, facts, to, clock.now());

@@ -171,7 +171,7 @@ async function checkDeposits({ database, first_start }: Core): Promise<Finding> 
 }
 
 async function checkProposals({ database }: Core): Promise<Finding> {
-  const what = "members confirm or reject them on /dashboard/proposals";
+  const what = "members confirm or reject them on /dashboard/approvals";
   return waiting("proposals", await findPendingProposalCount(database), "waiting for votes", what);
 }
 

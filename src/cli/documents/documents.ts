@@ -46,7 +46,7 @@ function describe({ supporting_document: { hash }, proposal_id }: Outcome): stri
   if (proposal_id === null) return `Approved the document ${hash}.`;
   return (
     `The payout is above the approval amount: two members must confirm proposal ${proposal_id} ` +
-    `on /dashboard/proposals before the document ${hash} is approved.`
+    `on /dashboard/approvals before the document ${hash} is approved.`
   );
 }
 

@@ -79,6 +79,6 @@ export function describeOutcome(outcome: Outcome): string {
   }
   return (
     `The amount is above the approval amount: two members must confirm proposal ` +
-    `${outcome.proposal.id} on /dashboard/proposals.`
+    `${outcome.proposal.id} on /dashboard/approvals.`
   );
 }

@@ -294,7 +294,7 @@ export const SETTINGS = {
   approval_above_usd: optional(
     "SLIPROAD_APPROVAL_ABOVE_USD",
     "The approval amount: what moves more than this amount in usd, alone or with what moved " +
-      "without approval in 24 hours, needs two-person approval on `/dashboard/proposals`: " +
+      "without approval in 24 hours, needs two-person approval on `/dashboard/approvals`: " +
       "execute, fund, refunds, re-routes and decisions on deposits; document reviews alone. " +
       "0 = always. Default: no limit in sandbox, 10000 in live mode.",
     minorUnits(/^\d{1,13}(\.\d{1,2})?$/, 2, "must be an amount in usd such as 10000 or 2500.50"),
