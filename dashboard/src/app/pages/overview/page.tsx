@@ -29,8 +29,13 @@ export default function OverviewPage() {
         <Loading />
       )}
       <BalanceCards />
-      {data && <Volumes data={data} />}
-      <Flows />
+      {data && (
+        // Only then: what comes later must not push away what somebody reads or presses.
+        <>
+          <Volumes data={data} />
+          <Flows />
+        </>
+      )}
     </>
   );
 }
