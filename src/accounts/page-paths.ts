@@ -1,8 +1,4 @@
 export const HOME = "/dashboard";
-/** Where a payout's document is checked. */
-export function documentPagePath(offramp_id: string): string {
-  return `${HOME}/documents/${offramp_id}`;
-}
 /** Where the second factor is asked for. */
 export const FACTOR_PATH = "/second-factor";
 /** Where the password or the second factor is asked for again. */

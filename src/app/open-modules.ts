@@ -69,14 +69,13 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const invoices = openInvoicesModule(core, { tokens, chain });
   const payouts = { catalogue, chain, bank, leaving, files, documents, prices, approvals, limits };
   const offramps = openOfframpsModule(core, payouts);
-  const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
   const modules: Module[] = [
     openPlatformModule(core),
     ...(hold ? [hold.openModule(core.log)] : []),
     ...(openWatcher ? [openWatcher(core.log, openAskOwner(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core) }),
-    openApprovalsModule(core, { record_pages }),
+    openApprovalsModule(core),
     openAppsModule(core, { sender, skipDeliveries }),
     webhooks,
     openUsersModule(core, { catalogue, screenUsers }),

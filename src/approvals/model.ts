@@ -37,7 +37,7 @@ export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "p
 
 /**
  * Who votes. `members`: two of the account's members. `with_operator`: two members of the account
- * or of the operator, at least one of them the operator's. Both vote on the proposals page.
+ * or of the operator, at least one of them the operator's. Both vote on the page Approvals.
  * `reviewers`: those who review the identities of the account's users, on the review page.
  */
 export type Voters = "members" | "with_operator" | "reviewers";

@@ -3,15 +3,10 @@ import { accountChange } from "./change-accounts.ts";
 import { memberChange } from "./change-members.ts";
 import { checkProposalsTask } from "./check-proposals.ts";
 import { controlledChangeTask } from "./controlled-change.ts";
-import type { RecordPages } from "./page.ts";
-import { addProposalPages, addProposalRoutes } from "./routes.ts";
+import { addFormerPages, addProposalRoutes } from "./routes.ts";
 import { lapseProposalTask } from "./tasks.ts";
 
-/** The module that proposes provides the page of the proposal's record. */
-export function openApprovalsModule(
-  core: ModuleCore,
-  later: { record_pages: RecordPages },
-): Module {
+export function openApprovalsModule(core: ModuleCore): Module {
   return {
     routes: (addRoute) => addProposalRoutes(addRoute, core),
     tasks: [
@@ -20,6 +15,6 @@ export function openApprovalsModule(
       controlledChangeTask(core, memberChange(core)),
       controlledChangeTask(core, accountChange),
     ],
-    pages: (server) => addProposalPages(server, { ...core, ...later }),
+    pages: addFormerPages,
   };
 }

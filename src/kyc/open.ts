@@ -1,4 +1,3 @@
-import type { RecordPages } from "../approvals/page.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import type { IdentityPort } from "../partners/identity/port.ts";
@@ -6,27 +5,17 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { addKycPages } from "./form/routes.ts";
 import { addReviewFileRoute } from "./review/file-route.ts";
 import { addMemberReviewRoutes, REVIEWS_PATH } from "./review/member-routes.ts";
-import { DECIDE_KYC } from "./review/proposed-decision.ts";
 import { addKycRoutes } from "./routes.ts";
 import { READ_IDENTITY_TASK } from "./task-kinds.ts";
 import { kycTasks } from "./tasks.ts";
 
-type KycModule = Module & { record_pages: RecordPages };
-
 export function openKycModule(
   core: ModuleCore,
   needs: { catalogue: Catalogue; files: FileStore; identity: IdentityPort },
-): KycModule {
+): Module {
   const { swift_clearance } = core.config;
   const deps = { ...core, ...needs, swift_clearance };
   return {
-    record_pages: {
-      [DECIDE_KYC]: {
-        label: "Review the user's identity",
-        pathOf: ({ account_id, record_id }) =>
-          `/dashboard/people/reviews/${account_id}/${record_id}`,
-      },
-    },
     routes: (addRoute) => {
       addKycRoutes(addRoute, deps);
       addMemberReviewRoutes(addRoute, deps);

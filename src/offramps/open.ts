@@ -1,5 +1,3 @@
-import { documentPagePath } from "../accounts/page-paths.ts";
-import type { RecordPages } from "../approvals/page.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { LimitDeps } from "../limits/load-limits.ts";
@@ -14,16 +12,13 @@ import { type AddUploadRoute, addUploadRoute } from "../platform/http/uploads/up
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import { changeProposalTasks } from "./approved-changes.ts";
-import { reviewDocuments } from "./documents/review-documents.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
 import { resolutionProposalTask } from "./exceptions/approved-resolutions.ts";
 import { addExceptionRoutes } from "./exceptions/routes.ts";
 import { offrampMetrics } from "./metrics.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
-import { PAY_QUOTE } from "./quotes/late-payees.ts";
-import { payoutsPath } from "./quotes/payouts-page.ts";
-import { addPayoutsPage, addPayoutsRoute } from "./quotes/payouts-routes.ts";
+import { addPayoutsRoute } from "./quotes/payouts-routes.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { createOfframpRenderer } from "./render.ts";
 import { addOfframpRoutes } from "./routes.ts";
@@ -42,7 +37,7 @@ type OfframpNeeds = {
   limits: LimitDeps;
 };
 export type OfframpDeps = ReturnType<typeof offrampDeps>;
-type OfframpsModule = Module & { deps: OfframpDeps; record_pages: RecordPages };
+type OfframpsModule = Module & { deps: OfframpDeps };
 
 /** What the use cases of offramps need, from the settings. */
 function offrampDeps(core: ModuleCore, needs: OfframpNeeds) {
@@ -71,13 +66,6 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
   const files = { ...needs.files, judge: judgeFile };
   return {
     deps,
-    record_pages: {
-      [reviewDocuments.name]: {
-        label: "View the document",
-        pathOf: ({ record_id }) => documentPagePath(record_id),
-      },
-      [PAY_QUOTE]: { label: "See all payouts", pathOf: ({ id }) => payoutsPath(id) },
-    },
     routes: (addRoute, server) => {
       const addUpload: AddUploadRoute<FileType> = (spec) =>
         addUploadRoute(server, core.index_key, files, spec);
@@ -88,7 +76,6 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
       addDocumentRoutes(addRoute, addUpload, deps);
       addUploadedDocumentRoutes(addRoute, addUpload, deps);
     },
-    pages: (server) => addPayoutsPage(server, deps),
     tasks: [
       ...[...offrampTasks(deps), ...changeProposalTasks(deps)],
       ...[payQuoteTask(deps), resolutionProposalTask(deps)],

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   addMember,
   addOwedUser,
-  PROPOSALS,
   proposalIn,
   STRANGE,
   seenOf,
@@ -62,14 +61,14 @@ const WRITES: Record<string, () => Promise<Write>> = {
         ]),
     };
   },
-  "a vote on the page of proposals": async () => {
+  "a vote on the page of approvals": async () => {
     const member = await addMember(server, "approver");
     const { refund } = await addOwedUser(server, 10);
     const { id } = proposalIn(await refund(1, STRANGE));
     const seen = seenOf(await member.open(), id);
     return {
       ...{ member, table: "proposals", id },
-      send: () => member.visitor.post(`${PROPOSALS}/${id}/confirm`, { seen }),
+      send: () => member.confirm(id, seen),
       count: () => countRows("select from proposal_votes where proposal_id = $1", [id]),
     };
   },

@@ -189,11 +189,11 @@ describe("the story of a member", () => {
     await page.getByLabel("New password").fill(CHANGED);
     await press(page, "Change password");
     await page.getByText("Your password is changed").waitFor();
-    await page.goto(`${server.url}/confirm?next=/dashboard/proposals`);
+    await page.goto(`${server.url}/confirm?next=/dashboard/approvals`);
     await look(page, "confirm");
     await page.locator("#password").fill(CHANGED);
     await page.getByRole("button", { name: "Confirm" }).first().click();
-    await heading(page, "Proposals");
+    await heading(page, "Approvals");
     // What is refused is answered with 4xx, which the console reports.
     expect(member.errors.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
   });

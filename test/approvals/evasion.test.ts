@@ -9,6 +9,7 @@ import {
   addMember,
   addOwedUser,
   proposalIn,
+  shownIn,
   type TestMember,
   waitForEnd,
 } from "./proposal-fixture.ts";
@@ -91,8 +92,7 @@ describe("execute and fund above the amount", () => {
     const { proposal_id } = body.approval;
     const waiting = await story.waitForStatus("ongoing_checks");
     expect(waiting.status_message).toContain("approval by two members");
-    const page = (await ada.open()).body;
-    const section = page.slice(page.indexOf(`title-${proposal_id}`)).split("</section>")[0]!;
+    const section = JSON.stringify(shownIn(await ada.open(), proposal_id));
     for (const text of ["3000 eur", "iban …", "usdc on polygon", "above the approval amount"]) {
       expect(section).toContain(text);
     }

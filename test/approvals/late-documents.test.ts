@@ -76,7 +76,7 @@ it("a document that is fetched while the proposal is being stored counts", async
     return found?.value === "1 of 1";
   });
   for (const member of members) {
-    expect((await member.confirm(proposal_id)).statusCode).toBe(303);
+    expect((await member.confirm(proposal_id)).statusCode).toBe(200);
   }
   expect((await waitForEnd(server, proposal_id)).status).toBe("done");
 });

@@ -9,7 +9,7 @@ import type { Answer, TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { good, type Story } from "../offramps/story.ts";
 
-export const PROPOSALS = "/dashboard/proposals";
+export const APPROVALS = "/dashboard/api/approvals";
 export const REGISTERED = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 export const STRANGE = `0x${"7".repeat(40)}`;
 
@@ -17,7 +17,7 @@ export type TestMember = Awaited<ReturnType<typeof addMember>>;
 
 let members = 0;
 
-/** A signed-in member of an account with the proposals page open. */
+/** A signed-in member of an account, as their dashboard. */
 export async function addMember(
   server: TestServer,
   role: Role,
@@ -34,8 +34,9 @@ export async function addMember(
   members += 1;
   const visitor = new HttpVisitor(server.app.server, `203.0.113.${members}`);
   await visitor.signIn(email);
-  const open = () => visitor.get(PROPOSALS);
-  await open();
+  await visitor.get("/dashboard/security");
+  const open = (query: Record<string, string> = {}) =>
+    visitor.call("GET", `${APPROVALS}?${new URLSearchParams(query)}`);
   const call = (method: "GET" | "POST", url: string, payload?: object) =>
     visitor.call(method, url, payload);
   return {
@@ -46,16 +47,26 @@ export async function addMember(
     call,
     /** Confirms what the page shows now, or what it showed when it was opened. */
     confirm: async (id: string, seen?: string) =>
-      visitor.post(`${PROPOSALS}/${id}/confirm`, { seen: seen ?? seenOf(await open(), id) }),
+      confirmAs(visitor, id, seen ?? seenOf(await open(), id)),
     reject: (id: string, reason = "Not what was agreed") =>
-      visitor.post(`${PROPOSALS}/${id}/reject`, { reason }),
+      visitor.call("POST", `${APPROVALS}/${id}/votes`, { verdict: "reject", reason }),
   };
+}
+
+export function confirmAs(visitor: HttpVisitor, id: string, digest: string) {
+  return visitor.call("POST", `${APPROVALS}/${id}/votes`, { verdict: "confirm", digest });
+}
+
+/** The proposal as the page shows it. */
+export function shownIn(page: { body: string }, id: string) {
+  const { approvals = [] } = JSON.parse(page.body);
+  return approvals.find((one: { id: string }) => one.id === id);
 }
 
 /** The digest of the content that the page shows; empty when it offers no vote. */
 export function seenOf(page: { body: string }, id: string): string {
-  const form = page.body.split(`${PROPOSALS}/${id}/confirm`)[1] ?? "";
-  return /name="seen" value="([0-9a-f]*)"/.exec(form.split("</form>")[0]!)?.[1] ?? "";
+  const { is_mine, waits_for, digest } = shownIn(page, id) ?? {};
+  return (is_mine && !waits_for && digest) || "";
 }
 
 /** A user with a balance and one registered refund address. */

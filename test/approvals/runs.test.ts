@@ -228,7 +228,7 @@ describe("a proposal made by a member", () => {
     const { inner, done, submit } = openNotes();
     const { proposal } = await submit(NOTE, `member:${ada.person_id}`);
     expect(proposal).toMatchObject({ confirmations: 1, status: "pending" });
-    expect((await ada.confirm(proposal.id)).statusCode).toBe(303);
+    expect((await ada.confirm(proposal.id)).statusCode).toBe(200);
     expect(await showProposal(server, proposal.id)).toMatchObject({
       confirmations: 1,
       status: "pending",
@@ -357,7 +357,7 @@ describe("a proposal to pay a quote whose reference or metadata changes", () => 
     expect(late.statusCode).toBe(422);
     expect(late.body).toContain("has changed since you opened the page");
     expect(await showProposal(server, id)).toMatchObject({ status: "pending", confirmations: 0 });
-    expect((await ada.confirm(id)).statusCode).toBe(303);
+    expect((await ada.confirm(id)).statusCode).toBe(200);
   });
 
   it("is refused once two members have approved it, although the deposit has not come", async () => {

@@ -240,7 +240,7 @@ describe("approving with a reason", () => {
     expect(proposal).toMatchObject({ kind: "review-documents", confirmations: 1 });
     expect(await findIn(ben, "rejected", offramp)).toMatchObject({ is_proposed: true });
     const shown = (await ben.open()).body;
-    expect(shown).toContain(`href="/dashboard/documents/${offramp.id}"`);
+    expect(shown).toContain(`"kind":"review-documents","record_id":"${offramp.id}"`);
     expect(shown).toContain("The payer called: right month");
 
     await ada.confirm(proposal.id);

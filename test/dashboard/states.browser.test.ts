@@ -138,7 +138,7 @@ test(
       const options = page.getByRole("option");
       await person.fill("Nobody Atall");
       await page.getByText("Nobody among the newest 200 people has this name.").waitFor();
-        for (const text of ["first@example.test", id]) {
+      for (const text of ["first@example.test", id]) {
         await person.fill(text);
         await expect.poll(() => options.count()).toBe(1);
       }

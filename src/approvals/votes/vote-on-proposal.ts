@@ -20,7 +20,7 @@ type VoteInput = {
 
 type VoteDeps = { database: Database; clock: Clock; keyring: Keyring; index_key: Buffer };
 
-/** A vote from the proposals page; a task runs a proposal that two members confirmed. */
+/** A vote from the page Approvals; a task runs a proposal that two members confirmed. */
 export function voteOnProposal(
   { database, clock, keyring, index_key }: VoteDeps,
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,

@@ -1,14 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import Type from "typebox";
-import {
-  addPageScope,
-  type PageDeps,
-  requireSession,
-  sendPage,
-} from "../../accounts/page-scope.ts";
-import { may } from "../../accounts/roles.ts";
-import { mayVote } from "../../approvals/model.ts";
-import { findProposal, proposalAccount, type SealedProposal } from "../../approvals/store.ts";
+import { findProposal, type SealedProposal } from "../../approvals/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import type { Session } from "../../platform/db/database.ts";
@@ -23,14 +14,11 @@ import {
 } from "../../platform/http/list.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
-import { isId } from "../../platform/ids.ts";
 import { minorToText } from "../../platform/money.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../model.ts";
 import { listOfframps, type OfframpRow } from "../store.ts";
 import { PAY_QUOTE } from "./late-payees.ts";
-import { payoutsPage, payoutsPath, ROWS_PER_PAGE } from "./payouts-page.ts";
-import { loadTerms, type PayoutTerms, toTerms } from "./quote-terms.ts";
-import { findQuotes } from "./store.ts";
+import { type PayoutTerms, toTerms } from "./quote-terms.ts";
 
 type PayoutsDeps = { database: Session; keyring: Keyring; catalogue: Catalogue };
 
@@ -111,55 +99,4 @@ function listPayouts(
   if (kind !== PAY_QUOTE) return Promise.resolve([]);
   const filter = { quote_id: record_id, ...(status ? { status } : {}) };
   return listOfframps(database, account_id, filter, page);
-}
-
-async function loadPayouts(
-  { database, keyring, catalogue }: PayoutsDeps,
-  { account_id, kind, record_id, created_at }: SealedProposal,
-): Promise<PayoutTerms[]> {
-  if (kind !== PAY_QUOTE) return [];
-  const [quote] = await findQuotes(database, [{ account_id, id: record_id }]);
-  if (!quote) return [];
-  const keys = await keyring.openUserKeys(database, [quote]);
-  return loadTerms(database, { catalogue, keys }, quote, created_at);
-}
-
-/** The same for members who vote. */
-export function addPayoutsPage(app: FastifyInstance, deps: PageDeps & PayoutsDeps): void {
-  addPageScope(app, deps, (scope) => {
-    scope.get(
-      payoutsPath(":proposal_id"),
-      { onRequest: requireSession("vote") },
-      async (request, reply) => {
-        const session = request.member!;
-        const { proposal_id = "" } = request.params as Record<string, string>;
-        const proposal = isId(proposal_id)
-          ? await findProposal(deps.database, session.account_id, proposal_id)
-          : undefined;
-        if (
-          proposal?.kind !== PAY_QUOTE ||
-          !mayVote(proposal.voters, proposalAccount(proposal), session)
-        ) {
-          throw new Refusal("record_not_found");
-        }
-        const terms = await loadPayouts(deps, proposal);
-        const shown = payoutsPage({
-          mode: deps.mode,
-          session,
-          proposal,
-          terms,
-          payee_page: readPageNumber(request, "payees", terms.length),
-          payout_page: readPageNumber(request, "payouts", terms.length),
-          may_see_documents: may(session.role, "review_documents"),
-        });
-        return sendPage(reply, shown);
-      },
-    );
-  });
-}
-
-function readPageNumber(request: FastifyRequest, name: string, count: number): number {
-  const text = (request.query as Record<string, unknown>)[name];
-  const wanted = typeof text === "string" && /^\d{1,4}$/.test(text) ? Number(text) : 1;
-  return Math.min(Math.max(wanted, 1), Math.max(Math.ceil(count / ROWS_PER_PAGE), 1));
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setMemberRole } from "../../../src/accounts/change-members.ts";
-import { PROPOSALS } from "../../approvals/proposal-fixture.ts";
+import { APPROVALS, confirmAs, shownIn } from "../../approvals/proposal-fixture.ts";
 import { eraseUser } from "../../harness/erase-user.ts";
 import type { HttpVisitor } from "../../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
@@ -28,7 +28,6 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** The page of the review at this path of the API. */
-const pageOf = (path: string) => path.replace("/api/", "/people/");
 
 /** The proposals on a user's identity visible to the account's key, newest first. */
 async function proposalsOn(user_id: string, key = server.key) {
@@ -63,15 +62,16 @@ describe("a KYC decision that needs two people", () => {
     expect(JSON.stringify(rejected)).not.toContain("face");
   });
 
-  it("is listed on the proposals page, which links to the review and accepts no vote itself", async () => {
+  it("is listed among the approvals, which lead to the review and accept no vote", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(ada.visitor, path, "approve", "the passport is genuine");
     const [{ id }] = await proposalsOn(user_id);
-    const { body } = await ben.visitor.get(PROPOSALS);
-    expect(body).toContain(`href="${pageOf(path)}"`);
-    expect(body).not.toContain(`${PROPOSALS}/${id}/confirm`);
-    expect(body).not.toContain("passport");
-    const voted = await ben.visitor.post(`${PROPOSALS}/${id}/confirm`, {});
+    const page = await ben.visitor.call("GET", APPROVALS);
+    const { account_id } = server;
+    const shown = { voters: "reviewers", is_mine: false, account_id, record_id: user_id };
+    expect(shownIn(page, id)).toMatchObject(shown);
+    expect(page.body).not.toContain("passport");
+    const voted = await confirmAs(ben.visitor, id, "");
     expect(voted.statusCode).toBe(422);
     expect(voted.body).toContain("page of the review");
     expect(await proposalsOn(user_id)).toMatchObject([{ status: "pending", confirmations: 1 }]);
@@ -148,7 +148,7 @@ describe("a KYC decision that needs two people", () => {
     server.app.worker.wake();
     await waitFor(async () => (await proposalsOn(user_id))[0].status === "void");
     expect(await proposalsOn(user_id)).toMatchObject([{ outcome: "The user was erased." }]);
-    expect((await ben.visitor.get(PROPOSALS)).body).not.toContain(`href="${pageOf(path)}"`);
+    expect((await ben.visitor.call("GET", APPROVALS)).body).not.toContain(user_id);
   });
 });
 
@@ -160,16 +160,14 @@ describe("a KYC decision on another account's user", () => {
     const [{ id, summary }] = await proposalsOn(user_id, other.key);
     expect(await proposalsOn(user_id)).toEqual([]);
 
-    const own = await member.visitor.get(PROPOSALS);
-    expect(own.body).toContain(`title-${id}`);
-    expect(own.body).toContain(summary);
-    expect(own.body).not.toContain(`href="${pageOf(path)}"`);
-    const voted = await member.visitor.post(`${PROPOSALS}/${id}/reject`, { reason: "no" });
+    const own = shownIn(await member.visitor.call("GET", APPROVALS), id);
+    expect(own).toMatchObject({ summary, may_vote: false, is_mine: false });
+    const no = { verdict: "reject", reason: "no" };
+    const voted = await member.visitor.call("POST", `${APPROVALS}/${id}/votes`, no);
     expect(voted.statusCode).toBe(422);
 
-    const operators = await ben.visitor.get(PROPOSALS);
-    expect(operators.body).toContain(`href="${pageOf(path)}"`);
-    expect(operators.body).toContain("Another account");
+    const operators = shownIn(await ben.visitor.call("GET", APPROVALS), id);
+    expect(operators).toMatchObject({ may_vote: true, account_name: "Another account" });
     await decide(ben.visitor, path, "approve");
     expect(await proposalsOn(user_id, other.key)).toMatchObject([
       { status: "done", confirmations: 2 },

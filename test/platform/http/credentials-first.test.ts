@@ -64,7 +64,7 @@ describe("an unauthenticated request is refused before the body is read", () => 
     expect(line).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
-  it.each(["/dashboard/proposals/x", "/sign-out", "/dashboard/switch"])(
+  it.each(["/dashboard/screening/x", "/sign-out", "/dashboard/switch"])(
     "a page of members: %s",
     async (path) => {
       expect(await answerToHead("POST", path, FORM)).toMatch(/^HTTP\/1\.1 (303|403|404) /);
