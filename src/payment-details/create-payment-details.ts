@@ -2,7 +2,9 @@ import { recordAudits } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ScreeningPort } from "../partners/screening/port.ts";
+import { screenInTurn } from "../partners/screening/screen-in-turn.ts";
 import type { AccountMap } from "../platform/account-map.ts";
+import type { Answer, CommandRequest, Executor } from "../platform/commands/executor.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
@@ -26,14 +28,52 @@ type NewPaymentDetail = {
   problems: readonly Problem[];
 };
 
+/** What the lists said of the payee; null: there are none. */
+type Screened = { version: string; is_listed: boolean } | null;
+type Input = NewPaymentDetail & { screened: Screened };
+
 type Loaded = { kycs: AccountMap<Kyc>; keys: SubjectKeys };
 type Created = { detail: PaymentDetail; key: Buffer };
 
-export function createPaymentDetails(
-  deps: { keyring: Keyring; index_key: Buffer; catalogue: Catalogue; screening: ScreeningPort },
+type CreateDeps = {
+  executor: Executor;
+  keyring: Keyring;
+  index_key: Buffer;
+  catalogue: Catalogue;
+  screening: ScreeningPort;
+};
+
+/**
+ * Screens the payee first, in turn: a batch of commands is decided at one go, and a hundred payees
+ * with frequent names would stop everything else for seconds.
+ */
+export function createPaymentDetails(deps: CreateDeps, enforcement: KycEnforcement) {
+  const submit = deps.executor.register(newPaymentDetails(deps, enforcement));
+  return async (request: CommandRequest<NewPaymentDetail>): Promise<Answer> => {
+    const { account_id, input } = request;
+    const is_refused = input.problems.length > 0;
+    const screened = is_refused
+      ? null
+      : await screenPayee(deps.screening, account_id, input.fields);
+    return submit({ ...request, input: { ...input, screened } });
+  };
+}
+
+async function screenPayee(
+  screening: ScreeningPort,
+  account_id: string,
+  fields: PaymentDetailFields,
+): Promise<Screened> {
+  const lists = screening.lists();
+  if (!lists) return null;
+  const hits = await screenInTurn(screening, account_id, personOfDetail(fields));
+  return { version: lists.version, is_listed: hits.length > 0 };
+}
+
+function newPaymentDetails(
+  { keyring, index_key, catalogue }: CreateDeps,
   enforcement: KycEnforcement,
-): UseCase<NewPaymentDetail, Loaded, Created> {
-  const { keyring, index_key, catalogue, screening } = deps;
+): UseCase<Input, Loaded, Created> {
   return {
     name: "create-payment-details",
     rows: () => 1,
@@ -45,18 +85,14 @@ export function createPaymentDetails(
       ]);
       return { kycs, keys };
     },
-    decide: (loaded, command, now) => {
-      const verdict = decideOne(loaded, command, enforcement, now);
-      if ("refusal" in verdict) return verdict;
-      return { ...verdict, output: screened(screening, verdict.output) };
-    },
+    decide: (loaded, command, now) => decideOne(loaded, command, enforcement, now),
     record: (tx, _loaded, accepted, now) => {
       insertPaymentDetails(
         tx,
-        accepted.map(({ output }) => ({
+        accepted.map(({ command, output }) => ({
           ...output,
           payee_index: hashPayee(index_key, catalogue, output.detail),
-          screening_version: versionOf(screening, output.detail),
+          screening_version: versionOf(command.input.screened),
         })),
       );
       // Who named the payee: its first event, if any, is a later change.
@@ -71,22 +107,14 @@ export function createPaymentDetails(
   };
 }
 
-/** Like an entry of a list: it waits for a reviewer. Without a list nothing is compared. */
-function screened(screening: ScreeningPort, created: Created): Created {
-  if (!screening.lists()) return created;
-  const hits = screening.screen(personOfDetail(created.detail.fields));
-  if (hits.length === 0) return created;
-  return { ...created, detail: { ...created.detail, status: "pending" } };
-}
-
 /** What was found is written by whoever screens the user next, which is before the answer. */
-function versionOf(screening: ScreeningPort, { status }: PaymentDetail): string | null {
-  return status === "pending" ? null : (screening.lists()?.version ?? null);
+function versionOf(screened: Screened): string | null {
+  return screened && !screened.is_listed ? screened.version : null;
 }
 
 function decideOne(
   { kycs, keys }: Loaded,
-  command: Command<NewPaymentDetail>,
+  command: Command<Input>,
   enforcement: KycEnforcement,
   now: Date,
 ): Verdict<Created> {
@@ -104,7 +132,8 @@ function decideOne(
     account_id,
     id: newId(now),
     user_id,
-    status: "approved",
+    // Like an entry of a list: it waits for a reviewer.
+    status: input.screened?.is_listed ? "pending" : "approved",
     fields,
     sequence: 0,
     created_at: now,

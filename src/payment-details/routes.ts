@@ -60,8 +60,8 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
 }
 
 function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { executor, kyc_enforcement, screenUsers } = deps;
-  const submit = executor.register(createPaymentDetails(deps, kyc_enforcement));
+  const { kyc_enforcement, screenUsers } = deps;
+  const create = createPaymentDetails(deps, kyc_enforcement);
   addRoute({
     method: "POST",
     path: "/users/:user_id/payment_details",
@@ -79,7 +79,7 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
       const checked = check(deps, body.payment_detail, problems);
       const found = [...problems, ...checked.problems];
       const { user_id } = params;
-      const answer = await submit(command({ user_id, fields: checked.fields, problems: found }));
+      const answer = await create(command({ user_id, fields: checked.fields, problems: found }));
       await screenUsers([{ account_id: caller.account_id, user_id }]);
       return answer;
     },

@@ -1,4 +1,5 @@
 import type { ScreeningPort } from "../partners/screening/port.ts";
+import { createFairTurns } from "../platform/commands/fair-turns.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { screeningMetrics } from "./metrics.ts";
@@ -13,6 +14,9 @@ import {
   screenUserTask,
 } from "./tasks.ts";
 
+/** Each uses a connection, and the thread that answers requests. */
+const SCREENED_AT_ONCE_MAX = 4;
+
 type ScreeningModule = Module & { screenUsers: ScreenUsers };
 
 export async function openScreeningModule(
@@ -20,12 +24,16 @@ export async function openScreeningModule(
   { screening }: { screening: ScreeningPort },
 ): Promise<ScreeningModule> {
   const deps = { ...core, screening };
+  const inTurn = createFairTurns(SCREENED_AT_ONCE_MAX);
   await recordLists(deps, core.clock.now());
   // Every process compares with its own copy; the worker's task alone records which one is in use.
   const reloading = screening.lists() && setInterval(() => screening.reload(), RELOAD_EVERY_MS);
   reloading?.unref();
   return {
-    screenUsers: (users) => screenUsers(deps, users),
+    screenUsers: async (users) => {
+      const [first] = users;
+      if (first) await inTurn(first.account_id, () => screenUsers(deps, users));
+    },
     routes: (addRoute) => addScreeningRoutes(addRoute, deps),
     pages: (server) => addScreeningPages(server, deps),
     tasks: [rescreenTask(deps), screenUserTask(deps)],

@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import type { ScreenedPerson, ScreeningHit, ScreeningPort } from "../partners/screening/port.ts";
+import { screenInTurn } from "../partners/screening/screen-in-turn.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { personOfDetail } from "../payment-details/screened-payee.ts";
 import {
@@ -145,9 +145,7 @@ async function compare(
 ): Promise<Found[]> {
   const found: Found[] = [];
   for (const person of people) {
-    // Other requests go on in between: a hundred people with frequent names take a while.
-    await setImmediate();
-    for (const hit of screening.screen(person)) {
+    for (const hit of await screenInTurn(screening, account_id, person)) {
       const person_digest = digestPerson(index_key, account_id, person, hit);
       found.push({ person, hit, person_digest });
     }

@@ -39,7 +39,7 @@ function openSteps(deps: BatchDeps) {
   return {
     deps,
     submitChange: executor.register(changeBatches(deps.keyring)),
-    submitDetail: executor.register(createPaymentDetails(deps, deps.kyc_enforcement)),
+    submitDetail: createPaymentDetails(deps, deps.kyc_enforcement),
     submitQuote: executor.register(createQuotes(deps, (quote) => renderer.quote(quote, [], {}))),
     submitOfframps: executor.register(createOfframps({ ...deps, price_versions: prices })),
   };
