@@ -1,8 +1,9 @@
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import type { User } from "@sliproad/sdk";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { useFilters } from "../../parts/filters.ts";
+import { ChoiceFilter, ListFilters } from "../../parts/list-filters.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { type Column, NothingMatches, RecordTable } from "../../parts/record-table.tsx";
@@ -45,18 +46,14 @@ export function PeopleList() {
           </Button>
         )}
       </PageHead>
-      <Select
-        className="filter"
-        label="Identity"
-        mb="md"
-        data={[
-          { value: "all", label: "All" },
-          ...IDENTITY_STATES.map((value) => ({ value, label: identityName(value) })),
-        ]}
-        value={status ?? "all"}
-        allowDeselect={false}
-        onChange={(next) => setFilter("status", next === "all" ? null : next)}
-      />
+      <ListFilters>
+        <ChoiceFilter
+          {...{ filters, setFilter }}
+          name="status"
+          label="Identity"
+          options={IDENTITY_STATES.map((state) => [state, identityName(state)])}
+        />
+      </ListFilters>
       <RecordTable
         label="People, newest first"
         query_key={["people", query]}
