@@ -1,4 +1,5 @@
 import { listApiKeysById } from "../accounts/api-key-store.ts";
+import type { ApiKey } from "../accounts/model.ts";
 import { openEmail } from "../accounts/person-email.ts";
 import { may } from "../accounts/roles.ts";
 import { listMembersById } from "../accounts/store.ts";
@@ -110,6 +111,11 @@ async function toViews(
   }));
 }
 
+/** By the name that somebody gave it. */
+function nameOfKey({ name, prefix, last_four }: ApiKey): string {
+  return `API key ${name || `${prefix}…${last_four}`}`;
+}
+
 /** People are named to members of their own account, and to the operator's. */
 async function loadNames(
   { database, index_key }: { database: Session; index_key: Buffer },
@@ -132,7 +138,7 @@ async function loadNames(
     listApiKeysById(database, key_ids),
   ]);
   return new Map([
-    ...api_keys.map((key) => [key.id, `${key.prefix}…${key.last_four}`] as const),
+    ...api_keys.map((key) => [key.id, nameOfKey(key)] as const),
     ...people.map(
       (row) => [row.person_id, openEmail(index_key, row.person_id, row.email)] as const,
     ),
