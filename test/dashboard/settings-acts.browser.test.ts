@@ -160,6 +160,6 @@ test("a bank account is added, with its problems at the fields, and deactivated"
     await dialog.getByText("Nothing is paid any more to").waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Deactivate" }).click();
-    await page.getByText("Deactivated").waitFor();
+    await page.getByRole("table").getByText("Deactivated").waitFor();
   });
 });
