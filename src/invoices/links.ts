@@ -7,6 +7,8 @@ export const REQUEST_ID = /^01[0-9a-f]{64}$/;
 const NONCE_BYTES = 32;
 const WORD_BYTES = 16;
 const WORDS_MAX = 200;
+/** Repeated ones included: an invoice may consist of a hundred thousand. */
+const WORDS_READ_MAX = 2_000;
 const WORD_LENGTH_MAX = 100;
 
 /** 01 and the hash of the invoice's key and a nonce, so that it cannot be guessed. */
@@ -44,8 +46,7 @@ export function wordsOf(
   const names = document.invoiceItems.map((item) => item.name);
   const hashes = tracked.map(({ tx_id }) => tx_id);
   const texts = [...hashes, invoiceNumber, purchaseOrderId, ...parties, ...tags, ...names];
-  const words = texts.flatMap((text) => (text ? wordsIn(text) : []));
-  return hashWords(index_key, account_id, words).map((word) => {
+  return hashWords(index_key, account_id, wordsInAll(texts)).map((word) => {
     return { account_id, word, invoice_id: id };
   });
 }
@@ -53,6 +54,10 @@ export function wordsOf(
 /** The words of a search; each must be found. */
 export function searchedWords(index_key: Buffer, account_id: string, search: string): Buffer[] {
   return hashWords(index_key, account_id, search.toLowerCase().split(/\s+/).filter(Boolean));
+}
+
+function* wordsInAll(texts: readonly (string | undefined)[]): Generator<string> {
+  for (const text of new Set(texts)) if (text) yield* wordsIn(text);
 }
 
 /** Words between blanks, their parts and prefixes: INV-7-1 is found by INV-7, INV and 7. */
@@ -70,11 +75,17 @@ function piecesOf(word: string): string[] {
   });
 }
 
-function hashWords(index_key: Buffer, account_id: string, words: readonly string[]): Buffer[] {
+function hashWords(index_key: Buffer, account_id: string, words: Iterable<string>): Buffer[] {
   const cut = (word: string) => word.slice(0, WORD_LENGTH_MAX);
-  // Cut before normalizing as well: one character may become eighteen.
-  const plain = words.map((word) => cut(cut(word).normalize("NFKC")));
-  return [...new Set(plain)]
-    .slice(0, WORDS_MAX)
-    .map((word) => keyedHash(index_key, "invoice word", account_id, word).subarray(0, WORD_BYTES));
+  const plain = new Set<string>();
+  let left = WORDS_READ_MAX;
+  for (const word of words) {
+    // Cut before normalizing as well: one character may become eighteen.
+    plain.add(cut(cut(word).normalize("NFKC")));
+    left -= 1;
+    if (left === 0 || plain.size === WORDS_MAX) break;
+  }
+  return [...plain].map((word) =>
+    keyedHash(index_key, "invoice word", account_id, word).subarray(0, WORD_BYTES),
+  );
 }
