@@ -48,9 +48,14 @@ export function listPendingOf(
 }
 
 /** How many proposals of one proposer a list has. */
+const DECIDED_COUNTED = 1_000;
+
 export type ProposerCount = { proposed_by: string; count: number };
 
-/** Who proposed what an account's list shows, or elsewhere for the operator; the fewest first. */
+/**
+ * Who proposed what an account's list shows, or elsewhere for the operator; the fewest first. All
+ * that waits is counted, of what was decided the newest only.
+ */
 export function listProposerCounts(
   session: Session,
   account_id: string,
@@ -59,11 +64,17 @@ export function listProposerCounts(
   limit: number,
 ): Promise<ProposerCount[]> {
   return session.query(
-    `select proposed_by, count(*)::int as count from proposals
-     where ${IS_CHOSEN} and status = any($4::text[])
-       and (account_id = $5 or ($6 and voters <> 'members'))
+    `select proposed_by, count(*)::int as count from (
+       select proposed_by from proposals
+       where ${IS_CHOSEN} and status = any($4::text[])
+         and (account_id = $5 or ($6 and voters <> 'members'))
+       order by id desc limit $8) as counted
      group by proposed_by order by count, proposed_by limit $7`,
-    [...chosenParameters({ by: null, person_id }), ...[statuses, account_id, is_elsewhere, limit]],
+    [
+      ...chosenParameters({ by: null, person_id }),
+      ...[statuses, account_id, is_elsewhere, limit],
+      statuses.includes("pending") ? null : DECIDED_COUNTED,
+    ],
   );
 }
 

@@ -6,6 +6,8 @@ import { createSampleBusiness } from "../harness/sample-business.ts";
 import { openStories, type Stories, WIDE } from "./browser-stories.ts";
 
 const TEST_MS = 120_000;
+/** More than a page has. */
+const APPROVALS = 60;
 
 let stories: Stories;
 
@@ -41,6 +43,28 @@ test.each([
       expect(head.split(",")).toContain(column);
     }
     expect(rows.join("\n")).toContain(text);
+  });
+});
+
+test("approvals are downloaded to their end, not only those on the page", async () => {
+  const { sliproad } = stories;
+  const { records } = await sliproad.users.list({ limit: 1 }).page();
+  const user_id = records[0]!.id;
+  const { quote } = await sliproad.quotes.create(user_id, {
+    deposit_token: "usdc",
+    deposit_token_chain: "polygon",
+  });
+  await sliproad.sandbox.createCryptoDeposit({ quote_id: quote.id, amount: 900 });
+  // Nobody knows these addresses: each refund needs two members.
+  for (let at = 0; at < APPROVALS; at += 1) {
+    const address = `0x${at.toString(16).padStart(40, "7")}`;
+    const refund = { token: "usdc", chain: "polygon", amount: 10, address } as const;
+    await sliproad.refunds.create(user_id, refund);
+  }
+  await stories.visit("admin", WIDE, async (page) => {
+    const [head = "", ...rows] = await download(page, "approvals?tab=waiting", "Download CSV");
+    expect(head.split(",")).toContain("summary");
+    expect(rows).toHaveLength(APPROVALS);
   });
 });
 

@@ -42,13 +42,19 @@ export type ApprovalPage = {
   proposers: { proposed_by: string; name: string; count: number }[];
 };
 
+export function loadApprovals(
+  list: ApprovalList,
+  by: string | undefined,
+  starting_after: string | undefined,
+): Promise<ApprovalPage> {
+  return ask<ApprovalPage>("/approvals", { list, by, starting_after });
+}
+
 /** Newest first. Proposals send no events: what waits is looked at again. */
 export function useApprovals(list: ApprovalList, by: string | undefined) {
   return useInfiniteQuery({
     queryKey: ["approvals", list, by],
-    queryFn: ({ pageParam }) => {
-      return ask<ApprovalPage>("/approvals", { list, by, starting_after: pageParam });
-    },
+    queryFn: ({ pageParam }) => loadApprovals(list, by, pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ last_id }) => last_id ?? undefined,
     refetchInterval: list === "decided" ? false : LOOK_EVERY_MS,

@@ -1,12 +1,12 @@
 import { Select, Stack, Tabs } from "@mantine/core";
 import { useParams } from "wouter";
-import { DownloadAll } from "../../parts/download-records.tsx";
+import { DownloadRecords } from "../../parts/download-records.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { plainText } from "../../parts/plain-text.ts";
 import { ShowMore } from "../../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../../parts/states.tsx";
-import { type ApprovalList, type ApprovalPage, useApprovals } from "./approval.ts";
+import { type ApprovalList, type ApprovalPage, loadApprovals, useApprovals } from "./approval.ts";
 import { ApprovalCard } from "./card.tsx";
 import { ProposedPayouts } from "./payouts.tsx";
 
@@ -61,7 +61,15 @@ function Approvals() {
       {listed.isPending && <Loading />}
       {listed.isError && <Failure error={listed.error} onRetry={() => listed.refetch()} />}
       {listed.isSuccess && shown.length === 0 && <Empty title={title}>{text}</Empty>}
-      <DownloadAll label={`Approvals ${name}`} rows={shown} />
+      {shown.length > 0 && (
+        <DownloadRecords
+          label={`Approvals ${name}`}
+          load={async (starting_after) => {
+            const { approvals: rows, last_id } = await loadApprovals(tab, by, starting_after);
+            return { rows, has_more: last_id !== null, next: last_id };
+          }}
+        />
+      )}
       <Stack>
         {shown.map((approval) => (
           <ApprovalCard key={approval.id} approval={approval} />
