@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { findMapping } from "../../dashboard/src/app/pages/payouts/batches/columns.ts";
+import { decode, parse } from "../../dashboard/src/app/pages/payouts/batches/read-file.ts";
+import { fromCsvCell, toCsv } from "../../dashboard/src/app/parts/csv.ts";
+import { recordsFile } from "../../dashboard/src/app/parts/records-file.ts";
 import {
   findDateOrder,
   findFormat,
   toPlainAmount,
   toPlainDate,
-} from "../../dashboard/src/app/pages/payouts/batches/amounts.ts";
-import { findMapping } from "../../dashboard/src/app/pages/payouts/batches/columns.ts";
-import { decode, parse } from "../../dashboard/src/app/pages/payouts/batches/read-file.ts";
-import { fromCsvCell, toCsv } from "../../dashboard/src/app/parts/csv.ts";
-import { recordsFile } from "../../dashboard/src/app/parts/records-file.ts";
+} from "../../dashboard/src/app/parts/written-values.ts";
 import { payoutFile } from "./payout-files.ts";
 
 describe("files that are written", () => {

@@ -9,7 +9,7 @@ import {
   Textarea,
   TextInput,
 } from "@mantine/core";
-import { SliproadError } from "@sliproad/sdk";
+import { type FieldError, type NewInvoice as InvoiceBody, SliproadError } from "@sliproad/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -24,10 +24,12 @@ import {
   EMPTY_DRAFT,
   EMPTY_ITEM,
   type Item,
-  labelOf,
+  isShown,
+  remaining,
   sayProblem,
   toInvoice,
   totalsOf,
+  unreadable,
 } from "./draft.ts";
 
 type Problem = (field: string) => string | undefined;
@@ -38,14 +40,19 @@ export function NewInvoice() {
   const [, navigate] = useLocation();
   const set = (change: Partial<Draft>) => setDraft((before) => ({ ...before, ...change }));
   const creating = useMutation({
-    mutationFn: (convert: boolean) => api.invoices.create(toInvoice(draft, convert)),
+    mutationFn: (invoice: InvoiceBody) => api.invoices.create(invoice),
     onSuccess: (invoice) => {
       queries.invalidateQueries({ queryKey: ["invoices"] });
       navigate(`/invoices/${invoice.id}`);
     },
   });
-  const { error } = creating;
-  const problems = error instanceof SliproadError ? error.errors : [];
+  const { error, variables: sent } = creating;
+  const refused = error instanceof SliproadError ? error.errors : [];
+  const unread = unreadable(draft);
+  const problems = [...unread, ...remaining(refused, sent, toInvoice(draft, true))];
+  const create = (convert: boolean) => {
+    if (unread.length === 0) creating.mutate(toInvoice(draft, convert));
+  };
   const problemOf: Problem = (field) => {
     const found = problems.find((one) => one.field === field);
     return found && sayProblem(found);
@@ -67,27 +74,23 @@ export function NewInvoice() {
             value={draft.note}
             onChange={(event) => set({ note: event.currentTarget.value })}
           />
-          {error && (
+          {error && refused.length === 0 && (
             <Alert color="red" variant="light" role="alert">
-              {problems.length === 0 && messageOf(error)}
-              {problems.map((problem) => (
-                <div key={problem.field}>
-                  {labelOf(problem.field)}: {sayProblem(problem)}
-                </div>
-              ))}
+              {messageOf(error)}
             </Alert>
           )}
+          {problems.length > 0 && <Problems problems={problems} />}
           <Group justify="flex-end">
             <Button
               variant="default"
-              loading={creating.isPending && creating.variables === false}
-              onClick={() => creating.mutate(false)}
+              loading={creating.isPending && sent?.convert === false}
+              onClick={() => create(false)}
             >
               Save as draft
             </Button>
             <Button
-              loading={creating.isPending && creating.variables === true}
-              onClick={() => creating.mutate(true)}
+              loading={creating.isPending && sent?.convert === true}
+              onClick={() => create(true)}
             >
               Send invoice
             </Button>
@@ -95,6 +98,21 @@ export function NewInvoice() {
         </Stack>
       </div>
     </>
+  );
+}
+
+/** How many fields to correct; in words only what stands beside no field. */
+function Problems({ problems }: { problems: readonly FieldError[] }) {
+  const count = problems.filter(isShown).length;
+  return (
+    <Alert color="red" variant="light" role="alert">
+      {count > 0 && (count === 1 ? "Correct the marked field." : `Correct ${count} marked fields.`)}
+      {problems
+        .filter((problem) => !isShown(problem))
+        .map((problem) => (
+          <div key={problem.field}>{problem.message}</div>
+        ))}
+    </Alert>
   );
 }
 

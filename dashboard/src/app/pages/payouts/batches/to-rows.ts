@@ -1,4 +1,9 @@
-import { type DateOrder, type NumberFormat, toPlainAmount, toPlainDate } from "./amounts.ts";
+import {
+  type DateOrder,
+  type NumberFormat,
+  toPlainAmount,
+  toPlainDate,
+} from "../../../parts/written-values.ts";
 import type { CellName, Mapping } from "./columns.ts";
 import type { PayoutFile } from "./read-file.ts";
 

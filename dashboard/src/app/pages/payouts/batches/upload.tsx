@@ -8,7 +8,7 @@ import { toCsv } from "../../../parts/csv.ts";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { PersonSelect } from "../../../parts/person-select.tsx";
 import { saveFile } from "../../../parts/save-file.ts";
-import { findDateOrder, findFormat } from "./amounts.ts";
+import { findDateOrder, findFormat } from "../../../parts/written-values.ts";
 import { type Draft, useBatches } from "./batch.ts";
 import { CELLS, findMapping, keepMapping } from "./columns.ts";
 import { countRows } from "./count-rows.ts";
