@@ -13,7 +13,8 @@ export function addSearchRoute(addRoute: AddRoute, deps: SearchDeps): void {
     path: "/dashboard/api/search",
     operation: "searchRecords",
     summary: "Search",
-    description: "By id, end-to-end id, reference, e-mail address, account number or name.",
+    description:
+      "By id, end-to-end id, reference, e-mail address, account number, name or invoice number.",
     tag: "Dashboard",
     members_only: true,
     body: closedObject({ text: Type.String({ maxLength: TEXT_LENGTH_MAX }) }),

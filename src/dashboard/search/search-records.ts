@@ -1,4 +1,7 @@
 import { readEmail } from "../../catalogue/text.ts";
+import { openViews } from "../../invoices/counterparty/find-visible.ts";
+import { listViews } from "../../invoices/counterparty/view-store.ts";
+import { searchedWords } from "../../invoices/links.ts";
 import { hashReference } from "../../offramps/model.ts";
 import { offrampIdOf } from "../../offramps/payouts/model.ts";
 import { hashPossiblePayees } from "../../payment-details/payee.ts";
@@ -48,15 +51,16 @@ export async function searchRecords(
   const payees =
     digits >= ACCOUNT_DIGITS_MIN ? hashPossiblePayees(index_key, account_id, text) : [];
   const reference = hashReference(index_key, account_id, text);
-  const [payouts, details, named] = await Promise.all([
+  const [payouts, details, named, invoices] = await Promise.all([
     listByReference(database, account_id, reference, HITS_MAX),
     listByPayee(database, account_id, payees, HITS_MAX),
     findNamed(deps, account_id, text),
+    findInvoiced(deps, account_id, text),
   ]);
   const accounts = new Set(details.map(({ payee_index }) => payee_index.toString("hex")));
   const found = [...payouts, ...details.map(({ payee_index: _, ...detail }) => detail)];
   return {
-    hits: [...(await describeRecords(deps, account_id, found)), ...named.hits],
+    hits: [...(await describeRecords(deps, account_id, found)), ...named.hits, ...invoices],
     filters: [
       ...(payouts.length > 0
         ? [{ name: "reference" as const, value: reference.toString("hex") }]
@@ -89,6 +93,22 @@ async function findNamed(
       ...{ title: nameOfUser(user), note: user.identity.email ?? "" },
     }));
   return { hits, people_searched: people.length };
+}
+
+/** The newest invoices with all of these words, as their list finds them. */
+async function findInvoiced(deps: SearchDeps, account_id: string, text: string): Promise<Hit[]> {
+  const words = searchedWords(deps.index_key, account_id, text);
+  const any = { statuses: [], overdue_at: null, role: null, format: null };
+  const always = { created_from: null, created_to: null, updated_since: null };
+  const page = { below_id: LAST_ID, skip: 0, limit: HITS_MAX - 1 };
+  const views = await listViews(deps.database, account_id, { ...any, ...always, words }, page);
+  return (await openViews(deps, views)).map(({ entry, role }) => {
+    const { id, document } = entry.invoice;
+    const party = role === "seller" ? document.buyerInfo : document.sellerInfo;
+    const person = [party.firstName, party.lastName].filter(Boolean).join(" ");
+    const note = party.businessName || person || (party.email ?? "");
+    return { kind: "invoice", id, user_id: null, title: `Invoice ${document.invoiceNumber}`, note };
+  });
 }
 
 /** In small letters, without accents. */

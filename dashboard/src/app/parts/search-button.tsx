@@ -1,8 +1,7 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Icon } from "./icons.tsx";
-
-const SearchDialog = lazy(() => import("./search-dialog.tsx"));
+import { SearchDialog } from "./search-dialog.tsx";
 
 /** Opens the search; so do Ctrl-K and, outside of fields, a slash. */
 export function SearchButton() {
@@ -29,11 +28,7 @@ export function SearchButton() {
       >
         Search
       </Button>
-      {isOpen && (
-        <Suspense>
-          <SearchDialog onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Modal, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { type Hit, pathOfHit } from "../hit.ts";
 import { PEOPLE_COMPARED_MAX, type SearchResult, search } from "../search.ts";
@@ -26,11 +27,11 @@ const ICONS: Readonly<Record<Hit["kind"], IconName>> = {
 };
 
 /** Finds a record by what people know of it, or a page by its name. */
-export default function SearchDialog({ onClose }: { onClose: () => void }) {
+export function SearchDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [, navigate] = useLocation();
-  const asked = usePaused(text.trim());
+  const [asked] = useDebouncedValue(text.trim(), PAUSE_MS);
   const { data, isFetching, isError } = useQuery({
     queryKey: ["search", asked],
     queryFn: () => search(asked),
@@ -54,9 +55,11 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} title="Search" size="lg">
       <TextInput
+        // At once: what is typed right after Ctrl-K belongs here.
+        autoFocus
         data-autofocus
         aria-label="Search"
-        placeholder="Id, reference, e-mail, account number, name or page"
+        placeholder="Id, reference, invoice, e-mail, account number, name or page"
         leftSection={<Icon name="search" size={16} />}
         role="combobox"
         aria-expanded={choices.length > 0}
@@ -122,14 +125,4 @@ function choicesOf(result: SearchResult | undefined): Choice[] {
     path: `/payouts?${new URLSearchParams({ [name]: value })}`,
   }));
   return [...hits, ...lists];
-}
-
-/** The text once typing has paused. */
-function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return paused;
 }

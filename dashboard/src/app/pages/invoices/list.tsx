@@ -1,4 +1,5 @@
 import { Button, Select, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
 import type { Invoice } from "@sliproad/sdk";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -41,6 +42,9 @@ const FILTERS = [
   }),
 ];
 type Filter = NonNullable<Parameters<typeof api.invoices.list>[0]>["status"];
+
+/** A search begins when nothing was typed for this long. */
+const PAUSE_MS = 300;
 
 /** Invoices that this account wrote or received. */
 export function InvoiceList() {
@@ -88,22 +92,24 @@ export function InvoiceList() {
 
 function Search({ text, onSearch }: { text: string; onSearch: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
+  const [known, setKnown] = useState(text);
+  // Filters are cleared elsewhere, too.
+  if (known !== text) {
+    setKnown(text);
+    if (typed.trim() !== text) setTyped(text);
+  }
+  const search = useDebouncedCallback(onSearch, PAUSE_MS);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSearch(typed.trim());
+    <TextInput
+      aria-label="Search invoices"
+      placeholder="Number, name, e-mail, tag: whole words"
+      leftSection={<Icon name="search" size={16} />}
+      value={typed}
+      onChange={({ currentTarget: { value } }) => {
+        setTyped(value);
+        search(value.trim());
       }}
-    >
-      <TextInput
-        aria-label="Search invoices"
-        placeholder="Number, name, e-mail, tag: whole words"
-        leftSection={<Icon name="search" size={16} />}
-        value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
-        onBlur={() => typed.trim() !== text && onSearch(typed.trim())}
-      />
-    </form>
+    />
   );
 }
 
