@@ -88,7 +88,7 @@ export async function readHistory(
   const audit = [...own_audit, ...(await listAuditOf(session, account_id, others, ITEMS_MAX))];
   const items: HistoryItem[] = [
     ...events.map((event) => toChange(event, keyOf(event))),
-    ...[...entries, ...exception_entries].map(toPosting),
+    ...[...entries, ...exception_entries].sort(byIdDescending).map(toPosting),
     ...audit.map(({ at, action, actor, reason, detail }) =>
       item(at, "act", action, { who: actor, after: toText(detail), why: reason || null }),
     ),
@@ -99,7 +99,12 @@ export async function readHistory(
         item(created_at, "vote", verdict, { who: `member:${voter.person_id}` }),
       ),
   ];
+  // What happened at the same time stays in the order of its kind, newest first.
   return items.sort((a, b) => b.at.getTime() - a.at.getTime());
+}
+
+function byIdDescending(one: Entry, other: Entry): number {
+  return one.id < other.id ? 1 : -1;
 }
 
 /** The operator resolves bank exceptions of all accounts; they are posted in their own account. */

@@ -80,7 +80,11 @@ describe("payouts in the dashboard", () => {
       await page.goto(`${stories.server.url}/dashboard/payouts`);
       await page.getByRole("tab", { name: "Came back" }).click();
       await page.waitForURL("**/payouts?status=bounced");
-      await page.locator("tbody tr").nth(0).click();
+      const row = page.locator("tbody tr").nth(0);
+      // A new tab can be opened by the name, and the row by a click.
+      const link = row.getByRole("link").first();
+      expect(await link.getAttribute("href")).toBe(`/dashboard/payouts/${bounced_id}`);
+      await row.getByText("Came back").click();
       await page.waitForURL(`**/payouts/${bounced_id}`);
       await page.getByRole("button", { name: "Send to another account" }).click();
       const dialog = page.getByRole("dialog", { name: "Send to another account" });
@@ -105,9 +109,16 @@ describe("payouts in the dashboard", () => {
       for (const words of [
         ...["Attempt 1 to pay", "To Zoë Beispiel", "The old account is closed"],
         ...["The bank returned the payment", "arrived for the quote on Polygon", "Transaction"],
+        "came back.",
       ]) {
         expect(told).toContain(words);
       }
+      // Booked and returned at the same time: the newest first nevertheless.
+      const places = ["Money back in the bank account", "Money left the bank account"].map(
+        (words) => told!.indexOf(words),
+      );
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(places[0]).toBeGreaterThan(0);
     });
     const { history } = (await stories.server.call("GET", `/records/${bounced_id}/history`)).body;
     expect(history.map((item: { who: string }) => item.who)).toContain(

@@ -39,5 +39,7 @@ export const theme = createTheme({
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
     Menu: { defaultProps: MENU },
+    // While a colour changes, small text has too little contrast.
+    SegmentedControl: { defaultProps: { transitionDuration: 0 } },
   },
 });

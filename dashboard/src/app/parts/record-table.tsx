@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { KeyboardEvent, ReactNode } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import { DownloadRecords } from "./download-records.tsx";
 import { Moment } from "./moment.tsx";
 import { ShowMore } from "./show-more.tsx";
@@ -121,6 +121,8 @@ function TableRow<Row>(props: { row: Row; columns: readonly Column<Row>[]; path:
   const { row, columns, path } = props;
   const [, navigate] = useLocation();
   const open = path === null ? undefined : () => navigate(path);
+  // Whoever selects a text does not want to leave the page.
+  const onClick = open && (() => window.getSelection()?.isCollapsed !== false && open());
   const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>) => {
     if (event.target !== event.currentTarget) return;
     if (event.key === "Enter") open?.();
@@ -132,7 +134,7 @@ function TableRow<Row>(props: { row: Row; columns: readonly Column<Row>[]; path:
       {...has("row")}
       tabIndex={open ? 0 : undefined}
       className={open ? "link" : undefined}
-      onClick={open}
+      onClick={onClick}
       onKeyDown={onKeyDown}
     >
       {columns.map(({ name, cell, is_amount, is_title }) => (
@@ -142,7 +144,14 @@ function TableRow<Row>(props: { row: Row; columns: readonly Column<Row>[]; path:
           data-label={name}
           className={[is_amount && "right", is_title && "title"].filter(Boolean).join(" ")}
         >
-          {cell(row)}
+          {is_title && path !== null ? (
+            // For a new tab; the row itself is reached by the keyboard.
+            <Link href={path} tabIndex={-1} onClick={(event) => event.stopPropagation()}>
+              {cell(row)}
+            </Link>
+          ) : (
+            cell(row)
+          )}
         </td>
       ))}
     </tr>

@@ -22,6 +22,7 @@ import { type Decision, DecisionDialog } from "./decision-dialog.tsx";
 const DECISIONS: readonly Decision[] = [
   {
     name: "Match",
+    act: "Match",
     means: "The deposit pays this onramp. The amount must be exact.",
     takes_onramp: true,
     needs_reason: false,
@@ -29,13 +30,17 @@ const DECISIONS: readonly Decision[] = [
   },
   {
     name: "Accept difference",
-    means: "The onramp is delivered in full; the operator pays for what is missing.",
+    act: "Accept",
+    means:
+      "The onramp is delivered in full. The operator pays for what is missing; what is too much " +
+      "waits here as a deposit of its own.",
     takes_onramp: true,
     needs_reason: true,
     decide: (id, onramp, options) => api.deposits.acceptDifference(id, onramp, options),
   },
   {
     name: "Return",
+    act: "Return",
     means: "The bank sends the money back to its payer.",
     takes_onramp: false,
     needs_reason: true,
@@ -43,6 +48,7 @@ const DECISIONS: readonly Decision[] = [
   },
   {
     name: "Dismiss",
+    act: "Dismiss",
     means: "This was no money of its own, for example a line that was reported twice.",
     takes_onramp: false,
     needs_reason: true,

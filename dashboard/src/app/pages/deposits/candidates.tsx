@@ -105,6 +105,6 @@ function Facts({ candidate, currency }: { candidate: Candidate; currency: string
 }
 
 function signed(difference: string, currency: string): string {
-  const text = formatAmount(difference, currency);
+  const text = `${formatAmount(difference, currency)} ${currency.toUpperCase()}`;
   return text.startsWith("-") ? `−${text.slice(1)}` : `+${text}`;
 }

@@ -9,6 +9,8 @@ import { Candidates } from "./candidates.tsx";
 
 export type Decision = {
   name: string;
+  /** On the button, before the amount of the deposit. */
+  act: string;
   means: string;
   takes_onramp: boolean;
   /** What is exact explains itself. */
@@ -35,7 +37,7 @@ export function DecisionDialog({ deposit, decision, onClose }: DialogProps) {
   return (
     <ActDialog
       title={decision.name}
-      act={`${decision.name} ${amount}`}
+      act={`${decision.act} ${amount}`}
       changes={["deposits", "overview"]}
       send={
         isChosen && isExplained

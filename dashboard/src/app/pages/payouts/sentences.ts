@@ -25,7 +25,7 @@ export function explain({ status, status_message }: Offramp): string {
 
 const BECAME: Record<Status, string> = {
   initiated: "Created",
-  pending_internal_assessment: "Quote executed, waiting for the coins",
+  pending_internal_assessment: "Its quote was executed",
   ongoing_checks: "Held for checks",
   sending_fiat: "Given to the bank",
   fiat_sent: "The bank confirmed the payment",

@@ -25,11 +25,21 @@ const PLAIN = { why: null, who: null, copied: null, is_change: false, family: "q
 /** Changes, postings, decisions, the coins that arrived, and each try to pay; newest first. */
 export function stepsOf(payout: Payout): TimelineStep[] {
   const steps = [
-    ...payout.history.map((item) => toStep(item, payout)),
+    ...withoutRepeats(payout.history).map((item) => toStep(item, payout)),
     ...payout.attempts.map((attempt) => fromAttempt(attempt, payout)),
     ...payout.deposits.map(fromDeposit),
   ];
   return steps.sort((a, b) => b.at.localeCompare(a.at));
+}
+
+/** A change that leaves the state alone says why only if the reason is new. */
+function withoutRepeats(history: readonly HistoryStep[]): HistoryStep[] {
+  const events = history.filter(({ kind }) => kind === "event");
+  return history.map((item) => {
+    const before = events[events.indexOf(item) + 1];
+    const isRepeated = item.kind === "event" && before !== undefined && before.why === item.why;
+    return isRepeated && item.before === item.after ? { ...item, why: null } : item;
+  });
 }
 
 function toStep(item: HistoryStep, { names }: Payout): TimelineStep {

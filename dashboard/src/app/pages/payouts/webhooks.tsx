@@ -49,8 +49,8 @@ export function PayoutWebhooks({ id }: { id: string }) {
   if (sent.length === 0 && !listed.hasNextPage) {
     return (
       <p className="panel-none">
-        No application receives webhooks of payouts.{" "}
-        {may("manage_apps") && <Link href="/settings/developer/apps">Set one up</Link>}
+        Nothing was sent about this payout. An app receives what happens after it was set up.{" "}
+        {may("manage_apps") && <Link href="/settings/developer/apps">See the apps</Link>}
       </p>
     );
   }

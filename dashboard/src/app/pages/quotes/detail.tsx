@@ -17,7 +17,14 @@ import { StatusChip } from "../../parts/status-chip.tsx";
 import { may } from "../../session.ts";
 import { AddPayoutDialog } from "./add-payout.tsx";
 import { ExecuteDialog, FundDialog } from "./pay-dialogs.tsx";
-import { explainQuote, nameOfPayer, type QuoteOnPage, useQuote } from "./quote.ts";
+import {
+  countEnded,
+  explainQuote,
+  isFinished,
+  nameOfPayer,
+  type QuoteOnPage,
+  useQuote,
+} from "./quote.ts";
 
 /** One quote: what it costs, how to pay for it, and how far its payouts are. */
 export function QuoteDetail({ id }: { id: string }) {
@@ -73,7 +80,7 @@ function Head({ shown }: { shown: QuoteOnPage }) {
             for {shown.payouts} {shown.payouts === 1 ? "payout" : "payouts"} of {payer}
           </span>
         </h1>
-        <StatusChip status={status} />
+        <StatusChip status={isFinished(shown) ? "completed" : status} />
         <p className="detail-why">{explainQuote(shown)}</p>
       </div>
       <div className="detail-actions">
@@ -116,17 +123,20 @@ function Actions({ shown }: { shown: QuoteOnPage }) {
 function Payment({ shown }: { shown: QuoteOnPage }) {
   const { quote, deposit_address, crypto_transfer, received, missing } = shown;
   const token = quote.deposit_token;
+  const isPayable = !shown.is_funded && ["open", "executed"].includes(quote.status);
   return (
     <section className="card facts" aria-label="Payment">
-      <h2>Pay for it</h2>
+      <h2>{isPayable ? "Pay for it" : "Payment"}</h2>
       <dl>
-        <Fact name="Send">
+        <Fact name={isPayable ? "Send" : "Cost"}>
           <Amount value={quote.deposit_token_amount} currency={token} />
         </Fact>
         <Fact name="On">{chainName(quote.deposit_token_chain)}</Fact>
-        <Fact name="To">
-          <Copied text={deposit_address.address} label="address" is_code />
-        </Fact>
+        {isPayable && (
+          <Fact name="To">
+            <Copied text={deposit_address.address} label="address" is_code />
+          </Fact>
+        )}
         <Fact name="Received">
           <Amount value={received} currency={token} />
         </Fact>
@@ -178,10 +188,9 @@ function shorten(text: string): string {
 }
 
 /** How many payouts are where; the bar is full when none will change any more. */
-function Payouts({ shown: { progress, payouts } }: { shown: QuoteOnPage }) {
-  const ended = progress
-    .filter(({ status }) => ["fiat_sent", "failed", "bounced"].includes(status))
-    .reduce((sum, one) => sum + one.payouts, 0);
+function Payouts({ shown }: { shown: QuoteOnPage }) {
+  const { progress, payouts } = shown;
+  const ended = countEnded(shown);
   return (
     <section className="card facts" aria-label="Progress">
       <h2>

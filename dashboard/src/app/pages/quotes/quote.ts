@@ -55,14 +55,32 @@ export function explainQuote(shown: QuoteOnPage): string {
     : "Its rates are locked. Send the coins and name the transfer, or pay from the balance.";
 }
 
-function explainPaid({ progress }: QuoteOnPage): string {
+/** Payouts that will not change by themselves. */
+export function countEnded({ progress }: Pick<QuoteOnPage, "progress">): number {
+  return ["fiat_sent", "failed", "bounced"].reduce(
+    (sum, status) => sum + countOf(progress, status),
+    0,
+  );
+}
+
+/** Paid for, and every payout has ended. */
+export function isFinished(shown: Pick<QuoteOnPage, "is_funded" | "payouts" | "progress">) {
+  return shown.is_funded && shown.payouts > 0 && countEnded(shown) === shown.payouts;
+}
+
+function explainPaid(shown: QuoteOnPage): string {
+  const { progress } = shown;
   const held = countOf(progress, "ongoing_checks");
   const returned = countOf(progress, "bounced");
   const open = [
     ...(held > 0 ? [`${held} ${held === 1 ? "is" : "are"} held`] : []),
     ...(returned > 0 ? [`${returned} came back`] : []),
   ];
-  if (open.length === 0) return "Paid. Its payouts are on their way to their banks, or have ended.";
+  if (open.length === 0) {
+    return isFinished(shown)
+      ? "Paid, and all its payouts have ended."
+      : "Paid. Its payouts are on their way to their banks.";
+  }
   return `Paid. Of its payouts ${open.join(", and ")}: open them to see why.`;
 }
 

@@ -102,8 +102,11 @@ function Row({ row, columns, onChange }: RowProps) {
   const isDuplicate = row.problems.some(({ severity }) => severity === "duplicate");
   return (
     <tr className={row.is_excluded ? "excluded" : undefined}>
-      <th scope="row">{n}</th>
-      <td className="batch-acts">
+      <th scope="row">
+        <span className="batch-row-word">Row </span>
+        {n}
+      </th>
+      <td className="batch-acts" data-label="Actions">
         {isDuplicate && !row.is_excluded && (
           <Checkbox
             size="xs"
@@ -139,7 +142,9 @@ function Row({ row, columns, onChange }: RowProps) {
           isOpen={isOpen && !row.is_excluded}
         />
       ))}
-      <td>{row.payee === "known" ? "Known" : row.payee === "new" ? "New" : "–"}</td>
+      <td data-label="Payee">
+        {row.payee === "known" ? "Known" : row.payee === "new" ? "New" : "–"}
+      </td>
     </tr>
   );
 }
@@ -152,7 +157,7 @@ function Cell({ row, name, isOpen, onChange }: CellProps) {
   const errors = problems.filter(({ severity }) => severity === "error");
   const isInput = isOpen || errors.length > 0;
   return (
-    <td className={name === "amount" ? "right" : undefined}>
+    <td data-label={CELLS[name].label} className={name === "amount" ? "right" : undefined}>
       {isInput ? <CellInput {...{ row, name, text, errors, onChange }} /> : <span>{text}</span>}
       {problems
         .filter(({ severity }) => severity !== "error")
