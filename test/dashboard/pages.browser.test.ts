@@ -174,7 +174,7 @@ it("shows every page, wide and light, narrow and dark, without barriers", {
   for (const [at, path] of [...paths].entries()) {
     await page.goto(server.url + path);
     await settle(page);
-    for (const text of ["This could not be shown", "does not exist", "You cannot see"]) {
+    for (const text of ["This could not be shown", "There is no such page", "You cannot see"]) {
       if ((await page.getByText(text).count()) > 0) wrong.push(`${path}: ${text}`);
     }
     for (const [size, colorScheme] of LOOKS) {

@@ -163,6 +163,9 @@ test("an accountant cannot do what only an admin may, neither by button nor by r
     await page.goto(`${url}/dashboard/settings/${path}`);
     await page.getByRole("heading", { name: "You cannot see this page" }).waitFor();
   }
+  await page.goto(`${url}/dashboard/people/reviews`);
+  await page.getByRole("heading", { name: "You cannot see this page" }).waitFor();
+  expect(await page.getByRole("tab").count()).toBe(0);
   expect(errors).toEqual([]);
   await context.close();
 

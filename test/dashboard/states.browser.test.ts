@@ -168,3 +168,26 @@ test("signing out that did not work says so", async () => {
     /status of (422|503)/,
   );
 });
+
+test("an address that leads to nothing says so, and shows the way back", async () => {
+  await stories.visit(
+    "admin",
+    WIDE,
+    async (page) => {
+      for (const path of ["settings/nowhere", "settings/team/a/b", "payouts/a/b"]) {
+        await open(page, path);
+        await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+      }
+      await inspect(page, "no-such-page");
+      await page.getByRole("link", { name: "To the first page" }).click();
+      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      for (const list of ["people", "documents", "quotes"]) {
+        await open(page, `${list}/${crypto.randomUUID()}`);
+        await page.getByRole("alert").getByText("This could not be shown").waitFor();
+        await page.getByRole("navigation", { name: "Back" }).getByRole("link").click();
+        await page.waitForURL(`**/dashboard/${list}`);
+      }
+    },
+    /status of 404/,
+  );
+});

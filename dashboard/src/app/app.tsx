@@ -3,7 +3,7 @@ import { Redirect, Route, Router, Switch } from "wouter";
 import { ConfirmIdentity } from "./parts/confirm-identity.tsx";
 import { PageBoundary } from "./parts/page-boundary.tsx";
 import { Shell } from "./parts/shell.tsx";
-import { Empty, Loading } from "./parts/states.tsx";
+import { Loading, NoSuchPage } from "./parts/states.tsx";
 import { PATHS, type PageName } from "./paths.ts";
 import { may } from "./session.ts";
 
@@ -41,7 +41,7 @@ export function App() {
                 <Redirect to={HOME} replace />
               </Route>
               <Route>
-                <Empty title="This page does not exist">Choose one in the menu.</Empty>
+                <NoSuchPage name="To the first page" path={HOME} />
               </Route>
             </Switch>
           </PageBoundary>

@@ -1,5 +1,6 @@
-import { Alert, Button, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
+import { Link } from "wouter";
 import { messageOf } from "../api.ts";
 
 const SHOWN_AFTER_MS = 150;
@@ -27,19 +28,48 @@ export function Empty({
   title,
   children,
   action,
+  is_page = false,
 }: {
   title: string;
+  /** It stands for the whole page. */
+  is_page?: boolean;
   children?: ReactNode;
   action?: ReactNode;
 }) {
   return (
     <Stack className="empty" align="center" gap="xs">
-      <Title order={2} size="h4">
+      <Title order={is_page ? 1 : 2} size="h4">
         {title}
       </Title>
       {children && <Text c="dimmed">{children}</Text>}
       {action}
     </Stack>
+  );
+}
+
+/** For an address that leads to nothing. */
+export function NoSuchPage({ name, path }: { name: string; path: string }) {
+  return (
+    <Empty
+      is_page
+      title="There is no such page"
+      action={
+        <Anchor component={Link} href={path}>
+          {name}
+        </Anchor>
+      }
+    >
+      Check the address, or go on from here.
+    </Empty>
+  );
+}
+
+/** For a page that the role may not see. */
+export function NotForYou() {
+  return (
+    <Empty is_page title="You cannot see this page">
+      Ask an admin if you need it.
+    </Empty>
   );
 }
 

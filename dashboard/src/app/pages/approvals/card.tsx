@@ -1,4 +1,4 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Anchor, Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Amount } from "../../parts/amount.tsx";
@@ -64,13 +64,13 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
         <Group gap="md">
           {linksOf(approval).map(({ name, path, is_outside }) =>
             is_outside ? (
-              <a key={path} href={path}>
+              <Anchor key={path} href={path} size="sm">
                 {name}
-              </a>
+              </Anchor>
             ) : (
-              <Link key={path} href={path}>
+              <Anchor key={path} component={Link} href={path} size="sm">
                 {name}
-              </Link>
+              </Anchor>
             ),
           )}
         </Group>

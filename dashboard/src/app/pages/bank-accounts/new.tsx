@@ -2,8 +2,9 @@ import { Alert, Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { SliproadError } from "@sliproad/sdk";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { api, messageOf, queries } from "../../api.ts";
+import { BackLink } from "../../parts/back-link.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PersonSelect } from "../../parts/person-select.tsx";
@@ -20,9 +21,7 @@ export function NewBankAccount() {
   const { filters, setFilter } = useFilters();
   return (
     <>
-      <Link className="back" href="/bank-accounts">
-        All bank accounts
-      </Link>
+      <BackLink name="Bank accounts" path="/bank-accounts" />
       <PageHead title="Add a bank account" />
       <PersonSelect
         label="Who is it for?"

@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import { api, tell } from "../../api.ts";
 import { ActDialog } from "../../parts/act-dialog.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { BackLink } from "../../parts/back-link.tsx";
 import { DocumentPreview } from "../../parts/document-preview.tsx";
 import { Copied, Fact } from "../../parts/fact.tsx";
 import { formatAmount } from "../../parts/format-amount.ts";
@@ -22,13 +23,22 @@ export function DocumentDetail({ id }: { id: string }) {
   const shown = useDocument(id);
   const [verdict, decide] = useState<Verdict | null>(null);
   if (shown.isPending) return <Loading />;
-  if (shown.isError) return <Failure error={shown.error} onRetry={() => shown.refetch()} />;
+  if (shown.isError) {
+    return (
+      <>
+        <BackLink name="Documents" path="/documents" />
+        <PageHead title="Document" />
+        <Failure error={shown.error} onRetry={() => shown.refetch()} />
+      </>
+    );
+  }
   const { document, is_reviewer } = shown.data;
   const { amount, currency, payee } = document;
   const money = `${formatAmount(amount, currency)} ${currency.toUpperCase()}`;
   const isOpen = WAITING.includes(document.status) && document.document_status !== "approved";
   return (
     <>
+      <BackLink name="Documents" path="/documents" />
       <PageHead title={`Document for ${money} to ${payee?.holder ?? "an erased person"}`}>
         {is_reviewer && isOpen && may("review_documents") && (
           <Choices document={document} onDecide={decide} />

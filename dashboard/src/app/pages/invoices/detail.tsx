@@ -1,10 +1,10 @@
 import type { Invoice } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { useNames } from "../../names.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { BackLink } from "../../parts/back-link.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { formatAmount, fromMinor } from "../../parts/format-amount.ts";
 import { Moment } from "../../parts/moment.tsx";
@@ -22,9 +22,7 @@ export function InvoiceDetail({ id }: { id: string }) {
   });
   return (
     <>
-      <nav aria-label="Back" className="back">
-        <Link href="/invoices">‹ Invoices</Link>
-      </nav>
+      <BackLink name="Invoices" path="/invoices" />
       {shown.isPending && <Loading />}
       {shown.isError && (
         <Failure

@@ -12,9 +12,10 @@ import {
 import { type FieldError, type NewInvoice as InvoiceBody, SliproadError } from "@sliproad/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { api, messageOf, queries } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { BackLink } from "../../parts/back-link.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import {
@@ -59,9 +60,7 @@ export function NewInvoice() {
   };
   return (
     <>
-      <nav aria-label="Back" className="back">
-        <Link href="/invoices">‹ Invoices</Link>
-      </nav>
+      <BackLink name="Invoices" path="/invoices" />
       <PageHead title="New invoice" />
       <div className="detail">
         <Sums draft={draft} />

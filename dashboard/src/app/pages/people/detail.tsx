@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { api } from "../../api.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { BackLink } from "../../parts/back-link.tsx";
 import { chainName } from "../../parts/chain-name.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -28,6 +29,7 @@ export function PersonDetail({ id }: { id: string }) {
   if (error && !data) {
     return (
       <>
+        <BackLink name="People" path="/people" />
         <PageHead title="Person" />
         <Failure error={error} onRetry={refetch} />
       </>
@@ -36,9 +38,7 @@ export function PersonDetail({ id }: { id: string }) {
   if (!data) return <Loading />;
   return (
     <>
-      <Link className="back" href="/people">
-        All people
-      </Link>
+      <BackLink name="People" path="/people" />
       <PageHead title={nameOfPerson(data)}>
         <IdentityChip status={data.kyc.general.status} />
       </PageHead>

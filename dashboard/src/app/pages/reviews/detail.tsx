@@ -1,8 +1,9 @@
 import { Alert, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useRef } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { queries } from "../../api.ts";
+import { BackLink } from "../../parts/back-link.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RecordId } from "../../parts/record-id.tsx";
@@ -54,6 +55,7 @@ export function ReviewDetail(props: {
   if (error && !data) {
     return (
       <>
+        <BackLink name="Identity reviews" path="/people/reviews" />
         <PageHead title="Identity review" />
         <Failure error={error} onRetry={refetch} />
       </>
@@ -62,9 +64,7 @@ export function ReviewDetail(props: {
   if (!data) return <Loading />;
   return (
     <>
-      <Link className="back" href="/people/reviews">
-        All identity reviews
-      </Link>
+      <BackLink name="Identity reviews" path="/people/reviews" />
       <PageHead title={nameIn(data)}>
         <IdentityChip status={data.status} />
       </PageHead>

@@ -1,6 +1,8 @@
 import { Alert } from "@mantine/core";
 import { useState } from "react";
 import { useParams } from "wouter";
+import { NotForYou } from "../../parts/states.tsx";
+import { may } from "../../session.ts";
 import { ReviewDetail } from "./detail.tsx";
 import { ReviewQueue } from "./queue.tsx";
 
@@ -8,6 +10,7 @@ export default function ReviewsPage() {
   const { account_id, user_id } = useParams<{ account_id?: string; user_id?: string }>();
   /** What became of the last decision: shown above the next review. */
   const [done, setDone] = useState<string | null>(null);
+  if (!may("review_kyc")) return <NotForYou />;
   return (
     <>
       {done && (

@@ -1,5 +1,5 @@
 import { Tabs } from "@mantine/core";
-import { Link } from "wouter";
+import { BackLink } from "../../parts/back-link.tsx";
 import { useFilters } from "../../parts/filters.ts";
 import { Moment } from "../../parts/moment.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -53,9 +53,7 @@ export function ReviewQueue() {
   };
   return (
     <>
-      <Link className="back" href="/people">
-        All people
-      </Link>
+      <BackLink name="People" path="/people" />
       <PageHead title="Identity reviews" />
       <Tabs
         value={status}

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, Suspense } from "react";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
-import { Empty, Loading } from "../../parts/states.tsx";
+import { Empty, Loading, NoSuchPage, NotForYou } from "../../parts/states.tsx";
 import { DEVELOPER, SETTINGS, type SectionName } from "../../paths.ts";
 import { may } from "../../session.ts";
 
@@ -55,7 +55,7 @@ export default function SettingsPage() {
             <Redirect to={first.path} replace />
           </Route>
           <Route>
-            <Empty title="You cannot see this page">Ask an admin if you need it.</Empty>
+            {isKnown(path) ? <NotForYou /> : <NoSuchPage name="Settings" path={first.path} />}
           </Route>
         </Switch>
       </Suspense>
@@ -63,9 +63,18 @@ export default function SettingsPage() {
   );
 }
 
+/** Whether it is a section, be it one that this role may not see. */
+function isKnown(path: string): boolean {
+  return Object.values(SETTINGS).some((section) => !may(section.permission) && isIn(path, section));
+}
+
+function isIn(path: string, section: { path: string }): boolean {
+  return path === section.path || path.startsWith(`${section.path}/`);
+}
+
 function SectionLink({ name, path, isHere }: { name: string; path: string; isHere?: boolean }) {
   const [current] = useLocation();
-  const is_here = isHere ?? (current === path || current.startsWith(`${path}/`));
+  const is_here = isHere ?? isIn(current, { path });
   return (
     <Link href={path} aria-current={is_here ? "page" : undefined}>
       {name}
