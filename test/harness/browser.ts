@@ -58,11 +58,18 @@ export function scrollsSideways(page: Page): Promise<boolean> {
 export async function findBarriers(page: Page, options = "{}"): Promise<string[]> {
   const is_there = await page.evaluate<boolean>("typeof axe === 'object'");
   if (!is_there) await page.evaluate(`${axe.source}\nundefined`);
+  // What is fading in has less contrast than it will have.
+  await page.evaluate(ANIMATIONS_ENDED);
   const violations = await page.evaluate<Barrier[]>(
     `axe.run({ resultTypes: ['violations'], ...${options} }).then(({ violations }) => violations)`,
   );
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
+
+/** Without those that go on as long as something loads; one that is cancelled has ended as well. */
+const ANIMATIONS_ENDED = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
+  .map(({ finished }) => finished)).then(() => undefined)`;
 
 type Barrier = { id: string; nodes: { html: string }[] };
 

@@ -11,13 +11,21 @@ const exact = new Intl.DateTimeFormat("en-GB", {
   timeStyle: "long",
 });
 
-/** How long ago or until then within a day, else the date; its title has time and zone. */
-export function Moment({ at }: { at: string }) {
+const to_the_second = new Intl.DateTimeFormat("en-GB", {
+  dateStyle: "medium",
+  timeStyle: "medium",
+});
+
+/**
+ * How long ago or until then within a day, else the date; its title has time and zone. `is_exact`:
+ * date and time, where the order of what happened matters.
+ */
+export function Moment({ at, is_exact = false }: { at: string; is_exact?: boolean }) {
   const time = new Date(at);
   const current = useNow();
   return (
     <time dateTime={at} title={exact.format(time)} className="moment">
-      {describe(time.getTime(), current, time)}
+      {is_exact ? to_the_second.format(time) : describe(time.getTime(), current, time)}
     </time>
   );
 }

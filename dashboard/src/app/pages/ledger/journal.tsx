@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   { name: "About", cell: ({ record }) => <About record={record} /> },
   { name: "Lines", cell: (row) => <Lines row={row} /> },
-  { name: "Booked", cell: (row) => <Moment at={row.created_at} /> },
+  { name: "Booked", cell: (row) => <Moment at={row.created_at} is_exact /> },
 ];
 
 const FILTERS = {

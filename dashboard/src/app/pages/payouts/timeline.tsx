@@ -29,7 +29,7 @@ export function PayoutTabs({ payout }: { payout: Payout }) {
             <li key={step.id} className={`step step-${step.family}`}>
               <div className="step-head">
                 <span className={step.is_change ? "strong" : undefined}>{step.what}</span>
-                <Moment at={step.at} />
+                <Moment at={step.at} is_exact />
               </div>
               {step.why && <div className="step-why">{step.why}</div>}
               {step.copied && (
@@ -86,7 +86,7 @@ function Posting({ item }: { item: HistoryItem }) {
     <section className="posting">
       <div className="step-head">
         <h3>{sentenceOf(item)}</h3>
-        <Moment at={item.at} />
+        <Moment at={item.at} is_exact />
       </div>
       <table>
         <thead>

@@ -142,7 +142,7 @@ function AuditTable(props: {
               <Detail facts={factsOf(entry, known)} />
             </td>
             <td data-label="Time">
-              <Moment at={entry.at} />
+              <Moment at={entry.at} is_exact />
             </td>
           </tr>
         ))}

@@ -41,7 +41,7 @@ function Shown({ request, names }: { request: LoggedRequest; names: Names }) {
           <Copied text={request.id} label="the request id" is_code />
         </Fact>
         <Fact name="Time">
-          <Moment at={request.at} />
+          <Moment at={request.at} is_exact />
         </Fact>
         <Fact name="Request">
           <code className="breakable">
