@@ -140,6 +140,12 @@ test("an invited member signs in with a second factor, makes an app, receives a 
   const [, second] = await receiver.waitFor(2);
   expect(second!.raw.equals(first!.raw)).toBe(true);
   expect(second!.headers["webhook-id"]).toBe(first!.headers["webhook-id"]);
+
+  await receiver.close();
+  await page.getByRole("button", { name: "Redeliver" }).click();
+  await page.getByText(/The connection failed \(ECONNREFUSED\) after \d+ ms/).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { level: 2, name: "Deliveries fail" }).waitFor();
   expect(errors).toEqual([]);
   await context.close();
 });

@@ -16,11 +16,10 @@ type Check = {
 export function SetupCard({ app }: { app: App }) {
   const last = useLastAnswer(app.id);
   const { webhook } = app;
-  const isSent = webhook.state === "active";
   return (
     <section className="card facts" aria-labelledby="setup-title">
       <div className="card-head">
-        <h2 id="setup-title">{isSent ? "Events are sent" : "Why nothing is sent"}</h2>
+        <h2 id="setup-title">{titleOf(webhook)}</h2>
         <WebhookChip webhook={webhook} />
       </div>
       <ul className="checks">
@@ -36,6 +35,11 @@ export function SetupCard({ app }: { app: App }) {
       </ul>
     </section>
   );
+}
+
+function titleOf({ state, failing_since }: App["webhook"]): string {
+  if (state !== "active") return "Why nothing is sent";
+  return failing_since ? "Deliveries fail" : "Events are sent";
 }
 
 function checksOf({ webhook }: App, last: Attempt | null): Check[] {
@@ -101,7 +105,8 @@ function endpointCheck({ state, reason, circuit_until, failing_since }: App["web
 function describeAnswer(last: Attempt | null): Pick<Check, "is_met" | "text"> {
   if (!last) return { is_met: null, text: "Nothing was sent yet." };
   const is_met = last.status !== null && last.status >= 200 && last.status < 300;
-  const said = last.status === null ? (last.error ?? "No answer") : `HTTP ${last.status}`;
+  const error = last.error?.replace(/\.$/, "") ?? "No answer";
+  const said = last.status === null ? error : `HTTP ${last.status}`;
   const text = (
     <>
       {said} after {last.latency_ms} ms, <Moment at={last.at} />

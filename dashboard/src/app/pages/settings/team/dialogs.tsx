@@ -66,7 +66,7 @@ export function RemoveDialog({ member, team, onClose }: DialogProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        Their sessions in this account end, and with them what they authorized applications to do.
+        Their sessions in this account end, and with them what they authorized apps to do.
       </Text>
       <Reason reason={reason} onChange={setReason} />
     </FormDialog>
