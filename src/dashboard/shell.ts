@@ -80,6 +80,7 @@ async function describeSession(
     person_id,
     role,
     role_name: ROLE_NAMES[role],
+    has_factor: member.has_factor,
     has_passkey: member.has_passkey && passkeySite(public_url()) !== null,
     account: { id: account_id, name: account_name, is_operator },
     accounts: memberships.map((one) => ({ id: one.account_id, name: one.account_name })),

@@ -44,6 +44,10 @@ it("what was set shows amounts in the one format, whatever they were kept in, an
     ["block", "7"],
     ["amounts", "\u22121.50 USDC"],
   ]);
+  expect(facts({ hash: "e6a3".repeat(16), fields: "webhook_url events" })).toEqual([
+    ["hash", "e6a3e6a3…"],
+    ["changed", "webhook URL, events"],
+  ]);
   expect(facts({ quote_id: QUOTE, role: "admin", none: null })).toEqual([
     ["quote", "of Ana Sample (…00000002)"],
     ["role", "admin"],

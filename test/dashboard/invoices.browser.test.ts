@@ -37,6 +37,7 @@ test("an invoice is written, sent, and marked as paid", async () => {
       await page.getByRole("button", { name: "Send invoice" }).click();
       await page.getByRole("heading", { name: /2026-0042/ }).waitFor();
       await inspect(page, "invoice");
+      expect(await page.getByText("accounts@buyer.example", { exact: true }).count()).toBe(1);
       await page.getByRole("button", { name: "Payment arrived" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Payment arrived" }).click();
       await page.getByText("The seller says it is paid").waitFor();

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inspect, openStories, type Stories, WIDE } from "./browser-stories.ts";
 
@@ -12,9 +13,46 @@ afterAll(() => stories?.close());
 /** How the browser tells of the act that needs a proof first. */
 const NEEDS_PROOF = /status of 403/;
 
-test("a passkey confirms what needs a proof", async () => {
+/** Makes the last confirmation older. */
+async function ageConfirmation(minutes: number): Promise<void> {
   const { server, members } = stories;
-  const { person_id } = members.get("admin")!;
+  await server.core.database.query(
+    `update sessions set confirmed_at = confirmed_at - make_interval(mins => $2)
+     where person_id = $1`,
+    [members.get("admin")!.person_id, minutes],
+  );
+}
+
+/** Creates an API key when the last confirmation is too old. */
+async function createKeyLate(page: Page): Promise<void> {
+  await ageConfirmation(11);
+  await page.goto(`${stories.server.url}/dashboard/settings/developer/keys`);
+  await page.getByRole("button", { name: "Create key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Reports");
+  expect(await dialog.getByText("`").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Create key" }).click();
+}
+
+const CODE = { name: "Use a code of your second factor" };
+
+test("who has no second factor is asked for the password only", async () => {
+  await stories.visit(
+    "admin",
+    WIDE,
+    async (page) => {
+      await createKeyLate(page);
+      const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+      await dialog.getByText("Enter your password to go on.").waitFor();
+      expect(await dialog.getByRole("button", CODE).count()).toBe(0);
+      await ageConfirmation(-11);
+    },
+    NEEDS_PROOF,
+  );
+});
+
+test("a passkey confirms what needs a proof", async () => {
+  const { server } = stories;
   const { url } = server;
   await stories.visit(
     "admin",
@@ -34,16 +72,9 @@ test("a passkey confirms what needs a proof", async () => {
       await page.getByRole("button", { name: "Add passkey" }).click();
       await page.getByRole("heading", { name: "Your recovery codes" }).waitFor();
 
-      await server.core.database.query(
-        `update sessions set confirmed_at = confirmed_at - interval '11 minutes'
-       where person_id = $1`,
-        [person_id],
-      );
-      await page.goto(`${url}/dashboard/settings/developer/keys`);
-      await page.getByRole("button", { name: "Create key" }).click();
-      await page.getByRole("dialog").getByLabel("Name").fill("Reports");
-      await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
-      const dialog = page.getByRole("dialog", { name: "Confirm it is you" });
+      await createKeyLate(page);
+      const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+      await dialog.getByRole("button", CODE).waitFor();
       const use = dialog.getByRole("button", { name: "Use a passkey" });
       await use.waitFor();
       await inspect(page, "confirm-passkey");

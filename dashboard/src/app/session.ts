@@ -8,6 +8,8 @@ export type Session = {
   person_id: string;
   role: string;
   role_name: string;
+  /** They can give a code: of an app, or one for recovery. */
+  has_factor: boolean;
   /** They have one, and it works at this address. */
   has_passkey: boolean;
   account: { id: string; name: string; is_operator: boolean };

@@ -20,7 +20,7 @@ export function ConfirmIdentity() {
     <Modal
       opened={waiting !== null}
       onClose={() => end(false)}
-      title="Confirm it is you"
+      title="Confirm that it is you"
       zIndex={400}
     >
       {waiting && <ConfirmForm onConfirmed={() => end(true)} onCancel={() => end(false)} />}
@@ -60,7 +60,9 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text size="sm">This needs a confirmation of the last ten minutes.</Text>
+        <Text size="sm">
+          {way === "password" ? "Enter your password to go on." : "Enter a code to go on."}
+        </Text>
         {way === "password" ? (
           <PasswordInput label="Password" autoComplete="current-password" {...common} />
         ) : (
@@ -68,14 +70,16 @@ function ConfirmForm(props: { onConfirmed: () => void; onCancel: () => void }) {
         )}
         <Group justify="space-between">
           <Group gap="md">
-            <Anchor
-              component="button"
-              type="button"
-              size="sm"
-              onClick={() => change(way === "password" ? "code" : "password")}
-            >
-              {way === "password" ? "Use a code of your second factor" : "Use your password"}
-            </Anchor>
+            {session.has_factor && (
+              <Anchor
+                component="button"
+                type="button"
+                size="sm"
+                onClick={() => change(way === "password" ? "code" : "password")}
+              >
+                {way === "password" ? "Use a code of your second factor" : "Use your password"}
+              </Anchor>
+            )}
             {CAN_USE_PASSKEY && (
               <Anchor
                 component="button"

@@ -152,6 +152,7 @@ function Facts({ onramp, person }: Pick<Shown, "onramp"> & { person: string }) {
 }
 
 function inWords(name: string): string {
+  if (name === "bank_swift_bic") return "BIC";
   const words = name.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -146,7 +146,7 @@ function Sum({ name, minor, symbol }: { name: string; minor: string; symbol: str
 }
 
 const EVENTS: Readonly<Record<string, string>> = {
-  create: "Made payable",
+  create: "Issued",
   accept: "Accepted by the buyer",
   reject: "Rejected by the buyer",
   cancel: "Canceled",
@@ -169,7 +169,7 @@ function History({ invoice: { events, createdAt } }: { invoice: Invoice }) {
         {steps.map(({ name, date, note }) => (
           <Step key={`${name} ${date}`} name={EVENTS[name] ?? name} at={date} note={note} />
         ))}
-        <Step name="Written" at={createdAt} />
+        <Step name="Created" at={createdAt} />
       </ol>
     </section>
   );
@@ -194,7 +194,7 @@ function Facts({ invoice }: { invoice: Invoice }) {
     <section className="card facts" aria-label="Details">
       <h2>{invoice.role === "seller" ? "Buyer" : "Seller"}</h2>
       <div className="strong">{nameOfParty(other)}</div>
-      {other.email && <div>{other.email}</div>}
+      {other.email && other.email !== nameOfParty(other) && <div>{other.email}</div>}
       <h2>Ways to pay</h2>
       <dl>
         {invoice.paymentOptions.map((option) => (

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Invoice>[] = [
   },
   { name: "Amount", cell: (row) => <Total invoice={row} />, is_amount: true },
   { name: "State", cell: (row) => <State invoice={row} /> },
-  { name: "You", cell: (row) => (row.role === "seller" ? "are paid" : "pay") },
+  { name: "Kind", cell: (row) => (row.role === "seller" ? "Sent" : "Received") },
   { name: "Due", cell: (row) => <Due invoice={row} /> },
   { name: "Created", cell: (row) => <Moment at={row.creationDate} /> },
 ];

@@ -5,6 +5,8 @@ import type { Entry, Known } from "./entry.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const SHA_256 = /^[0-9a-f]{64}$/;
+
 const KINDS: Readonly<Record<string, string>> = {
   member: "",
   person: "",
@@ -46,6 +48,7 @@ export function sayAction(entry: Pick<Entry, "action" | "record">, known: Known)
 
 function nameOf(id: string, { names, records }: Known): string {
   const record = records[id];
+  if (SHA_256.test(id)) return `${id.slice(0, 8)}…`;
   if (!record) return names[id] ?? (ID.test(id) ? `…${id.slice(-8)}` : id);
   const { kind, title, note } = record;
   const text = note && kind !== "proposal" ? `${title} (${note})` : title;
@@ -55,8 +58,8 @@ function nameOf(id: string, { names, records }: Known): string {
 /** The sentences name the kind already: "executed the quote of …". */
 const OWN_KIND = /^(Quote|Onramp|Refund) (?=of )/;
 
-/** How the amounts among what was set are stored. */
-const AMOUNTS: Readonly<Record<string, (text: string) => string>> = {
+/** How what was set is stored, where it is neither a name nor an id. */
+const SAYINGS: Readonly<Record<string, (text: string) => string>> = {
   amount_usd: (text) => `${formatAmount(text, "usd")} USD`,
   approval_above_usd: sayCents,
   amount_max: sayCents,
@@ -64,6 +67,8 @@ const AMOUNTS: Readonly<Record<string, (text: string) => string>> = {
   sold: sayMinor,
   amount: sayMinor,
   amounts: sayMinor,
+  // The names of fields.
+  fields: (text) => text.split(" ").map(sayName).join(", "),
 };
 
 function sayCents(text: string): string {
@@ -84,7 +89,7 @@ export function factsOf({ detail }: Pick<Entry, "detail">, known: Known): [strin
   return Object.entries(detail)
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => {
-      const say = AMOUNTS[name] ?? ((text: string) => nameOf(text, known));
+      const say = SAYINGS[name] ?? ((text: string) => nameOf(text, known));
       return [
         sayName(name),
         (Array.isArray(value) ? value : [value]).map(String).map(say).join(", "),
@@ -94,5 +99,9 @@ export function factsOf({ detail }: Pick<Entry, "detail">, known: Known): [strin
 
 /** `quote_id` is shown as what it is. */
 function sayName(name: string): string {
-  return name.replace(/_(id|usd)$/, "").replaceAll("_", " ");
+  if (name === "fields") return "changed";
+  return name
+    .replace(/_url(s?)$/, " URL$1")
+    .replace(/_(id|usd)$/, "")
+    .replaceAll("_", " ");
 }

@@ -1,5 +1,5 @@
 import { Checkbox, Radio, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { FormDialog } from "../../../parts/form-dialog.tsx";
 import {
   type ApiKey,
@@ -89,13 +89,19 @@ function ScopeChoice(props: {
         >
           <Stack gap={8} mt="xs">
             {scopes.map(({ name, meaning }) => (
-              <Checkbox key={name} value={name} label={name} description={meaning} />
+              <Checkbox key={name} value={name} label={name} description={withCode(meaning)} />
             ))}
           </Stack>
         </Checkbox.Group>
       )}
     </>
   );
+}
+
+/** What stands between backticks is code. */
+function withCode(text: string): ReactNode {
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a constant text do not move
+  return text.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
 }
 
 function keyOf(form: Form): NewKey {

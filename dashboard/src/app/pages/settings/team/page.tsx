@@ -64,6 +64,7 @@ function Members({ team }: { team: Team }) {
           <tr>
             <th scope="col">Member</th>
             <th scope="col">Role</th>
+            <th scope="col">State</th>
             <th scope="col">Second factor</th>
             <th scope="col">Last seen</th>
             <th scope="col">Since</th>
@@ -78,6 +79,13 @@ function Members({ team }: { team: Team }) {
                 {member.is_you && <span className="quiet"> (you)</span>}
               </td>
               <td data-label="Role">{names.get(member.role) ?? member.role}</td>
+              <td data-label="State">
+                {member.is_invited ? (
+                  <StatusChip status="Invited" family="waiting" />
+                ) : (
+                  <StatusChip status="Active" family="done" />
+                )}
+              </td>
               <td data-label="Second factor">
                 <Factor member={member} />
               </td>
@@ -99,7 +107,7 @@ function Members({ team }: { team: Team }) {
 }
 
 function Factor({ member }: { member: Member }) {
-  if (member.is_invited) return <StatusChip status="Invited" family="waiting" />;
+  if (member.is_invited) return <span className="none">–</span>;
   return member.has_factor ? (
     <StatusChip status="On" family="done" />
   ) : (
