@@ -10,6 +10,7 @@ import { closedGate, type GatePolicy } from "../../src/offramps/gates.ts";
 import { FIRST_ID, LAST_ID } from "../../src/platform/ids.ts";
 import { createSampleBusiness, type SampleBusiness } from "../harness/sample-business.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addBilledAccount, sendInvoice } from "../invoices/invoice-fixture.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
 /** A whole business is created. */
@@ -285,6 +286,21 @@ describe("the search", () => {
     const path = `/users/${user_id}/quotes/${quote_id}/offramps/${id}`;
     await server.call("PATCH", path, { offramp: { reference: "Rent, November" } });
     expect(idsOf((await search("rent, november")).hits)).toEqual([id]);
+  });
+
+  it("finds invoices by their number, sent and received ones, and of no other account", async () => {
+    const buyer = await addBilledAccount(server, "buyer");
+    const { id } = await sendInvoice(server, server, buyer, { invoiceNumber: "SAMPLE/2026-77" });
+    const found = { kind: "invoice", id, title: "Invoice SAMPLE/2026-77" };
+    expect((await search("sample/2026-77")).hits).toMatchObject([found]);
+    const ask = async (account_id: string, email: string) => {
+      const other = await signInMember(server, { account_id, role: "admin", email });
+      return other.call("POST", "/dashboard/api/search", { text: "SAMPLE/2026-77" });
+    };
+    const received = await ask(buyer.account_id, "buyer@example.test");
+    expect(received.json().hits).toMatchObject([found]);
+    const stranger = await addBilledAccount(server, "stranger");
+    expect((await ask(stranger.account_id, "stranger@example.test")).json().hits).toEqual([]);
   });
 
   it("finds people by e-mail address and name, bank accounts by their number", async () => {
