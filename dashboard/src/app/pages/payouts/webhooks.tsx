@@ -33,7 +33,7 @@ const FAMILIES = {
   skipped: "waiting",
 } as const;
 
-/** What was told to applications about a payout. */
+/** What was told to apps about a payout. */
 export function PayoutWebhooks({ id }: { id: string }) {
   const load = (starting_after: string | undefined) => loadEvents(id, starting_after);
   const listed = useInfiniteQuery({
@@ -92,7 +92,7 @@ function SentEventTable({ event }: { event: SentEvent }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">Application</th>
+            <th scope="col">App</th>
             <th scope="col">Delivery</th>
             <th scope="col" className="right">
               Answer
@@ -121,7 +121,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         )}
       </td>
       <td>
-        <StatusChip status={status} family={FAMILIES[status]} />
+        <StatusChip status={status === "pending" ? "waiting" : status} family={FAMILIES[status]} />
         {attempts > 1 && <span className="quiet"> after {attempts} attempts</span>}
         {reason && <div className="quiet">{reason}</div>}
       </td>
