@@ -57,7 +57,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const documents = openDocuments(core.mode, sender);
   const screening = await openScreening(core.config);
   const screened = await openScreeningModule(core, { screening });
-  const { screenUsers } = screened;
+  const { screenUsers, screenWritten } = screened;
   const webhooks = openWebhooksModule(core, { sender });
   const kyc = openKycModule(core, { catalogue, files, identity });
   const priced = await openPricesModule(core, { catalogue });
@@ -78,9 +78,9 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     openApprovalsModule(core),
     openAppsModule(core, { sender, skipDeliveries }),
     webhooks,
-    openUsersModule(core, { catalogue, screenUsers }),
+    openUsersModule(core, { catalogue, screenWritten }),
     kyc,
-    openPaymentDetailsModule(core, { catalogue, screening, screenUsers }),
+    openPaymentDetailsModule(core, { catalogue, screening, screenWritten }),
     screened,
     priced,
     limited,

@@ -5,7 +5,7 @@ import { assertFound, notFound, type Problem, Refusal } from "../platform/errors
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import type { KycEnforcement, ScreenUsers } from "../users/clearance.ts";
+import type { KycEnforcement, ScreenWritten } from "../users/clearance.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { createPaymentDetails } from "./create-payment-details.ts";
 import { deactivatePaymentDetails } from "./deactivate-payment-details.ts";
@@ -35,7 +35,7 @@ type PaymentDetailDeps = Pick<
   catalogue: Catalogue;
   kyc_enforcement: KycEnforcement;
   screening: ScreeningPort;
-  screenUsers: ScreenUsers;
+  screenWritten: ScreenWritten;
 };
 
 const TAG = "Payment details";
@@ -60,7 +60,7 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
 }
 
 function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { kyc_enforcement, screenUsers } = deps;
+  const { kyc_enforcement, screenWritten } = deps;
   const create = createPaymentDetails(deps, kyc_enforcement);
   addRoute({
     method: "POST",
@@ -80,7 +80,7 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
       const found = [...problems, ...checked.problems];
       const { user_id } = params;
       const answer = await create(command({ user_id, fields: checked.fields, problems: found }));
-      await screenUsers([{ account_id: caller.account_id, user_id }]);
+      await screenWritten({ account_id: caller.account_id, user_id });
       return answer;
     },
   });

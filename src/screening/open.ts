@@ -1,7 +1,7 @@
 import type { ScreeningPort } from "../partners/screening/port.ts";
 import { createFairTurns } from "../platform/commands/fair-turns.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { ScreenUsers } from "../users/clearance.ts";
+import type { ScreenUsers, ScreenWritten } from "../users/clearance.ts";
 import { screeningMetrics } from "./metrics.ts";
 import { addScreeningPages } from "./page-routes.ts";
 import { addScreeningRoutes } from "./routes.ts";
@@ -17,7 +17,7 @@ import {
 /** Each uses a connection, and the thread that answers requests. */
 const SCREENED_AT_ONCE_MAX = 4;
 
-type ScreeningModule = Module & { screenUsers: ScreenUsers };
+type ScreeningModule = Module & { screenUsers: ScreenUsers; screenWritten: ScreenWritten };
 
 export async function openScreeningModule(
   core: ModuleCore,
@@ -29,10 +29,16 @@ export async function openScreeningModule(
   // Every process compares with its own copy; the worker's task alone records which one is in use.
   const reloading = screening.lists() && setInterval(() => screening.reload(), RELOAD_EVERY_MS);
   reloading?.unref();
+  const screenNow: ScreenUsers = async (users) => {
+    const [first] = users;
+    if (first) await inTurn(first.account_id, () => screenUsers(deps, users));
+  };
   return {
-    screenUsers: async (users) => {
-      const [first] = users;
-      if (first) await inTurn(first.account_id, () => screenUsers(deps, users));
+    screenUsers: screenNow,
+    screenWritten: async (user) => {
+      await screenNow([user]).catch((error: Error) => {
+        core.log.warn({ ...user, err: error }, "a user is screened later, and on hold until then");
+      });
     },
     routes: (addRoute) => addScreeningRoutes(addRoute, deps),
     pages: (server) => addScreeningPages(server, deps),

@@ -5,6 +5,12 @@ import type { UserKey } from "./store.ts";
 /** Screens those users whose verdict is out of date. A later module provides it. */
 export type ScreenUsers = (users: readonly UserKey[]) => Promise<void>;
 
+/**
+ * The same after a request has stored its record: it never fails, because its answer must say what
+ * was stored. A user who could not be screened is on hold, and is screened before money leaves.
+ */
+export type ScreenWritten = (user: UserKey) => Promise<void>;
+
 /** When a user must have passed KYC. */
 export type KycEnforcement = "execution" | "payment_detail" | "off";
 

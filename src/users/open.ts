@@ -1,12 +1,12 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
-import type { ScreenUsers } from "./clearance.ts";
+import type { ScreenWritten } from "./clearance.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addUserRoutes } from "./routes.ts";
 
 export function openUsersModule(
   core: ModuleCore,
-  needs: { catalogue: Catalogue; screenUsers: ScreenUsers },
+  needs: { catalogue: Catalogue; screenWritten: ScreenWritten },
 ): Module {
   return {
     routes: (addRoute) => {

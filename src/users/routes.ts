@@ -3,7 +3,7 @@ import { assertFound } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import type { ScreenUsers } from "./clearance.ts";
+import type { ScreenWritten } from "./clearance.ts";
 import { createUsers } from "./create-users.ts";
 import { checkUser } from "./model.ts";
 import { renderUser, renderUsers } from "./render.ts";
@@ -17,7 +17,7 @@ import {
 import { findUser, listUsers, openUsers } from "./store.ts";
 import { updateUsers } from "./update-users.ts";
 
-type UserDeps = { catalogue: Catalogue; screenUsers: ScreenUsers } & Pick<
+type UserDeps = { catalogue: Catalogue; screenWritten: ScreenWritten } & Pick<
   ModuleCore,
   "database" | "executor" | "keyring" | "index_key" | "clock" | "config"
 >;
@@ -33,7 +33,7 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
 
 function addCreateUser(
   addRoute: AddRoute,
-  { executor, keyring, index_key, catalogue, clock, config, screenUsers }: UserDeps,
+  { executor, keyring, index_key, catalogue, clock, config, screenWritten }: UserDeps,
 ): void {
   const is_screening = config.screening_lists.length > 0;
   const submit = executor.register(createUsers(keyring, index_key));
@@ -65,7 +65,7 @@ function addCreateUser(
       const answer = await submit(command({ fields: checked.fields, problems: found }));
       if (is_screening) {
         const { user } = JSON.parse(answer.body);
-        await screenUsers([{ account_id: caller.account_id, user_id: user.id }]);
+        await screenWritten({ account_id: caller.account_id, user_id: user.id });
       }
       return answer;
     },
@@ -114,7 +114,7 @@ function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void 
 
 function addUpdateUser(
   addRoute: AddRoute,
-  { executor, catalogue, keyring, index_key, screenUsers }: UserDeps,
+  { executor, catalogue, keyring, index_key, screenWritten }: UserDeps,
 ): void {
   const submit = executor.register(updateUsers(catalogue, keyring, index_key));
   addRoute({
@@ -133,7 +133,7 @@ function addUpdateUser(
     handle: async ({ caller, params, body, problems, command }) => {
       const { user_id } = params;
       const answer = await submit(command({ user_id, change: body.user, problems }));
-      await screenUsers([{ account_id: caller.account_id, user_id }]);
+      await screenWritten({ account_id: caller.account_id, user_id });
       return answer;
     },
   });

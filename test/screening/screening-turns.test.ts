@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { SCREENING_OFF } from "../../src/partners/screening/off.ts";
+import { Refusal } from "../../src/platform/errors.ts";
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addUser } from "../kyc/kyc-fixture.ts";
+import { good } from "../offramps/story.ts";
 
 const AT_ONCE = 40;
 /** The turns of all accounts together: those of one account begin one after the other. */
@@ -36,4 +39,14 @@ it("payees that arrive together are compared one after the other", async () => {
   await Promise.all(all);
   expect(longest_row).toBeGreaterThan(0);
   expect(longest_row).toBeLessThanOrEqual(IN_A_ROW_MAX);
+});
+
+it("a change that was stored is answered, whatever happens to its screening", async () => {
+  const user_id = await addUser(server);
+  vi.spyOn(SCREENING_OFF, "screen").mockImplementation(() => {
+    throw new Refusal("unavailable", undefined, 1);
+  });
+  const change = { user: { phone: "+351210000001" } };
+  const { user } = good(await server.call("PATCH", `/users/${user_id}`, change));
+  expect(user.phone).toBe("+351210000001");
 });

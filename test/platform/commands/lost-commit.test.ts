@@ -51,9 +51,9 @@ async function serveUsers(limits: Limits = {}) {
     ...limits,
   });
   await addOpenApi(server);
-  const screenUsers = async () => {};
+  const screenWritten = async () => {};
   const add: AddRoute = (spec) => addRoute(server, index_key, spec);
-  addUserRoutes(add, { ...core, executor, screenUsers });
+  addUserRoutes(add, { ...core, executor, screenWritten });
   const create = async (email: string, headers: Record<string, string> = {}) => {
     const answer = await server.inject({
       method: "POST",
@@ -189,7 +189,7 @@ describe("when the commit did not wait for its replica", () => {
   it("a later commit that waited confirms it", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
-    proxy.spoil({ matches: isInsertOfUsers, how: "warn_of_replica" });
+    proxy.spoil({ matches: isInsertOfUsers, how: "warn" });
     const answer = await create(newEmail());
     expect(proxy.cuts()).toBe(1);
     expect(answer.status).toBe(200);
@@ -200,7 +200,7 @@ describe("when the commit did not wait for its replica", () => {
     const { create } = await serveUsers({ find_outcome_max_ms: 300 });
     proxy.spoil({
       matches: (statement) => isInsertOfUsers(statement) || statement.includes("on conflict"),
-      how: "warn_of_replica",
+      how: "warn",
       times: 1_000,
     });
     const answer = await create(newEmail());
