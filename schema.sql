@@ -2115,5 +2115,6 @@ create table webhook_replays (
 create table worker_heartbeats (
   worker_id uuid not null,
   seen_at timestamp with time zone not null,
+  progressed_at timestamp with time zone,
   constraint worker_heartbeats_pkey PRIMARY KEY (worker_id)
 );

@@ -7,8 +7,8 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * Files that take more than about 20 seconds: `npm run soak` runs them, and so does `npm test` where
  * they are named. They play crashes at every commit, every write with eight callers at once, the
  * guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
- * every state, the command line as processes, hours of a person who fills in the identity form, and
- * ten of a hundred accounts that misbehave.
+ * every state, the command line as processes, hours of a person who fills in the identity form, a
+ * primary that freezes, and ten of a hundred accounts that misbehave.
  */
 const LONG_TESTS = [
   "test/app/{restore,live-story,live-story-short,live-mode}.test.ts",
@@ -32,7 +32,7 @@ const LONG_TESTS = [
   "test/docs/docs.browser.test.ts",
   "test/platform/db/embedded.test.ts",
   "test/{sdk,cli}/packed.test.ts",
-  "test/e2e/fairness.test.ts",
+  "test/e2e/{fairness,failover}.test.ts",
   "test/e2e/kyc-{individual,business,links,files,trouble}.browser.test.ts",
   "test/invoices/{payments/claims,pdf/pdf}.test.ts",
   "test/offramps/quotes/deposits.test.ts",

@@ -3,7 +3,7 @@ import cookie from "@fastify/cookie";
 import formbody from "@fastify/formbody";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
-import { DatabaseUnavailableError } from "../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../platform/db/outages.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
 import type { Html } from "../platform/http/html.ts";

@@ -10,7 +10,7 @@ import type { AccountChange } from "../accounts/update-account.ts";
 import type { Core } from "../app/open-core.ts";
 import { accountChange } from "../approvals/change-accounts.ts";
 import { updateAccountEnabled } from "../apps/store.ts";
-import { violatedKey } from "../platform/db/database.ts";
+import { violatedKey } from "../platform/db/outages.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";
 import {

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Core, openCore } from "../app/open-core.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
-import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
+import { describeHosts } from "../platform/db/hosts.ts";
 import type { MigrateOptions } from "../platform/db/migrate.ts";
+import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/outages.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { keepFirstSecrets, keepSandboxKey } from "./first-start.ts";
@@ -87,10 +88,9 @@ export async function openCoreOrSay(
   } catch (error) {
     const why = whyNotOpen(error);
     if (why === null) throw error;
-    const where = URL.parse(url);
     throw new StartupError(
-      `The database at ${where?.hostname}:${where?.port || 5432} cannot be ${why}; check ` +
-        "DATABASE_URL and that it is running.",
+      `The database at ${describeHosts(url)} cannot be ${why}; check DATABASE_URL and that it is ` +
+        "running.",
     );
   }
 }
@@ -99,10 +99,10 @@ export async function openCoreOrSay(
 const OPERATOR_ERRORS = /^(28|3D|53|42501)/;
 
 function whyNotOpen(error: unknown): string | null {
-  if (error instanceof DatabaseUnavailableError) {
-    const cause = error.cause as Error & { code?: string };
-    return `reached (${cause?.code ?? cause?.message})`;
+  const is_unavailable = error instanceof DatabaseUnavailableError;
+  const cause = (is_unavailable ? error.cause : error) as Error & { code?: string };
+  if (isDatabaseError(cause) && OPERATOR_ERRORS.test(cause.code ?? "")) {
+    return `used (${cause.message})`;
   }
-  const is_theirs = isDatabaseError(error) && OPERATOR_ERRORS.test(error.code ?? "");
-  return is_theirs ? `used (${error.message})` : null;
+  return is_unavailable ? `reached (${cause?.code ?? cause?.message})` : null;
 }

@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Core } from "../app/open-core.ts";
+import { READ_ALL } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { newExport } from "../reports/exports/create-exports.ts";
 import {
@@ -91,5 +92,5 @@ function writeFile({ database }: Core, record: ExportRecord, output: string) {
       throw new StartupError(`--output ${output} cannot be written: ${error.message}`);
     });
     return summary();
-  });
+  }, READ_ALL);
 }

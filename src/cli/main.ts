@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { DatabaseUnavailableError } from "../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../platform/db/outages.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { ApiError } from "./api-client.ts";
 import { interrupt } from "./interruption.ts";

@@ -1,4 +1,5 @@
-import { isDatabaseError, type Transaction, violatedKey } from "../platform/db/database.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { isDatabaseError, violatedKey } from "../platform/db/outages.ts";
 import { newId } from "../platform/ids.ts";
 import { noteUnsealed } from "../platform/sealing/seal.ts";
 import {

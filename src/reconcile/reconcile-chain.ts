@@ -8,7 +8,7 @@ import { toMillionths } from "../partners/chain/evm/transfer-logs.ts";
 import { findWatchedChain } from "../partners/chain/evm/watch-store.ts";
 import { ChainUnavailable } from "../partners/chain/port.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database, Session } from "../platform/db/database.ts";
+import { type Database, READ_ALL, type Session } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { roundUp } from "./book-gas.ts";
@@ -63,7 +63,7 @@ export async function reconcileChain(
   const books = await database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     return readBooks(tx, chain, clock);
-  });
+  }, READ_ALL);
   const { block, hash } = books;
   if ((await readSameBlock(rpcs, block)).hash !== hash) {
     throw new ChainUnavailable(`${chain.name}: block ${block} was replaced`);

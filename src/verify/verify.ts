@@ -4,7 +4,7 @@ import { listAccounts } from "../accounts/store.ts";
 import { EVENT_LOG } from "../events/record-events.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
-import type { Database, Session } from "../platform/db/database.ts";
+import { type Database, READ_ALL, type Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
@@ -98,7 +98,7 @@ export function verify(
     const fault =
       (await verifySends(tx)) ?? (anchors ? await verifyAnchors(tx, key, anchors) : null);
     return { accounts: accounts.length, fault };
-  });
+  }, READ_ALL);
 }
 
 /** Checks read page by page, one statement each: the number of statements shows the progress. */

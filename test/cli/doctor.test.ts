@@ -118,3 +118,13 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   ]);
   expect((await examine()).of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 });
+
+it("too many connections for the server are a fault, a missing standby is a warning", async () => {
+  const { of } = await examine();
+  expect(of("connections")).toMatchObject({ ok: true });
+  expect(of("connections")!.finding).toMatch(/^\d process(es)? of at most 16, the server accepts/);
+  expect(of("standby")).toMatchObject({ ok: true, warning: true });
+  const many = await examine({ SLIPROAD_DATABASE_CONNECTIONS: "500" });
+  expect(many).toMatchObject({ code: 1, ok: false });
+  expect(many.of("connections")!.finding).toMatch(/lower SLIPROAD_DATABASE_CONNECTIONS or raise/);
+});

@@ -29,7 +29,7 @@ export type Spoilage = {
     | "lose_answer_and_go_down" // the same, and new connections are refused
     | "keep_answer" // COMMIT is executed, its answer is dropped, the connection stays
     | "hold_writes" // statement and COMMIT are delayed, the client is cut
-    | "warn_of_replica"; // COMMIT is answered with the warning that it did not wait
+    | "warn"; // COMMIT is answered with a warning
   times?: number;
 };
 
@@ -161,9 +161,9 @@ class Relay {
     const how = this.#spoilage?.how;
     if (how === "lose_answer") this.cut();
     if (how === "lose_answer_and_go_down") this.#goDown();
-    if (how === "warn_of_replica") {
+    if (how === "warn") {
       const [before, after] = [this.#answer.subarray(0, at), this.#answer.subarray(at)];
-      this.#client.write(Buffer.concat([before, replicaWarning(), after]));
+      this.#client.write(Buffer.concat([before, commitWarning(), after]));
       this.#spoilage = null;
       this.#is_committing = false;
       this.#answer = Buffer.alloc(0);
@@ -192,14 +192,12 @@ function messageReader(): (chunk: Buffer) => Message[] {
   };
 }
 
-/** The warning that PostgreSQL sends if a commit stopped waiting for its synchronous standby. */
-function replicaWarning(): Buffer {
-  const fields = [
-    "SWARNING",
-    "C01000",
-    "Mcanceling wait for synchronous replication due to user request",
-    "RSyncRepWaitForLSN",
-  ];
+/**
+ * As PostgreSQL sends it, in its own language, if a commit stopped waiting for a synchronous
+ * standby, and a distributed one if another node did not commit.
+ */
+function commitWarning(): Buffer {
+  const fields = ["SWARNUNG", "C01000", "Mfailed to commit the transaction on another node"];
   const content = Buffer.from(`${fields.join("\0")}\0\0`);
   const head = Buffer.alloc(5);
   head.write("N");

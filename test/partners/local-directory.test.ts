@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { FileStore } from "../../src/partners/files/file-store.ts";
 import { keepFile } from "../../src/partners/files/keep-file.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
-import { DatabaseUnavailableError } from "../../src/platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../src/platform/db/outages.ts";
 import { Refusal } from "../../src/platform/errors.ts";
 import { describeFileStore, newKey, streamOf } from "./file-store-conformance.ts";
 

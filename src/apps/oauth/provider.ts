@@ -5,7 +5,7 @@ import type { PageDeps } from "../../accounts/page-scope.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { isSameToken, type MemberSession, sessionMs } from "../../accounts/sign-in/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
-import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
 import { addPageScope } from "../../accounts/page-scope.ts";
 import { createAttempts } from "../../platform/attempts/attempts.ts";
-import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { Sliproad, SliproadError } from "../../../sdk/src/index.ts";
 import { readConfig } from "../../platform/config/config.ts";
-import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { type ApiOptions, findApiKey, findServiceUrl, withApiOptions } from "../api-client.ts";
 import { openColours, type Paint } from "../colours.ts";

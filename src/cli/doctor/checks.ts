@@ -16,6 +16,7 @@ import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
 import { checkBanks } from "./check-banks.ts";
+import { checkServer } from "./check-server.ts";
 import type { Finding } from "./finding.ts";
 
 const WATCHERS = [
@@ -33,6 +34,7 @@ const ENDPOINTS_NAMED_MAX = 5;
 export async function examineDatabase(core: Core, is_service_up: boolean): Promise<Finding[]> {
   return [
     await checkVersion(core),
+    ...(await checkServer(core)),
     checkClock(core),
     await checkWorker(core, is_service_up),
     await checkWatchers(core),

@@ -9,8 +9,9 @@ import {
   readSettings,
 } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
-import { isDatabaseError, openDatabase } from "../../platform/db/database.ts";
+import { openDatabase } from "../../platform/db/database.ts";
 import { isMigrated } from "../../platform/db/migrate.ts";
+import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { type InstanceInfo, readDeadService, readInstance } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
@@ -82,7 +83,7 @@ async function hasDatabase(config: Config): Promise<boolean> {
     return await isMigrated(database);
   } catch (error) {
     // The other checks say what is wrong with it.
-    return !isDatabaseError(error);
+    return error instanceof DatabaseUnavailableError;
   } finally {
     await database.close();
   }

@@ -1,5 +1,5 @@
 import type { Answer } from "../../platform/commands/executor.ts";
-import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { FileKey, FileStore } from "./file-store.ts";
 

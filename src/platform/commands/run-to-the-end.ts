@@ -3,7 +3,7 @@ import {
   DatabaseUnavailableError,
   isRetryable,
   violatedKey,
-} from "../db/database.ts";
+} from "../db/outages.ts";
 import { Refusal } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { realTime } from "../tasks/real-time.ts";
@@ -13,7 +13,6 @@ import { runInTransaction } from "./run-in-transaction.ts";
 import type { AnyUseCase } from "./use-case.ts";
 
 const TRIES_MAX = 6;
-const ANSWER_MAX_MS = 30_000;
 const FIND_OUTCOME_MAX_MS = 10_000;
 const RETRY_AFTER_SECONDS = 2;
 
@@ -27,7 +26,7 @@ export async function runToTheEnd(
   use_case: AnyUseCase,
   queued: readonly Queued[],
 ): Promise<Map<Queued, Outcome>> {
-  const { answer_max_ms = ANSWER_MAX_MS } = deps;
+  const { answer_max_ms } = deps;
   for (let tries = 1; ; tries += 1) {
     const now = deps.clock.now();
     const attempt = newTry(queued, now);

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { readHosts } from "../db/hosts.ts";
 import { isLei } from "../lei.ts";
 import { parseDecimal, powerOfTen } from "../money.ts";
 
@@ -49,6 +50,16 @@ export function urlOf(protocol: RegExp, example: string): Read<string> {
     protocol.test(URL.parse(value)?.protocol ?? "")
       ? value
       : fail(`must be a URL such as ${example}`);
+}
+
+/** Of PostgreSQL, with one host or several. */
+export function databaseUrl(value: string): string {
+  return readHosts(value)
+    ? value
+    : fail(
+        "must be a URL such as postgres://user:password@host:5432/database, or of several hosts, " +
+          "postgres://user:password@one:5432,two:5432/database",
+      );
 }
 
 /** A decimal amount in its smallest units; `form` allows at most `digits` after the point. */

@@ -4,6 +4,7 @@ import { LEAVING_SETTINGS } from "./leaving-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
   choice,
+  databaseUrl,
   integer,
   key,
   matching,
@@ -52,8 +53,8 @@ export const SETTINGS = {
   ),
   database_url: secret(
     "DATABASE_URL",
-    "URL of a PostgreSQL 15 to 18 to use instead of the embedded one.",
-    urlOf(/^postgres(ql)?:$/, "postgres://user:password@host:5432/database"),
+    "URL of a PostgreSQL 15 to 18 instead of the embedded one; of several hosts, the primary.",
+    databaseUrl,
   ),
   database_connections: integer(
     "SLIPROAD_DATABASE_CONNECTIONS",

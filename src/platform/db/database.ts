@@ -1,5 +1,14 @@
-import pg from "pg";
+import type pg from "pg";
+import { HOUR_MS } from "../durations.ts";
+import {
+  CommitUnknownError,
+  DatabaseUnavailableError,
+  isCertain,
+  isDatabaseError,
+  nameOutage,
+} from "./outages.ts";
 import { bytesArray, isBytesArray } from "./plain-array.ts";
+import { destroyConnection, openPool, type PoolUse } from "./pool.ts";
 
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
@@ -16,8 +25,8 @@ export type Transaction = Session & {
 };
 
 type TransactionOptions = {
-  /** A statement unanswered for this long counts as a lost connection. Absent: no limit. */
-  answer_max_ms?: number;
+  /** A statement unanswered for this long counts as a lost connection. */
+  answer_max_ms?: number | undefined;
 };
 
 export type Database = Session & {
@@ -32,94 +41,60 @@ export type Database = Session & {
   close(): Promise<void>;
 };
 
-type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
-
-/** The database was unreachable, failed, or was lost before COMMIT: nothing was written. */
-export class DatabaseUnavailableError extends Error {}
-
-/** COMMIT was sent but not answered: only the database knows whether it committed. */
-export class CommitUnknownError extends Error {}
-
 type DatabaseOptions = {
+  /** Of one host or several (hosts.ts). */
   url: string;
   connections_max: number;
   /** Send statements without waiting for the answers to earlier ones. Default: true. */
   pipeline?: boolean;
+  /** The limit of every statement that has none of its own. */
+  answer_max_ms?: number;
   on_error?: (error: Error) => void;
 };
 
-const INT8_OID = 20;
-const CONNECT_TIMEOUT_MS = 10_000;
-
-// int8 becomes BigInt: a JavaScript number would round large amounts.
-const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: "text" | "binary") =>
-    oid === INT8_OID && format !== "binary"
-      ? BigInt
-      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-};
-
-/**
- * Every statement of ours has an index, and many tables fill and empty within minutes. With
- * outdated statistics the planner believes that such a table is small and would read all of it for
- * a few hundred keys. The worst case is the check of a foreign key, which a connection plans once:
- * planned while the other table was small, it reads all of that table for each row of the next
- * burst (measured: 1.9 s for a thousand events). This is the only place that sets it.
- */
-async function preferIndexes(client: pg.ClientBase): Promise<void> {
-  await client.query("set enable_seqscan = off");
-}
+/** Shorter than a lease: whoever waits on a lost server is free again when its tasks are. */
+const ANSWER_MAX_MS = 20_000;
+/** For statements that read or rebuild whole tables. */
+const LONG_ANSWER_MAX_MS = 6 * HOUR_MS;
+/** The option of transactions that read everything, for example to verify it. */
+export const READ_ALL: TransactionOptions = { answer_max_ms: LONG_ANSWER_MAX_MS };
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { pipeline = true, on_error = () => {} } = options;
+  const { pipeline = true, on_error = () => {}, answer_max_ms = ANSWER_MAX_MS } = options;
   const openSender = pipeline ? senderOf : oneByOne;
-  const lost = new WeakSet<pg.ClientBase>();
-  let closed: Promise<void> | undefined;
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.connections_max,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    pipeline,
-    types,
-    application_name: "sliproad",
-    onConnect: preferIndexes,
-  });
-  pool.on("error", on_error);
-  pool.on("connect", (client) => {
-    client.on("error", (error) => {
-      lost.add(client);
-      on_error(error);
-    });
-  });
+  const pool = openPool({ ...options, pipeline, on_error, answer_max_ms });
 
   return {
-    query: async (text, values) =>
-      (await pool.query(text, values as unknown[]).catch(nameOutage)).rows,
-    transaction: async (work, { answer_max_ms } = {}) => {
-      const client = await pool.connect().catch(nameOutage);
-      const send = openSender(client, answer_max_ms);
-      return runTransaction(client, send, work, () => lost.has(client));
+    query: async (text, values) => {
+      const client = await pool.connect();
+      let is_reusable = false;
+      try {
+        const { rows } = await openSender(client)(text, values);
+        is_reusable = true;
+        return rows;
+      } catch (error) {
+        is_reusable = isDatabaseError(error);
+        return nameOutage(error);
+      } finally {
+        client.release(!is_reusable);
+      }
+    },
+    transaction: async (work, limit = {}) => {
+      const client = await pool.connect();
+      const send = openSender(client, limit.answer_max_ms);
+      return runTransaction(client, send, work, () => pool.isLost(client));
     },
     connection: async (work) => {
-      const client = await pool.connect().catch(nameOutage);
+      const client = await pool.connect();
       try {
-        return await work({ query: rowsOf(openSender(client)) });
+        return await work({ query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)) });
       } finally {
         // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);
       }
     },
-    pool: () => ({
-      in_use: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      max: options.connections_max,
-    }),
-    close: () => {
-      closed ??= pool.end();
-      return closed;
-    },
+    pool: pool.use,
+    close: pool.end,
   };
 }
 
@@ -149,12 +124,20 @@ function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
   };
 }
 
-/** The driver could queue them itself, but expects its callers to wait. */
+/**
+ * The driver could queue them itself, but expects its callers to wait. Without a pipeline it leaves
+ * a connection open on which a statement has timed out.
+ */
 function oneByOne(client: pg.PoolClient, answer_max_ms?: number): Send {
   const sendNow = senderOf(client, answer_max_ms);
   let last: Promise<unknown> = Promise.resolve();
   return (text, values, name) => {
-    const sent = last.then(() => sendNow(text, values, name));
+    const sent = last
+      .then(() => sendNow(text, values, name))
+      .catch((error) => {
+        if (!isCertain(error)) destroyConnection(client);
+        throw error;
+      });
     last = sent.catch(() => {});
     return sent;
   };
@@ -248,7 +231,11 @@ function isScalarObject(value: object): boolean {
 type CommitAnswers = {
   writes: PromiseSettledResult<pg.QueryResult>[];
   commit: PromiseSettledResult<pg.QueryResult>;
-  replication_was_awaited: boolean;
+  /**
+   * Said by the server while it committed. It can mean that a replica or another node did not
+   * commit: whatever it says, the outcome has to be looked up.
+   */
+  warning: string | null;
 };
 
 async function sendWithCommit(
@@ -256,20 +243,20 @@ async function sendWithCommit(
   send: Send,
   writes: readonly Write[],
 ): Promise<CommitAnswers> {
-  let replication_was_awaited = true;
-  // The text of the warning may be translated; its routine is not.
-  const onNotice = (notice: { routine?: string | undefined }) => {
-    if (notice.routine === "SyncRepWaitForLSN") replication_was_awaited = false;
+  let warning: string | null = null;
+  // Words may be translated, codes are not; a notice without a concern has this one.
+  const onNotice = ({ code, message }: { code?: string | undefined; message?: string }) => {
+    if (code !== "00000") warning = message ?? "";
   };
   client.on("notice", onNotice);
   const sent = writes.map(([text, values]) => send(text, values, nameOf(text)));
   const answers = Promise.allSettled(sent);
   const [commit] = await Promise.allSettled([send("commit")]);
   client.off("notice", onNotice);
-  return { writes: await answers, commit, replication_was_awaited };
+  return { writes: await answers, commit, warning };
 }
 
-function assertCommitted({ writes, commit, replication_was_awaited }: CommitAnswers): void {
+function assertCommitted({ writes, commit, warning }: CommitAnswers): void {
   const failed = [...writes, commit].find((answer) => answer.status === "rejected");
   if (failed) {
     // An error from the server means a rollback; anything else is a lost connection.
@@ -279,40 +266,7 @@ function assertCommitted({ writes, commit, replication_was_awaited }: CommitAnsw
   if (commit.status === "fulfilled" && commit.value.command !== "COMMIT") {
     throw new Error("the transaction was rolled back: a failed statement of it was overlooked");
   }
-  if (!replication_was_awaited) {
-    throw new CommitUnknownError("the commit did not wait for its replica");
+  if (warning !== null) {
+    throw new CommitUnknownError("the server warned while it committed", { cause: warning });
   }
-}
-
-function nameOutage(error: unknown): never {
-  if (isDatabaseError(error)) throw error;
-  const message = isCertain(error)
-    ? `the database cannot work now: ${error.message}`
-    : "the database cannot be reached";
-  throw new DatabaseUnavailableError(message, { cause: error });
-}
-
-/** True if PostgreSQL answered a statement with an error, false for a broken connection. */
-function isCertain(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");
-}
-
-// 57P01–57P03: the server is shutting down; class 08: connection exceptions.
-const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
-// 25006: a standby, or a primary that became one; class 53: no disk, memory or connections left.
-const OUTAGES = /^(25006|53...)$/;
-
-/** True if PostgreSQL rejected a statement, false if it is unavailable. */
-export function isDatabaseError(error: unknown): error is pg.DatabaseError {
-  return isCertain(error) && !OUTAGES.test(error.code ?? "");
-}
-
-/** The name of the unique key that a statement violated, if it did. */
-export function violatedKey(error: unknown): string | undefined {
-  return isDatabaseError(error) && error.code === "23505" ? error.constraint : undefined;
-}
-
-/** Two transactions conflicted and PostgreSQL ended one: it is safe to run it again. */
-export function isRetryable(error: unknown): boolean {
-  return isDatabaseError(error) && (error.code === "40P01" || error.code === "40001");
 }

@@ -1,8 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Clock, DIFFERENCE_MAX_MS } from "../clock.ts";
-import { type Database, DatabaseUnavailableError } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
+import { DatabaseUnavailableError } from "../db/outages.ts";
 import { Refusal } from "../errors.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Readiness } from "../module.ts";

@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
+import { CommitUnknownError, DatabaseUnavailableError } from "../db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";

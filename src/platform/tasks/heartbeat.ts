@@ -9,11 +9,12 @@ import { deleteHeartbeat, upsertHeartbeat } from "./store.ts";
 const FORGET_SILENT_MS = HOUR_MS;
 
 /**
- * Shows that a worker is alive, on a separate timer that does not depend on its handlers. Returns a
- * function that stops it and deletes the row.
+ * Shows that a worker is alive, on a separate timer that does not depend on its handlers, and when
+ * it last ended work or had none. Returns a function that stops it and deletes the row.
  */
 export function startHeartbeat(
   { database, clock, outage }: { database: Database; clock: Clock; outage: Outage },
+  progressedAt: () => Date,
   heartbeat_ms: number,
 ): () => Promise<void> {
   const worker_id = randomUUID();
@@ -21,7 +22,8 @@ export function startHeartbeat(
   const send = () => {
     const real_now = realTime(clock);
     const forget_before = new Date(real_now.getTime() - FORGET_SILENT_MS);
-    last = upsertHeartbeat(database, worker_id, { real_now, forget_before }).catch(outage.failed);
+    const beat = { real_now, progressed_at: progressedAt(), forget_before };
+    last = upsertHeartbeat(database, worker_id, beat).catch(outage.failed);
   };
   send();
   const timer = setInterval(send, heartbeat_ms);

@@ -29,6 +29,8 @@ export type RunDependencies = {
   log: TaskLog;
   outage: Outage;
   lease_ms: number;
+  /** Called when a handler has ended its set. */
+  progressed: () => void;
 };
 
 const BACKOFF_FIRST_MS = 1_000;
@@ -46,8 +48,8 @@ export async function runSet(
   try {
     await handler.handle(set);
     const left = unended();
-    if (left.length > 0)
-      await fail(deps, claim, left, new Error("the handler did not finish this task"));
+    if (left.length === 0) deps.progressed();
+    else await fail(deps, claim, left, new Error("the handler did not finish this task"));
   } catch (error) {
     // Passes all tasks: the lease shows which were ended, whatever the handler assumes about its
     // commit.

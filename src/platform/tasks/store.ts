@@ -183,13 +183,14 @@ export async function updateLeases(
 export async function upsertHeartbeat(
   session: Session,
   worker_id: string,
-  beat: { real_now: Date; forget_before: Date },
+  beat: { real_now: Date; progressed_at: Date; forget_before: Date },
 ): Promise<void> {
   await session.query(
     `with silent as (delete from worker_heartbeats where seen_at < $3 and worker_id <> $1)
-     insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)
-     on conflict (worker_id) do update set seen_at = excluded.seen_at`,
-    [worker_id, beat.real_now, beat.forget_before],
+     insert into worker_heartbeats (worker_id, seen_at, progressed_at) values ($1, $2, $4)
+     on conflict (worker_id) do update
+       set seen_at = excluded.seen_at, progressed_at = excluded.progressed_at`,
+    [worker_id, beat.real_now, beat.forget_before, beat.progressed_at],
   );
 }
 

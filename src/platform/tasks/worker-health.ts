@@ -16,6 +16,8 @@ type WorkerHealth = {
 };
 
 const SILENT_MAX_MS = 30_000;
+/** Less than half a minute in all: a heartbeat tells it five seconds later. */
+const STUCK_MAX_MS = 20_000;
 const OVERDUE_MAX_MS = 5 * MINUTE_MS;
 const FAILURES_MAX = 10;
 /** Recurring work, such as reading a chain, is for everybody: it is reported within a minute. */
@@ -25,16 +27,22 @@ export async function workerHealth(
   session: Session,
   time: { now: Date; real_now: Date },
 ): Promise<WorkerHealth> {
-  const [beat] = await session.query<{ seen_at: Date | null }>(
-    "select max(seen_at) as seen_at from worker_heartbeats",
+  const [beat] = await session.query<{ seen_at: Date | null; progressed_at: Date | null }>(
+    "select max(seen_at) as seen_at, max(progressed_at) as progressed_at from worker_heartbeats",
   );
   const [oldest] = await listOldestDue(session, time.now);
   const failing = await listFailing(session);
-  const silent_ms = beat!.seen_at ? time.real_now.getTime() - beat!.seen_at.getTime() : Infinity;
+  const ageMs = (at: Date | null) => (at ? time.real_now.getTime() - at.getTime() : null);
+  const silent_ms = ageMs(beat!.seen_at) ?? Infinity;
+  const stuck_ms = ageMs(beat!.progressed_at) ?? 0;
   const is_running = silent_ms <= SILENT_MAX_MS;
   const overdue_ms = oldest ? time.now.getTime() - oldest.due_at.getTime() : 0;
   const problems: string[] = [];
   if (!is_running) problems.push("No worker is running.");
+  else if (oldest && stuck_ms > STUCK_MAX_MS) {
+    const seconds = Math.floor(stuck_ms / 1_000);
+    problems.push(`Tasks are due, but no worker has ended any for ${seconds} seconds.`);
+  }
   if (oldest && overdue_ms > OVERDUE_MAX_MS) {
     const minutes = Math.floor(overdue_ms / 60_000);
     problems.push(`A task "${oldest.kind}" has been due for ${minutes} minutes.`);

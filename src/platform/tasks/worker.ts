@@ -49,7 +49,12 @@ export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, handlers, log } = options;
   const { poll_ms = 100, lease_ms = 30_000, heartbeat_ms = 5_000, sets_max = 16 } = options;
   const outage = createOutage(log, poll_ms);
-  const pump = createPump({ database, clock, log, outage, lease_ms }, handlers, sets_max);
+  let progressed_at = realTime(clock);
+  const progressed = () => {
+    progressed_at = realTime(clock);
+  };
+  const deps = { database, clock, log, outage, lease_ms, progressed };
+  const pump = createPump(deps, handlers, sets_max);
   const kinds = handlers.map((handler) => handler.kind);
   const pause = createPause();
   let state: "new" | "running" | "stopped" = "new";
@@ -65,7 +70,9 @@ export function createWorker(options: WorkerOptions): Worker {
           refreshed_ms = performance.now();
         }
         const query = { kinds, now: clock.now(), real_now: realTime(clock) };
-        pump.offer(await listDueKinds(database, query));
+        const due = await listDueKinds(database, query);
+        if (due.every(({ fresh, failed }) => !fresh && !failed)) progressed();
+        pump.offer(due);
       } catch (error) {
         outage.failed(error);
       }
@@ -79,7 +86,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start: () => {
       if (state !== "new") throw new Error("a worker is started once");
       state = "running";
-      stopHeartbeat = startHeartbeat({ database, clock, outage }, heartbeat_ms);
+      stopHeartbeat = startHeartbeat(deps, () => progressed_at, heartbeat_ms);
       looking = look();
     },
     stop: async () => {

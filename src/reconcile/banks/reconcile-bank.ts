@@ -5,7 +5,7 @@ import {
   type StoredPage,
 } from "../../partners/bank/file-bank/statements/statement-store.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database, Session } from "../../platform/db/database.ts";
+import { type Database, READ_ALL, type Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { findWalletSums } from "../reconcile-store.ts";
@@ -71,7 +71,7 @@ export async function reconcileBank(deps: Deps, bank_account: string): Promise<R
     await tx.query("set transaction isolation level repeatable read, read only");
     const key = await keyring.openAccount(tx, operator_id);
     return compareAll(tx, key, bank_account);
-  });
+  }, READ_ALL);
   const at = realTime(clock);
   await database.transaction(async (tx) => {
     for (const { currency, days, tampered, ledger_now: balance } of compared) {

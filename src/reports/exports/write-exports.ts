@@ -2,7 +2,7 @@ import { recordAudit } from "../../accounts/audit.ts";
 import type { Actor } from "../../accounts/model.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import { type Database, READ_ALL, type Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -74,7 +74,7 @@ function writeExport(deps: ExportDeps, record: ExportRecord): Promise<Written> {
     const version = newId(clock.now());
     await storeExportFile(deps, tx, record, { version, content });
     return { ...summary(), file: version };
-  });
+  }, READ_ALL);
 }
 
 function recordWritten(

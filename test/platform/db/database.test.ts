@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase, type Session } from "../../../src/platform/db/database.ts";
+import { DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
 import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
@@ -83,6 +84,22 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     });
     await expect(slow).rejects.toThrow("the database cannot be reached");
     expect(await database.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("every statement has a limit, and a connection that exceeded it is destroyed", async () => {
+    const limited = openDatabase({ url: db.url, connections_max: 1, pipeline, answer_max_ms: 200 });
+    try {
+      const findPid = () => limited.query("select pg_backend_pid() as pid");
+      const [before] = await findPid();
+      const plain = limited.query("select pg_sleep(20)");
+      await expect(plain).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      const within = limited.transaction((tx) => tx.query("select pg_sleep(20)"));
+      await expect(within).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      const [after] = await findPid();
+      expect(after).not.toEqual(before);
+    } finally {
+      await limited.close();
+    }
   });
 });
 

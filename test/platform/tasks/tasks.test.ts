@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database, Transaction } from "../../../src/platform/db/database.ts";
-import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/durations.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../../src/platform/tasks/tasks.ts";
@@ -291,6 +291,45 @@ describe("failing", () => {
       "the worker can use the database again",
     ]);
   });
+});
+
+test("health reports a worker that is alive but ends nothing", async () => {
+  const hanging = Promise.withResolvers<void>();
+  const { stop } = fixture.startWorker(
+    [{ kind: "hang", set_max: 1, handle: () => hanging.promise }],
+    { heartbeat_ms: 20 },
+  );
+  const findBeat = async () => {
+    const [beat] = await fixture.database.query<{ seen_at: Date; progressed_at: Date }>(
+      "select seen_at, progressed_at from worker_heartbeats",
+    );
+    return beat;
+  };
+  await waitFor(findBeat);
+  await fixture.enqueue("hang", 1, () => later(-SECOND_MS));
+  // The claim of the task ends the time in which there was nothing to do.
+  const before = await waitFor(async () => {
+    const [first, second] = [await findBeat(), await findBeat()];
+    return first!.progressed_at.getTime() < second!.seen_at.getTime() - 200 && second;
+  });
+  expect((await health()).problems).toEqual([]);
+  const beat = await waitFor(async () => {
+    const now = await findBeat();
+    return now!.seen_at.getTime() > before!.seen_at.getTime() + 100 && now;
+  });
+  expect(beat!.progressed_at).toEqual(before!.progressed_at);
+  hanging.resolve();
+  await stop();
+
+  const real_now = realTime(fixture.clock);
+  const long_ago = new Date(real_now.getTime() - 25 * SECOND_MS);
+  await fixture.database.query("insert into worker_heartbeats values ($1, $2, $3)", [
+    ...[randomUUID(), real_now, long_ago],
+  ]);
+  await fixture.enqueue("due", 1, () => later(-SECOND_MS));
+  expect((await health()).problems).toEqual([
+    "Tasks are due, but no worker has ended any for 25 seconds.",
+  ]);
 });
 
 test("health reports overdue tasks and whether a worker runs", async () => {

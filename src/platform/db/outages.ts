@@ -1,0 +1,42 @@
+import pg from "pg";
+
+/** The database was unreachable, failed, or was lost before COMMIT: nothing was written. */
+export class DatabaseUnavailableError extends Error {}
+
+/** COMMIT was sent but not answered: only the database knows whether it committed. */
+export class CommitUnknownError extends Error {}
+
+// 57P01–57P03: the server is shutting down; class 08: connection exceptions.
+const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
+// 25006: a standby, or a primary that became one; class 53: no disk, memory or connections left;
+// class 58: the server's system fails it, for example its disk.
+const OUTAGES = /^(25006|53...|58...)$/;
+
+/** True if PostgreSQL answered a statement with an error, false for a broken connection. */
+export function isCertain(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");
+}
+
+/** True if PostgreSQL rejected a statement, false if it is unavailable. */
+export function isDatabaseError(error: unknown): error is pg.DatabaseError {
+  return isCertain(error) && !OUTAGES.test(error.code ?? "");
+}
+
+/** Throws the error as it is, or as an outage. */
+export function nameOutage(error: unknown): never {
+  if (isDatabaseError(error)) throw error;
+  const message = isCertain(error)
+    ? `the database cannot work now: ${error.message}`
+    : "the database cannot be reached";
+  throw new DatabaseUnavailableError(message, { cause: error });
+}
+
+/** The name of the unique key that a statement violated, if it did. */
+export function violatedKey(error: unknown): string | undefined {
+  return isDatabaseError(error) && error.code === "23505" ? error.constraint : undefined;
+}
+
+/** Two transactions conflicted and PostgreSQL ended one: it is safe to run it again. */
+export function isRetryable(error: unknown): boolean {
+  return isDatabaseError(error) && (error.code === "40P01" || error.code === "40001");
+}

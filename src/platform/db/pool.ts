@@ -1,0 +1,125 @@
+import type { Socket } from "node:net";
+import pg from "pg";
+import { readHosts } from "./hosts.ts";
+import { DatabaseUnavailableError } from "./outages.ts";
+
+type PoolOptions = {
+  /** Of one host or several (readHosts). */
+  url: string;
+  connections_max: number;
+  pipeline: boolean;
+  /** A statement unanswered for this long counts as a lost connection. */
+  answer_max_ms: number;
+  on_error: (error: Error) => void;
+};
+
+type ConnectionPool = {
+  /** A connection to the host that serves now; fails only as DatabaseUnavailableError. */
+  connect(): Promise<pg.PoolClient>;
+  isLost(client: pg.ClientBase): boolean;
+  use(): PoolUse;
+  end(): Promise<void>;
+};
+
+export type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
+
+const CONNECT_MAX_MS = 10_000;
+/** With several hosts: one that does not answer delays the attempt with the next. */
+const CONNECT_MAX_MS_EACH = 5_000;
+/** A host that is gone is noticed by connections on which nothing is waited for. */
+const KEEP_ALIVE_MS = 10_000;
+/** How the driver says that all connections are in use: no reason to try another host. */
+const NONE_FREE = "timeout exceeded when trying to connect";
+
+const INT8_OID = 20;
+// int8 becomes BigInt: a JavaScript number would round large amounts.
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: "text" | "binary") =>
+    oid === INT8_OID && format !== "binary"
+      ? BigInt
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+export function openPool(options: PoolOptions): ConnectionPool {
+  const { connections_max, pipeline, answer_max_ms, on_error } = options;
+  const { urls, must_write } = readHosts(options.url) ?? { urls: [options.url], must_write: false };
+  const lost = new WeakSet<pg.ClientBase>();
+  let host = 0;
+  const pool = new pg.Pool({
+    connectionString: urls[host]!,
+    max: connections_max,
+    connectionTimeoutMillis: urls.length > 1 ? CONNECT_MAX_MS_EACH : CONNECT_MAX_MS,
+    query_timeout: answer_max_ms,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    pipeline,
+    types,
+    // `sliproad doctor` counts the processes by it.
+    application_name: `sliproad ${process.pid}`,
+    onConnect: (client) => prepare(client, must_write),
+  });
+  pool.on("error", on_error);
+  pool.on("connect", (client) => {
+    client.on("error", (error) => {
+      lost.add(client);
+      on_error(error);
+    });
+  });
+
+  async function connect(): Promise<pg.PoolClient> {
+    for (let tries = 1; ; tries += 1) {
+      const tried = host;
+      try {
+        return await pool.connect();
+      } catch (error) {
+        const is_full = (error as Error).message === NONE_FREE;
+        // Another caller may have changed it already.
+        if (!is_full && host === tried) host = (host + 1) % urls.length;
+        pool.options.connectionString = urls[host]!;
+        if (is_full || tries === urls.length) throw unreachable(error);
+      }
+    }
+  }
+
+  let ended: Promise<void> | undefined;
+  return {
+    connect,
+    isLost: (client) => lost.has(client),
+    use: () => ({
+      in_use: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: connections_max,
+    }),
+    end: () => {
+      ended ??= pool.end();
+      return ended;
+    },
+  };
+}
+
+/**
+ * Every statement of ours has an index, and many tables fill and empty within minutes. With
+ * outdated statistics the planner believes that such a table is small and would read all of it for
+ * a few hundred keys. The worst case is the check of a foreign key, which a connection plans once:
+ * planned while the other table was small, it reads all of that table for each row of the next
+ * burst (measured: 1.9 s for a thousand events). This is the only place that sets it.
+ */
+async function prepare(client: pg.ClientBase, must_write: boolean): Promise<void> {
+  await client.query("set enable_seqscan = off");
+  if (!must_write) return;
+  const { rows } = await client.query("select pg_is_in_recovery() as is_standby");
+  if (rows[0].is_standby) throw new Error("this server is a standby");
+}
+
+/** Closes the connection at once: nobody answers on it, so it cannot be ended politely. */
+export function destroyConnection(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+}
+
+function unreachable(error: unknown): DatabaseUnavailableError {
+  const reason = error instanceof pg.DatabaseError ? `refused: ${error.message}` : "failed";
+  return new DatabaseUnavailableError(`the connection to the database ${reason}`, {
+    cause: error,
+  });
+}
