@@ -17,7 +17,7 @@ const MODULES = [
   ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
   ...["webhooks", "users", "kyc", "payment-details", "screening", "prices", "limits"],
   ...["travel", "balances", "invoices", "offramps", "onramps", "reconcile", "retention"],
-  ...["reports", "verify"],
+  ...["reports", "verify", "backup"],
   ...["sandbox", "dashboard", "docs", "app", "cli"],
 ];
 

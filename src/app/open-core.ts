@@ -16,6 +16,8 @@ import { StartupError } from "../platform/startup-error.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
 export type Core = Pick<ModuleCore, "config" | "database" | "keyring" | "index_key"> & {
+  /** Of the database, for what needs a connection of its own. */
+  database_url: string;
   clock: Clock & SandboxClock;
   masters: MasterKeys;
   catalogue: Catalogue;
@@ -43,7 +45,10 @@ export async function openCore(
     // Before the first start, which shows its keys only once: what can fail must fail earlier.
     const catalogue = readCatalogue(config);
     const first_start = await firstStart(database, keyring, index_key, config, clock.now());
-    return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
+    return {
+      ...{ config, database, database_url, clock, masters, keyring, index_key, catalogue },
+      first_start,
+    };
   } catch (error) {
     await database.close();
     throw error;

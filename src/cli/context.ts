@@ -37,6 +37,21 @@ export async function withCore<Result>(
   }
 }
 
+/** Runs a command on a database that no service uses yet, created if it is the embedded one. */
+export async function withNewDatabase<Result>(
+  config: Config,
+  work: (url: string) => Promise<Result>,
+): Promise<Result> {
+  if (config.database_url) return work(config.database_url);
+  const { url, postgres, claim } = await startOwn(config);
+  try {
+    return await work(url);
+  } finally {
+    await postgres.stop();
+    await claim.giveBack();
+  }
+}
+
 /**
  * The configured database, assumed to be that of the service at this URL; else that of our own
  * installation, if it serves the URL. Null where there is no access.

@@ -302,6 +302,17 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",
   },
+  backup: {
+    examples: [
+      "sliproad backup --output sliproad-2026-03-01.backup",
+      "sliproad backup --output /var/backups/sliproad.backup --json",
+    ],
+    more: "Also while the service runs. Keep the keys elsewhere: docs/guides/operating.md.",
+  },
+  restore: {
+    examples: ["sliproad restore --input sliproad-2026-03-01.backup"],
+    more: "Payouts are on hold afterwards. What to do then: docs/guides/runbook.md.",
+  },
   doctor: { examples: ["sliproad doctor", "sliproad doctor --json", "sliproad doctor --live"] },
   completion: {
     examples: ['eval "$(sliproad completion bash)"', 'eval "$(sliproad completion zsh)"'],

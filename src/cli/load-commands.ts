@@ -36,6 +36,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["reconcile", async () => (await import("./reconcile/reconcile.ts")).addReconcileCommand],
   ["treasury", async () => (await import("./reconcile/treasury.ts")).addTreasuryCommands],
   ["verify", async () => (await import("./verify.ts")).addVerifyCommand],
+  ["backup restore", async () => (await import("./backup/backup.ts")).addBackupCommands],
   ["doctor", async () => (await import("./doctor/doctor.ts")).addDoctorCommand],
   ["completion", async () => (await import("./completion.ts")).addCompletionCommand],
 ];

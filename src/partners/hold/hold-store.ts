@@ -18,12 +18,32 @@ export async function insertHold(
   { kind, reason, file_count }: Omit<StoredHold, "held_at">,
   now: Date,
 ): Promise<boolean> {
-  const rows = await session.query(
+  // An open hold learns how far the file counts: its release has to count past it.
+  const [row] = await session.query<{ is_new: boolean }>(
     `insert into payout_holds (id, kind, reason, held_at, file_count) values ($1, $2, $3, $4, $5)
-     on conflict (kind) where released_at is null do nothing returning id`,
+     on conflict (kind) where released_at is null
+     do update set file_count = excluded.file_count
+       where excluded.file_count > coalesce(payout_holds.file_count, -1)
+     returning (xmax = 0) as is_new`,
     [newId(now), kind, reason, now, file_count],
   );
-  return rows.length > 0;
+  return row?.is_new ?? false;
+}
+
+/** The hold after a restore. One that the backup had counts from now on: more may have left. */
+export async function upsertRestoreHold(
+  session: Session,
+  { reason, file_count }: Pick<StoredHold, "reason" | "file_count">,
+  now: Date,
+): Promise<void> {
+  await session.query(
+    `insert into payout_holds (id, kind, reason, held_at, file_count)
+     values ($1, 'restore', $2, $3, $4)
+     on conflict (kind) where released_at is null
+     do update set reason = excluded.reason, held_at = excluded.held_at,
+       file_count = greatest(payout_holds.file_count, excluded.file_count)`,
+    [newId(now), reason, now, file_count],
+  );
 }
 
 export async function updateReleased(tx: Transaction, reason: string, now: Date): Promise<void> {

@@ -124,6 +124,12 @@ function assertUnchanged(files: readonly MigrationFile[], applied: readonly Appl
   }
 }
 
+/** The migrations of this program, in order. */
+export async function listMigrationFiles(): Promise<Applied[]> {
+  const files = await readMigrationFiles(MIGRATIONS_DIR);
+  return files.map(({ name, checksum }) => ({ name, checksum }));
+}
+
 type Migration = { name: string; applied_at: Date };
 
 /** The migrations that were applied, in order. */

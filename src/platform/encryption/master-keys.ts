@@ -5,10 +5,11 @@ import { openLocalKeys } from "./local-keys.ts";
 
 /**
  * A key service if one is set; earlier keys, from the environment or the data directory, still
- * unwrap until a rotation has wrapped everything with the service's key.
+ * unwrap until a rotation has wrapped everything with the service's key. In sandbox, keys are
+ * created where there are none.
  */
-export function masterKeys(config: Config): MasterKeys {
-  if (!config.kms_command) return openLocalKeys(config);
+export function masterKeys(config: Config, { are_created = true } = {}): MasterKeys {
+  if (!config.kms_command) return openLocalKeys(config, { is_previous: !are_created });
   const service = openKmsCommand(config.kms_command);
   const local = openLocalKeys(config, { is_previous: true });
   const holderOf = (key_id: string) => (isKmsKey(key_id) ? service : local);
