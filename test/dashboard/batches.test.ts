@@ -192,6 +192,26 @@ it("an account of the same number and name at another bank is not the one of a r
   expect(await payeesOf()).toEqual(["known", "known", "known"]);
 });
 
+it("a row with the id of a bank account does not show another account as the payee", async () => {
+  const payer = await newPayer("by-id@example.test");
+  const { amount: _, reference: __, ...payee } = newRow(801).cells;
+  const { id: payment_detail_id } = await sliproad.paymentDetails.create(payer, payee as never);
+  const { cells } = newRow(802, { swift_bic: "COBADEFFXXX", payment_detail_id });
+  const alone = { amount: "5.00", currency: "eur", payment_detail_id };
+  const rows = [
+    { n: 1, cells },
+    {
+      n: 2,
+      cells: { ...payee, amount: "6.00", iban: payee.iban!.toLowerCase(), payment_detail_id },
+    },
+    { n: 3, cells: alone },
+  ];
+  const shown = await upload(rows, { user_id: payer });
+  expect(problemsOf(shown)).toEqual(
+    ["account_name", "iban", "swift_bic"].map((cell) => [1, cell, "error", "record_invalid"]),
+  );
+});
+
 it("a row is compared with the twenty newest registrations of its account number", async () => {
   const payer = await newPayer("one-account@example.test");
   const { amount: _, reference: __, ...payee } = newRow(701).cells;

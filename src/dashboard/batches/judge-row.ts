@@ -124,7 +124,12 @@ function findPayee(
   const { payment_detail_id } = row.cells;
   if (payment_detail_id) {
     const detail = isId(payment_detail_id) && known.by_id.get(payment_detail_id.toLowerCase());
-    if (detail) return { known: detail };
+    if (detail) {
+      for (const name of contradictions(detail, fields)) {
+        cells.error(name, "record_invalid", "The bank account with this id has another one.");
+      }
+      return { known: detail };
+    }
     cells.error(
       "payment_detail_id",
       "record_not_found",
@@ -180,6 +185,14 @@ function isSameRoute(
 ): boolean {
   if (status !== "approved" && status !== "pending") return false;
   return known.currency === fields.currency && (!cells.rails || known.rails === fields.rails);
+}
+
+/** What a row shows of its payee although the bank account that it names by id has another. */
+function contradictions(detail: PaymentDetail, fields: PaymentDetailFields): FieldName[] {
+  const names = [...ACCOUNT_IDENTIFIERS, ...BANK_IDENTIFIERS];
+  const others = names.filter((name) => fields[name] && fields[name] !== detail.fields[name]);
+  const { account_name } = fields;
+  return account_name && !isSameName(detail, account_name) ? ["account_name", ...others] : others;
 }
 
 function isSameName({ fields }: PaymentDetail, name: string | null): boolean {
