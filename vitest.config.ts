@@ -8,7 +8,7 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * they are named. They play crashes at every commit, every write with eight callers at once, the
  * guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
  * every state, the command line as processes, hours of a person who fills in the identity form, a
- * primary that freezes, and ten of a hundred accounts that misbehave.
+ * primary that freezes, processes that are killed, and ten of a hundred accounts that misbehave.
  */
 const LONG_TESTS = [
   "test/app/{restore,live-story,live-story-short,live-mode}.test.ts",
@@ -33,6 +33,7 @@ const LONG_TESTS = [
   "test/platform/db/embedded.test.ts",
   "test/{sdk,cli}/packed.test.ts",
   "test/e2e/{fairness,failover}.test.ts",
+  "test/reliability/kills.test.ts",
   "test/e2e/kyc-{individual,business,links,files,trouble}.browser.test.ts",
   "test/invoices/{payments/claims,pdf/pdf}.test.ts",
   "test/offramps/quotes/deposits.test.ts",

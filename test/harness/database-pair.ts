@@ -83,13 +83,18 @@ async function onServer(url: string, work: (database: Database) => Promise<unkno
   }
 }
 
+/** The process of the server that runs on this data directory. */
+export async function findServerPid(data_dir: string): Promise<number> {
+  const { directory } = await findCluster(data_dir);
+  return Number.parseInt(await readFile(join(directory, "postmaster.pid"), "utf8"), 10);
+}
+
 /** The server and the processes that it started. */
 async function listProcesses(data_dir: string): Promise<string[]> {
-  const { directory } = await findCluster(data_dir);
-  const [pid] = (await readFile(join(directory, "postmaster.pid"), "utf8")).split("\n");
+  const pid = String(await findServerPid(data_dir));
   const lines = execFileSync("ps", ["-e", "-o", "pid=,ppid="], { encoding: "utf8" }).split("\n");
   const children = lines.map((line) => line.trim().split(/ +/)).filter(([, of]) => of === pid);
-  return [pid!, ...children.map(([child]) => child!)];
+  return [pid, ...children.map(([child]) => child!)];
 }
 
 async function stopAll(servers: EmbeddedPostgres[]): Promise<void> {
