@@ -147,6 +147,7 @@ function listSources(): Source[] {
     ...folder("reference", "Reference"),
     { file: "sdk/README.md", url: "/docs/sdk", category: "Reference" },
     { file: "docs/architecture.md", url: "/docs/architecture", category: "How it is built" },
+    { file: "docs/reliability.md", url: "/docs/reliability", category: "How it is built" },
     { file: "CONTRIBUTING.md", url: "/docs/contributing", category: "How it is built" },
     ...folder("decisions", "Decisions"),
   ];

@@ -1,137 +1,170 @@
-import type { Chain } from "../../src/catalogue/chains.ts";
-import type { BankAnswer } from "../../src/partners/bank/port.ts";
-import type { ChainPort } from "../../src/partners/chain/port.ts";
-import type { Database } from "../../src/platform/db/database.ts";
-import { createScriptedBank } from "../harness/scripted-bank.ts";
-import { Crash } from "../harness/steps.ts";
+import type {
+  BankAnswer,
+  BankCredit,
+  BankPort,
+  Instruction,
+} from "../../src/partners/bank/port.ts";
+import { sandboxBankAccount, sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
+import type { ChainPort, Transfer } from "../../src/partners/chain/port.ts";
+import type {
+  OutboundRequest,
+  OutboundResult,
+} from "../../src/partners/outbound-http/outbound-request.ts";
+import { txId } from "../harness/ramp.ts";
 import type { Random } from "./random.ts";
+import type { Life, Schedule } from "./schedule.ts";
 
-/** The probability that a call fails; zero once the simulation calms down. */
-export type FailureRate = { probability: number };
+/** How often a call of a partner fails; zero while the world is calm. */
+export type Trouble = { probability: number; random: Random };
 
-/** Fails before or after the call, or ends the process there. */
-function failing<Arguments extends unknown[], Result>(
-  random: Random,
-  failures: FailureRate,
-  call: (...values: Arguments) => Promise<Result>,
-): (...values: Arguments) => Promise<Result> {
-  const trip = (where: string) => {
-    if (!random.chance(failures.probability)) return;
-    if (random.chance(0.5)) throw new Crash(`ended ${where} a call`);
-    throw new Error(`a partner failed ${where} its work`);
-  };
-  return async (...values) => {
-    trip("before");
-    const result = await call(...values);
-    trip("after");
-    return result;
-  };
-}
+export type Sent = { key: string; token: string; amount: bigint; address: string };
+export type Delivered = { record: string; sequence: number; status: string };
 
-/** A database whose process may end just before or just after any commit. */
-export function createFailingDatabase(
-  database: Database,
-  random: Random,
-  failures: FailureRate,
-): Database {
+/** What happened outside the service: the truth that it is compared with. */
+export type Outside = ReturnType<typeof createOutside>;
+
+export function createOutside() {
   return {
-    ...database,
-    transaction: (work, options) =>
-      failing(random, failures, () =>
-        database.transaction(async (tx) => {
-          const result = await work(tx);
-          if (random.chance(failures.probability)) throw new Crash("ended before the commit");
-          return result;
-        }, options),
-      )(),
+    transfers: [] as Transfer[],
+    /** By key: a chain sends once for each. */
+    sent: new Map<string, Sent>(),
+    refused: new Set<string>(),
+    /** Instructions that reached the bank, by end-to-end id. */
+    orders: new Map<string, Instruction>(),
+    answers: [] as BankAnswer[],
+    credits: [] as BankCredit[],
+    /** Money sent back to payers, by key. */
+    returns: new Map<string, bigint>(),
+    /** Webhooks that were answered with 200, in their order. */
+    delivered: [] as Delivered[],
+    /** What the partners saw that must never happen. */
+    faults: [] as string[],
+    /** Called before money leaves; returns why it must not. */
+    objection: (_leaving: { account_id?: string; key: string }): string | null => null,
   };
 }
 
-/** A chain that also refuses some refunds for good: repeated calls return the same. */
-export function createFailingChain(
-  chain: ChainPort,
-  random: Random,
-  failures: FailureRate,
+type Call = <Result>(work: () => Result) => Promise<Result>;
+
+/** Partners of one process. They fail before or after their work, and repeat what they said. */
+export function openPartners(
+  schedule: Schedule,
+  life: Life,
+  outside: Outside,
+  trouble: Trouble,
+): { bank: BankPort; chain: ChainPort; send: (one: OutboundRequest) => Promise<OutboundResult> } {
+  const fails = () => trouble.probability > 0 && trouble.random.chance(trouble.probability);
+  const call: Call = (work) =>
+    schedule.step(life, async () => {
+      if (fails()) throw new Error("the partner could not be reached");
+      const result = work();
+      if (fails()) throw new Error("the partner's answer was lost");
+      return result;
+    });
+  const from = (cursor: string | null) => (fails() ? 0 : Number(cursor ?? 0));
+  return {
+    bank: openBank(call, outside, from),
+    chain: openChain(call, outside, from),
+    send: (request) =>
+      schedule.step(life, async () => {
+        const answer = { headers: {}, body: Buffer.from(""), truncated: false };
+        if (fails()) return { ...answer, status: 503 };
+        outside.delivered.push(readDelivery(request));
+        // It was received, and the answer says otherwise.
+        return { ...answer, status: fails() ? 500 : 200 };
+      }),
+  };
+}
+
+function readDelivery({ headers, body }: OutboundRequest): Delivered {
+  const { payload, invoice } = JSON.parse(String(body));
+  const [record] = Object.values(payload ?? { invoice }) as { id: string; status: string }[];
+  const sequence = Number(headers["x-webhook-sequence"]);
+  return { record: record!.id, sequence, status: record!.status };
+}
+
+function openBank(call: Call, outside: Outside, from: (cursor: string | null) => number): BankPort {
+  const page = <Item>(list: readonly Item[], cursor: string | null, limit: number) => {
+    const start = from(cursor);
+    const read = list.slice(start, start + limit);
+    return { read, cursor: String(Math.max(start + read.length, Number(cursor ?? 0))) };
+  };
+  return {
+    submit: (instructions) =>
+      call(() => {
+        for (const order of instructions) {
+          const id = order.end_to_end_id;
+          const known = outside.orders.get(id);
+          const same = known && known.amount === order.amount && known.currency === order.currency;
+          if (known && !same) outside.faults.push(`the bank got ${id} with other content`);
+          const objection = known ? null : outside.objection({ ...order, key: id });
+          if (objection) outside.faults.push(`the bank got ${id}, but ${objection}`);
+          if (!known) outside.orders.set(id, order);
+        }
+      }),
+    listAnswers: (cursor, limit) =>
+      call(() => {
+        const { read, ...rest } = page(outside.answers, cursor, limit);
+        return { answers: read, ...rest };
+      }),
+    payingAccount: ({ currency }) => sandboxBankAccount(currency),
+    coordinatesFor: sandboxCoordinates,
+    listCredits: (cursor, limit) =>
+      call(() => {
+        const { read, ...rest } = page(outside.credits, cursor, limit);
+        return { credits: read, ...rest };
+      }),
+    returnCredit: ({ key, amount }) =>
+      call(() => {
+        outside.returns.set(key, amount);
+        return "booked" as const;
+      }),
+  };
+}
+
+function openChain(
+  call: Call,
+  outside: Outside,
+  from: (cursor: string | null) => number,
 ): ChainPort {
-  const refused = new Map<string, boolean>();
-  const isRefused = (key: string) => {
-    if (!refused.has(key)) refused.set(key, key.startsWith("refund:") && random.chance(0.3));
-    return refused.get(key)!;
-  };
-  const send: ChainPort["send"] = async (request) =>
-    isRefused(request.key) ? { refused: "the address is blocked" } : chain.send(request);
+  let addresses = 0;
   return {
-    ...chain,
-    announce: failing(random, failures, chain.announce),
-    // May return transfers that were read before.
-    listTransfers: failing(random, failures, (name: Chain, cursor: string | null, limit: number) =>
-      chain.listTransfers(name, random.chance(failures.probability) ? null : cursor, limit),
-    ),
-    findStatus: failing(random, failures, chain.findStatus),
-    findSend: failing(random, failures, chain.findSend),
-    send: failing(random, failures, send),
-  };
-}
-
-type State = "accepted" | "booked" | "rejected" | "returned";
-
-export type RandomBank = ReturnType<typeof createRandomBank>;
-
-/** A bank that reports the truth: late, twice, in any order, and not always reachable. */
-export function createRandomBank(random: Random, failures: FailureRate) {
-  const bank = createScriptedBank();
-  bank.manner = "is_silent";
-  const states = new Map<string, State>();
-  const said: BankAnswer[] = [];
-  const stateOf = (id: string): State => states.get(id) ?? "accepted";
-  const listIn = (...wanted: State[]) =>
-    [...bank.known.keys()].filter((id) => wanted.includes(stateOf(id)));
-
-  const move = (id: string, state: "booked" | "rejected" | "returned") => {
-    const { amount } = bank.known.get(id)!;
-    const returned = random.pick([amount, amount, amount - 1n, amount + 7n, 0n]);
-    // A return of nothing contradicts itself: the money stays where it is.
-    if (state !== "returned" || returned > 0n) states.set(id, state);
-    said.push(bank.say(id, state, state === "returned" ? { amount: returned } : {}));
-  };
-
-  return {
-    scripted: bank,
-    port: {
-      submit: failing(random, failures, bank.port.submit),
-      listAnswers: failing(random, failures, (cursor: string | null, limit: number) =>
-        bank.port.listAnswers(random.chance(failures.probability) ? null : cursor, limit),
-      ),
-      payingAccount: bank.port.payingAccount,
-      coordinatesFor: bank.port.coordinatesFor,
-      listCredits: failing(random, failures, (cursor: string | null, limit: number) =>
-        bank.port.listCredits(random.chance(failures.probability) ? null : cursor, limit),
-      ),
-      returnCredit: failing(random, failures, bank.port.returnCredit),
-    },
-    /** Decides on a payment, or repeats an earlier answer. */
-    act: (account_id: string) => {
-      bank.return_answer = random.pick(["booked", "booked", "pending", "refused"]);
-      const accepted = listIn("accepted");
-      const booked = listIn("booked");
-      const what = random.next();
-      if (what < 0.55 && accepted.length > 0) move(random.pick(accepted), "booked");
-      else if (what < 0.65 && accepted.length > 0) move(random.pick(accepted), "rejected");
-      else if (what < 0.7 && accepted.length > 0) move(random.pick(accepted), "returned");
-      else if (what < 0.85 && booked.length > 0) move(random.pick(booked), "returned");
-      else if (what < 0.95 && said.length > 0) bank.repeat(random.pick(said));
-      else bank.say("nobody", "returned", { account_id, amount: BigInt(random.below(5)) });
-    },
-    /** Pays everything that it has received. */
-    calmDown: () => {
-      bank.return_answer = "booked";
-      for (const id of listIn("accepted")) move(id, "booked");
-    },
-    /** The payments of an offramp whose money is with the beneficiary. */
-    listPaid: (offramp_id: string) =>
-      listIn("booked").filter((id) => id.startsWith(offramp_id.replaceAll("-", ""))),
-    /** Payments that it received with different contents. */
-    listChanged: () =>
-      bank.handed_over.filter((one) => bank.known.get(one.end_to_end_id)!.amount !== one.amount),
+    chains: ["polygon"],
+    simulated: [],
+    sending: ["polygon"],
+    issueAddresses: async (_session, chains, now) =>
+      chains.map(() => {
+        addresses += 1;
+        return txId(`address ${now.getTime()} ${addresses} ${Math.random()}`).slice(0, 42);
+      }),
+    announce: () => call(() => {}),
+    listTransfers: (_chain, cursor, limit) =>
+      call(() => {
+        const start = from(cursor);
+        const transfers = outside.transfers.slice(start, start + limit);
+        const end = Math.max(start + transfers.length, Number(cursor ?? 0));
+        return { transfers, cursor: String(end) };
+      }),
+    finalUntil: async (_chain, now) => now,
+    findStatus: (_chain, { tx_id }) =>
+      call(() => (outside.transfers.some((one) => one.tx_id === tx_id) ? "final" : "unknown")),
+    readTransaction: () => call(() => ({ status: "unknown" as const })),
+    findObjection: async () => null,
+    findSend: (_chain, key) =>
+      call(() => {
+        if (outside.refused.has(key)) return { refused: "the address is blocked" };
+        return outside.sent.has(key) ? { tx_id: txId(key) } : null;
+      }),
+    send: (request) =>
+      call(() => {
+        const { key, amount, token, address } = request;
+        if (outside.refused.has(key)) return { refused: "the address is blocked" };
+        const known = outside.sent.get(key);
+        if (known && known.amount !== amount) outside.faults.push(`${key} was sent differently`);
+        const objection = known ? null : outside.objection({ key });
+        if (objection) outside.faults.push(`${key} was sent, but ${objection}`);
+        if (!known) outside.sent.set(key, { key, token, amount, address });
+        return { tx_id: txId(key) };
+      }),
   };
 }

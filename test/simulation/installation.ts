@@ -1,0 +1,103 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAccount } from "../../src/accounts/create-account.ts";
+import { createApiKey } from "../../src/accounts/create-api-key.ts";
+import { makeApiKey } from "../../src/accounts/model.ts";
+import { type Core, openCore } from "../../src/app/open-core.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { type Database, openDatabase } from "../../src/platform/db/database.ts";
+import { urlOfDatabase } from "../harness/database-url.ts";
+import { createSimulatedClock, type SimulatedClock } from "./clock.ts";
+import { createOutside, type Outside, type Trouble } from "./partners.ts";
+import { openProcess, type Process } from "./process.ts";
+import { createRandom } from "./random.ts";
+import { createSchedule, type Schedule } from "./schedule.ts";
+import { createSnapshot, type Snapshot } from "./snapshot.ts";
+
+export type Account = { id: string; key: string };
+
+/** Two processes over one database, and everything around them. */
+export type Installation = {
+  cores: readonly Core[];
+  processes: readonly Process[];
+  schedule: Schedule;
+  clock: SimulatedClock;
+  outside: Outside;
+  trouble: Trouble;
+  /** The first one is the operator's. */
+  accounts: readonly Account[];
+  snapshot: Snapshot;
+  /** What is created once, before the snapshot: see `people.ts`. */
+  close(): Promise<void>;
+};
+
+export const APPROVAL_ABOVE_USD = 10_000;
+/** The processes' own; the world's partners are in memory. */
+const CONNECTIONS = "6";
+
+export async function openInstallation(server_url: string): Promise<Installation> {
+  const name = `simulation_${process.pid}_${randomBytes(4).toString("hex")}`;
+  await onServer(server_url, (server) => server.query(`create database ${name}`));
+  // A conflict of two transactions is resolved at once, not after a second.
+  await onServer(server_url, (server) =>
+    server.query(`alter database ${name} set deadlock_timeout = '60ms'`),
+  );
+  const url = urlOfDatabase(server_url, name);
+  const data_dir = await mkdtemp(join(tmpdir(), "sliproad-simulation-"));
+  const config = readConfig({
+    PORT: "0",
+    SLIPROAD_DATA_DIR: data_dir,
+    SLIPROAD_LOG_LEVEL: "silent",
+    SLIPROAD_RATE_LIMIT: "0",
+    SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
+    SLIPROAD_QUOTES_OPEN_MAX: "0",
+    SLIPROAD_DOCUMENTS: "threshold",
+    SLIPROAD_DATABASE_CONNECTIONS: CONNECTIONS,
+    SLIPROAD_APPROVAL_ABOVE_USD: String(APPROVAL_ABOVE_USD),
+  });
+  const first = await openCore(config, url);
+  const second = await openCore(config, url);
+  const clock = createSimulatedClock(first.clock.now().getTime());
+  const schedule = createSchedule();
+  const outside = createOutside();
+  const trouble = { probability: 0, random: createRandom(0) };
+  const cores = [first, second].map((core) => ({ ...core, clock }));
+  const processes: Process[] = [];
+  for (const core of cores) {
+    processes.push(await openProcess(core, schedule, outside, trouble));
+  }
+  const operator = { id: first.first_start.operator.id, key: first.first_start.created!.api_key };
+  const accounts = [operator, await addAccount(cores[0]!, "Second")];
+  const snapshot = createSnapshot(first.database);
+  const close = async () => {
+    for (const one of processes) await one.server.close();
+    for (const core of cores) await core.database.close();
+    await onServer(server_url, (server) => server.query(`drop database ${name} with (force)`));
+    await rm(data_dir, { recursive: true, force: true });
+  };
+  return { cores, processes, schedule, clock, outside, trouble, accounts, snapshot, close };
+}
+
+async function addAccount(core: Core, name: string): Promise<Account> {
+  const { database, keyring, index_key, clock } = core;
+  const by = { actor: "command line", reason: "simulation" } as const;
+  const key = makeApiKey(core.config.mode);
+  const account = await database.transaction((tx) =>
+    createAccount(tx, keyring, { name, is_operator: false, ...by }, clock.now()),
+  );
+  await database.transaction(async (tx) =>
+    createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
+  );
+  return { id: account.id, key };
+}
+
+async function onServer<Result>(url: string, work: (server: Database) => Promise<Result>) {
+  const server = openDatabase({ url, connections_max: 1 });
+  try {
+    return await work(server);
+  } finally {
+    await server.close();
+  }
+}

@@ -1,0 +1,170 @@
+import { areDelivered, checkBooks, checkModel, checkOutside, checkWebhooks } from "./checks.ts";
+import { type Installation, openInstallation } from "./installation.ts";
+import { Model } from "./model.ts";
+import * as payouts from "./payouts.ts";
+import { addPeople, type People } from "./people.ts";
+import { createRandom } from "./random.ts";
+import * as around from "./surroundings.ts";
+import { Fault, openWorld, type World } from "./world.ts";
+
+type Action = (world: World, people: People) => Promise<unknown>;
+
+/** How often each is chosen. `alone`: nothing else runs beside it. */
+const ACTIONS: { name: string; act: Action; weight: number; alone?: boolean }[] = [
+  { name: "pay and execute a new quote", act: payouts.payAndExecute, weight: 8 },
+  { name: "pay a quote", act: (world) => payouts.pay(world), weight: 2 },
+  { name: "execute a quote", act: (world) => payouts.execute(world), weight: 2 },
+  { name: "bank decides", act: around.bankDecides, weight: 7 },
+  { name: "re-route", act: payouts.reroute, weight: 3 },
+  { name: "give up", act: payouts.giveUp, weight: 2 },
+  { name: "refund a balance", act: payouts.refund, weight: 3 },
+  { name: "several refunds at once", act: payouts.raceRefunds, weight: 2 },
+  { name: "fund from the balance", act: payouts.fund, weight: 3 },
+  { name: "move a gate", act: around.moveGate, weight: 2, alone: true },
+  { name: "members vote", act: around.vote, weight: 2, alone: true },
+  { name: "leap", act: around.leap, weight: 2, alone: true },
+  { name: "open an onramp", act: around.openOnramp, weight: 2 },
+  { name: "fiat arrives", act: around.receiveFiat, weight: 3 },
+  { name: "operator decides on a deposit", act: around.decideDeposit, weight: 2 },
+  { name: "invoice", act: around.invoice, weight: 1 },
+];
+const CHOICES = ACTIONS.flatMap((one) => Array.from({ length: one.weight }, () => one));
+
+export const STEPS = 10;
+const SETTLED = 0.45;
+const CRASHES = 0.5;
+const AWAITS_MAX = 50;
+const FAILURES = 0.06;
+/** Until deliveries that failed have been tried again. */
+const RETRIES_MS = [6_000, 35_000, 330_000, 1_900_000];
+
+export type Failure = { check: string; message: string; step: number; names: string[] };
+
+export type Simulator = {
+  /** Null when everything held. `only`: the steps to take, by their numbers. */
+  run(seed: number, only?: readonly number[]): Promise<Failure | null>;
+  close(): Promise<void>;
+};
+
+export async function openSimulator(server_url: string): Promise<Simulator> {
+  const installation = await openInstallation(server_url);
+  const people = await addPeople(installation);
+  await installation.snapshot.take();
+  const first_ms = installation.clock.now().getTime();
+  return {
+    run: async (seed, only) => {
+      await reset(installation, first_ms, seed);
+      return runSteps(installation, people, seed, only);
+    },
+    close: installation.close,
+  };
+}
+
+async function reset(installation: Installation, first_ms: number, seed: number): Promise<void> {
+  const { outside, clock, snapshot, processes, trouble } = installation;
+  await snapshot.restore();
+  for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
+  clock.set(first_ms);
+  for (const list of [outside.transfers, outside.answers, outside.credits, outside.delivered]) {
+    list.length = 0;
+  }
+  for (const map of [outside.sent, outside.refused, outside.orders, outside.returns]) map.clear();
+  outside.faults.length = 0;
+  trouble.random = createRandom(seed ^ 0x5bd1e995);
+}
+
+/** Each step has random numbers of its own: without the others it does the same. */
+function randomOf(seed: number, step: number, use: number) {
+  return createRandom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(step * 8 + use + 1, 0x85ebca6b));
+}
+
+export function nameOf(seed: number, step: number): string {
+  return randomOf(seed, step, 0).pick(CHOICES).name;
+}
+
+async function runSteps(
+  installation: Installation,
+  people: People,
+  seed: number,
+  only?: readonly number[],
+): Promise<Failure | null> {
+  const model = new Model();
+  model.users = people.users.map((user) => ({ ...user, owed: { usdc: 0n, usdt: 0n } }));
+  const blocked = new Set<string>();
+  installation.outside.objection = ({ key }) => findObjection(model, blocked, key);
+  const steps = only ?? Array.from({ length: STEPS }, (_, step) => step);
+  const names: string[] = [];
+  let at = 0;
+  try {
+    for (const step of steps) {
+      at = step;
+      names.push(`${step} ${nameOf(seed, step)}`);
+      blocked.clear();
+      for (const user of model.users) if (user.blocked) blocked.add(user.id);
+      await takeStep(installation, people, model, seed, step);
+    }
+    names.push("the end");
+    await endSeed(openWorld(installation, model, randomOf(seed, STEPS, 0), "end"));
+    return null;
+  } catch (error) {
+    const check = error instanceof Fault ? error.check : "exception";
+    const message = error instanceof Fault ? error.message : String((error as Error).stack);
+    return { check, message, step: at, names };
+  }
+}
+
+async function takeStep(
+  installation: Installation,
+  people: People,
+  model: Model,
+  seed: number,
+  step: number,
+): Promise<void> {
+  const random = randomOf(seed, step, 1);
+  const { act, alone = false } = randomOf(seed, step, 0).pick(CHOICES);
+  const { processes, schedule, trouble, clock } = installation;
+  const world = openWorld(installation, model, random, `step-${step}`);
+  clock.pass(1_000 + random.below(4_000));
+  if (alone) await act(world, people);
+  else {
+    for (const { life } of processes) {
+      if (random.chance(CRASHES)) life.steps_left = 1 + random.below(AWAITS_MAX);
+    }
+    trouble.probability = random.chance(0.5) ? FAILURES : 0;
+    await schedule.together(randomOf(seed, step, 2), [
+      () => act(world, people),
+      ...processes.map((one, at) => () => world.work(one, randomOf(seed, step, 3 + at))),
+    ]);
+    for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
+    trouble.probability = 0;
+  }
+  checkOutside(world);
+  if (!random.chance(SETTLED)) return;
+  await world.finish();
+  await checkModel(world);
+}
+
+/** Everything comes to its end, and all that is slow to check is checked. */
+async function endSeed(world: World): Promise<void> {
+  await world.finish();
+  await around.bankDecides(world);
+  await world.finish();
+  await checkModel(world);
+  for (const ms of RETRIES_MS) {
+    if (await areDelivered(world)) break;
+    await world.clock.advance(ms);
+    await world.finish();
+    await checkModel(world);
+  }
+  await checkWebhooks(world);
+  await checkBooks(world);
+}
+
+/** Of a user who was blocked before this step, nothing new leaves. */
+function findObjection(model: Model, blocked: ReadonlySet<string>, key: string): string | null {
+  const [, , record] = key.split(":");
+  const offramp = model.offramps().find(({ id }) => key.startsWith(id.replaceAll("-", "")));
+  const other = [...model.onramps, ...model.refunds].find(({ id }) => id === record);
+  const user = offramp?.quote.user ?? other?.user;
+  return user && blocked.has(user.id) ? `user ${user.id} is blocked` : null;
+}
