@@ -8,12 +8,15 @@ import {
   type QuotePayment,
 } from "../offramps/quotes/payment-use-case.ts";
 import { sandboxTxId } from "../partners/chain/tx-id.ts";
+import type { PaymentDetail } from "../payment-details/model.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
+import { statusOf } from "../screening/model.ts";
+import { listMatchFacts } from "../screening/store.ts";
 import { holdProblems } from "../users/clearance.ts";
 import { lockKycs } from "../users/store.ts";
 
@@ -96,6 +99,18 @@ export async function refuseWhileHeld(
   const kyc = (await lockKycs(tx, [user])).get(user.account_id, user.user_id);
   const problems = kyc ? holdProblems(kyc, field) : [];
   if (problems.length > 0) throw Refusal.of(problems);
+}
+
+/** Only a reviewer of the operator's approves a payee who is like an entry of a list. */
+export async function refuseWhileCompared(
+  tx: Transaction,
+  { account_id, user_id, id }: PaymentDetail,
+  field: string,
+): Promise<void> {
+  const facts = await listMatchFacts(tx, [{ account_id, user_id }]);
+  if (statusOf(facts.filter(({ record_id }) => record_id === id)) === "clear") return;
+  const message = "Checks on this payment detail are still running.";
+  throw Refusal.of([{ field, code: "on_hold", message }]);
 }
 
 export function needsApproval(advice: string): Refusal {

@@ -14,6 +14,7 @@ import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { addSandboxCryptoDepositRoute } from "./crypto-deposit-route.ts";
 import { findPath } from "./find-path.ts";
+import { refuseWhileCompared } from "./force-controls.ts";
 import { type ForceDeps, forceOfframpStatus } from "./force-offramp-status.ts";
 import { addSandboxKycRoute, type KycSandboxDeps } from "./kyc-route.ts";
 import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
@@ -27,6 +28,7 @@ type SandboxDeps = ForceDeps &
 
 const TAG = "Sandbox";
 const IDLE_MAX_MS = 30_000;
+const STATUS_FIELD = "payment_detail.status";
 
 const writeClock = compileRender(ClockAnswer);
 
@@ -100,7 +102,7 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     body: PaymentDetailStatusBody,
     body_example: { payment_detail: { status: "pending" } },
     answer: PaymentDetailAnswer,
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "on_hold"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
       const user_id = params.user_id;
@@ -120,7 +122,8 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
         if (!detail) throw Refusal.of([...found.list, notFound("payment_detail_id")]);
         if (!status) throw Refusal.of(found.list);
         const path = findPath(PAYMENT_DETAIL_MOVES, detail.status, status);
-        if (!path) throw Refusal.of([noPath("payment_detail.status")]);
+        if (!path) throw Refusal.of([noPath(STATUS_FIELD)]);
+        if (path.includes("approved")) await refuseWhileCompared(tx, detail, STATUS_FIELD);
         const key = keys.get(account_id, user_id)!;
         const changes = [];
         for (const next of path) {

@@ -208,6 +208,18 @@ it("a payee who is like an entry is pending before the answer, then approved or 
   expect(await statusOf(other)).toBe("approved");
 });
 
+it("a payee who is like an entry is approved by a reviewer, not by a call of the sandbox", async () => {
+  await publish([{ id: "payee", name: "Maria Invented", birth_date: "1988-04-21" }]);
+  const user_id = await addApprovedUser(server);
+  const id = await addPaymentDetail(server, user_id, "eur");
+  const path = `/sandbox/users/${user_id}/payment_details/${id}`;
+  const set = (status: string) => server.call("PATCH", path, { payment_detail: { status } });
+  heldBy(await set("approved"));
+  await decide(id, "clear");
+  good(await set("pending"));
+  good(await set("approved"));
+});
+
 it("a person with the listed name and birth date is a match when created, also if renamed", async () => {
   await publish([{ id: "p", name: "Tesrik Varlomov", birth_date: "1954-10-07" }]);
   const user = {
