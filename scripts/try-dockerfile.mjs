@@ -21,7 +21,9 @@ for (const instruction of readInstructions()) run(instruction);
 const last = stages.at(-1);
 const variables = Object.entries(last.env).map(([name, value]) => `${name}=${value}`);
 const command = [...last.entrypoint, ...last.cmd].join(" ");
-console.log(`chroot --userspec=${last.user} ${last.root} env -i ${variables.join(" ")} ${command}`);
+const started = `chroot --userspec=${last.user} ${last.root} env -i ${variables.join(" ")} ${command}`;
+// Programs find their libraries by /proc.
+console.log(`unshare --mount sh -c 'mount -t proc proc ${last.root}/proc && exec ${started}'`);
 
 /** One per instruction, continued lines joined, comments dropped. */
 function readInstructions() {
