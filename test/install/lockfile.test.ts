@@ -8,6 +8,7 @@ type Entry = {
   link?: boolean;
   integrity?: string;
   dev?: boolean;
+  license?: string;
   optional?: boolean;
   engines?: { node?: string };
   os?: string[];
@@ -88,3 +89,35 @@ function takesNode20(range: string): boolean {
     return Number(major) < 20 || (Number(major) === 20 && /^(\.0)*$/.test(rest));
   });
 }
+
+/** What may be used in a product that others run, sell and change. */
+const LICENCES = [
+  ...["MIT", "MIT-0", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "Unlicense"],
+  ...["Zlib", "CC0-1.0", "Python-2.0", "OFL-1.1"],
+  // Changes to their own files would have to be published; we change none.
+  "MPL-2.0",
+];
+/** Their package.json names no licence; the file beside it is one of the above. */
+const READ_BY_HAND: Readonly<Record<string, string>> = {
+  "node_modules/buildcheck": "MIT",
+  "node_modules/cpu-features": "MIT",
+  "node_modules/dejavu-fonts-ttf": "a permissive licence of fonts",
+  "node_modules/png-js": "MIT",
+  "node_modules/requireg": "MIT",
+  "node_modules/ssh2": "MIT",
+};
+
+it("every package has a licence that allows what Sliproad's own licence allows", () => {
+  const odd = packages
+    .filter(([path, { link }]) => path !== "" && !link && !READ_BY_HAND[path])
+    .filter(([, { license = "none" }]) => {
+      const alternatives = license.replace(/[()]/g, "").split(/ or /i);
+      return !alternatives.some((one) =>
+        one.split(/ and /i).every((name) => LICENCES.includes(name)),
+      );
+    })
+    .map(([path, { license }]) => `${path}: ${license}`);
+  expect(odd).toEqual([]);
+  const paths = new Set(packages.map(([path]) => path));
+  expect(Object.keys(READ_BY_HAND).filter((path) => !paths.has(path))).toEqual([]);
+});
