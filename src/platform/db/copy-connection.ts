@@ -2,6 +2,8 @@ import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import type { Session } from "./database.ts";
+import { nameOutage } from "./outages.ts";
+import { openPool } from "./pool.ts";
 
 export type TableColumns = { name: string; columns: readonly string[] };
 
@@ -19,10 +21,10 @@ const SETTINGS = `
   set bytea_output = 'hex';
   set extra_float_digits = 1;
   set statement_timeout = 0;
-  set idle_in_transaction_session_timeout = 0;
-  set enable_seqscan = off`;
+  set idle_in_transaction_session_timeout = 0`;
 
-const CONNECT_MAX_MS = 10_000;
+/** Nobody can tell how long a large table takes; a lost host is noticed by TCP. */
+const NO_LIMIT = 0;
 
 /**
  * One transaction on a connection of its own: COPY does not work in the driver's pipeline mode, and
@@ -34,31 +36,32 @@ export async function withCopyTransaction<Result>(
   kind: "snapshot" | "load",
   work: (tx: CopyTransaction) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_MAX_MS,
-    keepAlive: true,
-    application_name: "sliproad",
-  });
-  // Statements report a lost connection; unhandled it would end the process.
-  client.on("error", () => {});
+  const options = { url, connections_max: 1, pipeline: false, answer_max_ms: NO_LIMIT };
+  // Statements report a lost connection.
+  const pool = openPool({ ...options, on_error: () => {} });
   try {
-    await client.connect();
-    await client.query(SETTINGS);
-    const mode = kind === "snapshot" ? " isolation level repeatable read, read only" : "";
-    await client.query(`begin${mode}`);
-    const result = await work(transactionOf(client));
-    // Without it, the end of the connection rolls back.
-    await client.query("commit");
-    return result;
+    const client = await pool.connect();
+    try {
+      const tx = transactionOf(client);
+      await tx.query(SETTINGS);
+      const mode = kind === "snapshot" ? " isolation level repeatable read, read only" : "";
+      await tx.query(`begin${mode}`);
+      const result = await work(tx);
+      await tx.query("commit");
+      return result;
+    } finally {
+      // Closed rather than returned: without a commit, this rolls back.
+      client.release(true);
+    }
   } finally {
-    await client.end().catch(() => {});
+    await pool.end();
   }
 }
 
-function transactionOf(client: pg.Client): CopyTransaction {
+function transactionOf(client: pg.PoolClient): CopyTransaction {
   return {
-    query: async (text, values) => (await client.query(text, values as unknown[])).rows,
+    query: async (text, values) =>
+      (await client.query(text, values as unknown[]).catch(nameOutage)).rows,
     copyOut: (table) => client.query(copyTo(`copy ${nameColumns(table)} to stdout`)),
     copyIn: (table, content) =>
       pipeline(content, client.query(copyFrom(`copy ${nameColumns(table)} from stdin`))),
