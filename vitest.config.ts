@@ -11,7 +11,7 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * primary that freezes, processes that are killed, and ten of a hundred accounts that misbehave.
  */
 const LONG_TESTS = [
-  "test/app/{restore,live-story,live-story-short,live-mode}.test.ts",
+  "test/app/{restore,backup,live-story,live-story-short,live-mode}.test.ts",
   "test/accounts/people.browser.test.ts",
   "test/platform/encryption/master-keys.test.ts",
   "test/approvals/{cooling-off,evasion}.test.ts",

@@ -14,11 +14,11 @@ import {
   today,
   USD_ACCOUNT,
 } from "../harness/live.ts";
-import { addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { entry, statement } from "../partners/bank/report-texts.ts";
+import { addPayout, waitForStatus } from "./funded-payout.ts";
 import { dayStatement, OPENING } from "./live-story.ts";
 
 const MOVED_MS = 60_000;
@@ -57,40 +57,6 @@ async function start(db: TestDatabase): Promise<TestServer> {
   return server;
 }
 
-/** A funded payout of some eur. */
-async function addPayout(server: TestServer, amount: number) {
-  const user_id = await addUser(server);
-  const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
-  const quote_id = await addQuote(server, user_id);
-  const path = `/users/${user_id}`;
-  const offramp = { payment_detail_id, destination_amount: amount, destination_currency: "eur" };
-  const created = await server.call("POST", `${path}/quotes/${quote_id}/offramps`, {
-    offramps: [offramp],
-  });
-  const { id } = good(created).offramps[0];
-  const { quote, deposit_address } = good(await server.call("GET", `${path}/quotes/${quote_id}`));
-  const needed = BigInt(Math.round(quote.deposit_token_amount * 1e6));
-  const tx_id = await home.chain.usdc.transfer(deposit_address.address, needed + 20_000_000n);
-  const crypto_transfer = { tx_id, blockchain: "polygon", network: "31337" };
-  good(
-    await server.call("POST", `${path}/quotes/${quote_id}/execute`, {
-      quote: { crypto_transfer },
-    }),
-  );
-  const end_to_end_id = `${id.replaceAll("-", "")}001`;
-  const payout = { user_id, id, end_to_end_id };
-  await waitForStatus(server, payout, "sending_fiat");
-  return payout;
-}
-type Payout = Awaited<ReturnType<typeof addPayout>>;
-
-function waitForStatus(server: TestServer, { user_id, id }: Payout, status: string) {
-  return waitFor(async () => {
-    const { offramp } = good(await server.call("GET", `/users/${user_id}/offramps/${id}`));
-    return offramp.status === status && offramp;
-  }, MOVED_MS);
-}
-
 const countOf = async ({ database }: TestDatabase, table: string) =>
   (await database.query(`select from ${table}`)).length;
 const countPayments = (db: TestDatabase) => countOf(db, "bank_payments");
@@ -99,11 +65,11 @@ it("a database that is restored pays nothing again that had left after the backu
   const first = await open();
   let server = await start(first);
   // In a file that is not written when the backup is made.
-  const filed = await addPayout(server, 100);
+  const filed = await addPayout(home, server, 100);
   await waitFor(async () => (await countPayments(first)) === 1);
   // Not even in a file.
   await holdAll(server.core, "before the backup");
-  const waiting = await addPayout(server, 200);
+  const waiting = await addPayout(home, server, 200);
   await server.close();
   const backup = await open(first);
 

@@ -43,7 +43,8 @@ export function addBackupCommands(program: Command): void {
           restoreBackup(backup, { config, database_url, onPart }),
         );
       });
-      print(options, { restored: factsOf(restored) }, describeRestored(restored));
+      const has_chains = config.chains_file !== undefined;
+      print(options, { restored: factsOf(restored) }, describeRestored(restored, has_chains));
     });
 }
 
@@ -73,12 +74,15 @@ function describe(output: string, { head, totals, file_bytes, missing }: Created
   ];
 }
 
-function describeRestored({ head, totals }: RestoredBackup): string[] {
+function describeRestored({ head, totals }: RestoredBackup, has_chains: boolean): string[] {
   const missing = totals.missing_files;
   return [
     `Restored the backup of ${head.created_at}: ${totals.rows} rows of ${totals.tables} tables, ` +
       `${totals.files} files.`,
     ...(missing > 0 ? [`${missing} files were missing when the backup was made.`] : []),
+    ...(has_chains
+      ? ["Before the start: sliproad wallet skip, with more than were issued since."]
+      : []),
     "Payouts are on hold. Start Sliproad, let it read statements and chains, then run " +
       "sliproad verify and sliproad payouts release; see docs/guides/runbook.md.",
   ];
