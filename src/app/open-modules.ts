@@ -70,7 +70,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
   const payouts = { catalogue, chain, bank, leaving, files, documents, prices, approvals, limits };
   const offramps = openOfframpsModule(core, payouts);
   const modules: Module[] = [
-    openPlatformModule(core),
+    openPlatformModule(core, hold?.gate.noteSealed),
     ...(hold ? [hold.openModule(core.log)] : []),
     ...(openWatcher ? [openWatcher(core.log, openAskOwner(core))] : []),
     ...(openBanks ? [openBanks(core.log)] : []),

@@ -131,7 +131,7 @@ async function holdPayouts(tx: CopyTransaction, config: Config, head: BackupHead
   const path = config.restore_check_file;
   const file = path !== undefined && operator ? openRestoreFile(path, operator.id) : null;
   const reason = `The database was restored from the backup of ${head.created_at}.`;
-  await upsertRestoreHold(tx, { reason, file_count: file?.read() ?? null }, systemTime());
+  await upsertRestoreHold(tx, { reason, file_count: file?.read()?.count ?? null }, systemTime());
 }
 
 async function placeFiles(from: string, data_dir: string): Promise<void> {

@@ -5,15 +5,18 @@ import { addSecurityTxt } from "./pages/security-txt.ts";
 import { TRIM_REQUESTS_TASK, trimRequestsTask } from "./request-log/tasks.ts";
 import { signingKey } from "./sealing/seal.ts";
 import { signingSeed } from "./sealing/signing-seed.ts";
-import { SEAL_TASK, sealTask } from "./sealing/tasks.ts";
+import { type OnSealed, SEAL_TASK, sealTask } from "./sealing/tasks.ts";
 import { taskMetrics } from "./tasks/task-metrics.ts";
 
-export function openPlatformModule({ config, database, clock, log }: ModuleCore): Module {
+export function openPlatformModule(
+  { config, database, clock, log }: ModuleCore,
+  onSealed?: OnSealed,
+): Module {
   const { security_contacts, public_url } = config;
   return {
     pages: (server) => addSecurityTxt(server, { security_contacts, public_url, clock }),
     tasks: [
-      sealTask(database, signingKey(signingSeed(config)), log),
+      sealTask(database, signingKey(signingSeed(config)), log, onSealed),
       trimCommandsTask(database, clock),
       trimAttemptsTask(database, clock),
       trimRequestsTask({ database, clock, days: config.request_log_days }),

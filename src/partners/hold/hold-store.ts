@@ -1,6 +1,7 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Hold } from "../leaving.ts";
+import type { Anchor } from "./restore-file.ts";
 
 export type StoredHold = Hold & { file_count: bigint | null };
 
@@ -67,4 +68,15 @@ export async function lockLeavingCount(tx: Transaction): Promise<bigint> {
 /** To at least this much; it never counts back. */
 export async function updateLeavingCount(session: Session, count: bigint): Promise<void> {
   await session.query("update leaving_counts set count = greatest(count, $1)", [count]);
+}
+
+/** Whether this block is in its chain, with this hash. */
+export async function existsBlock(session: Session, anchor: Anchor): Promise<boolean> {
+  const { account_id, log, number, hash } = anchor;
+  const rows = await session.query(
+    `select from seal_blocks
+     where account_id = $1 and log = $2 and number = $3 and hash = decode($4, 'hex')`,
+    [account_id, log, number, hash],
+  );
+  return rows.length > 0;
 }

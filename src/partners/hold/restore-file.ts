@@ -1,16 +1,25 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 
-/** A small file outside the database, which counts what has left of an installation. */
+/** A block that was sealed: a database without it is an older one. */
+export type Anchor = { account_id: string; log: string; number: string; hash: string };
+
+/** What has left, and the block that was sealed last; null: none since a hold. */
+type Known = { count: bigint; anchor: Anchor | null };
+
+/** A small file outside the database, which says how far an installation has come. */
 export type RestoreFile = {
   path: string;
   /** Null if there is no file. Throws a sentence about a file that cannot be used. */
-  read(): bigint | null;
+  read(): Known | null;
   /** On the disk when it returns. */
-  write(count: bigint): void;
+  write(known: Known): void;
 };
 
+/** Never more digits than fit into a bigint. */
+const NUMBER = /^\d{1,18}$/;
 const SETTING = "SLIPROAD_RESTORE_CHECK_FILE";
 
 export function openRestoreFile(path: string, installation_id: string): RestoreFile {
@@ -24,11 +33,12 @@ export function openRestoreFile(path: string, installation_id: string): RestoreF
       if (found.installation_id !== installation_id) {
         throw new StartupError(`${SETTING}: ${path} belongs to another database.`);
       }
-      return found.count;
+      return { count: found.count, anchor: found.anchor };
     },
-    write: (count) => {
+    write: ({ count, anchor }) => {
       try {
-        const text = JSON.stringify({ installation_id, count: String(count) });
+        const said = { installation_id, count: String(count), ...(anchor ? { anchor } : {}) };
+        const text = JSON.stringify(said);
         writeSynced(path, `${text}\n`);
       } catch (error) {
         throw new StartupError(`${SETTING}: ${path} cannot be written (${codeOf(error)}).`);
@@ -46,14 +56,21 @@ function readText(path: string): string | null {
   }
 }
 
-function parse(text: string): { installation_id: string; count: bigint } | null {
+function parse(text: string): (Known & { installation_id: string }) | null {
   try {
-    const { installation_id, count } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof installation_id !== "string" || !/^\d{1,18}$/.test(String(count))) return null;
-    return { installation_id, count: BigInt(String(count)) };
+    const { installation_id, count, anchor } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof installation_id !== "string" || !NUMBER.test(String(count))) return null;
+    if (anchor !== undefined && !isAnchor(anchor)) return null;
+    return { installation_id, count: BigInt(String(count)), anchor: anchor ?? null };
   } catch {
     return null;
   }
+}
+
+function isAnchor(read: unknown): read is Anchor {
+  const { account_id, log, number, hash } = (read ?? {}) as Partial<Record<string, unknown>>;
+  const is_text = [account_id, log, number, hash].every((field) => typeof field === "string");
+  return is_text && isId(String(account_id)) && NUMBER.test(String(number));
 }
 
 /** Whole, or not at all: a crash leaves the earlier file. */

@@ -4,10 +4,11 @@ import { minorUnits, optional } from "./setting-kinds.ts";
 export const LEAVING_SETTINGS = {
   restore_check_file: optional(
     "SLIPROAD_RESTORE_CHECK_FILE",
-    "Path of a small file that the worker creates and that counts what has left. If the database " +
-      "counts less, it was restored from a backup, and all payouts are held until you release " +
-      "them. Keep it on a lasting disk, outside the database and its backups. Live mode requires " +
-      "it where a worker runs. See docs/guides/runbook.md.",
+    "Path of a small file that the worker creates. It counts what has left, and names the block " +
+      "that was sealed last. If the database counts less or does not have that block, it was " +
+      "restored from a backup, and all payouts are held until you release them. Keep it on a " +
+      "lasting disk, outside the database and its backups. Live mode requires it where a worker " +
+      "runs. See docs/guides/runbook.md.",
   ),
   canary_usd: optional(
     "SLIPROAD_CANARY_USD",

@@ -8,11 +8,22 @@ import { type Block, sealAll } from "./seal.ts";
 export const SEAL_TASK = "seal-logs";
 const EVERY_MS = 2_000;
 
+/** Called with the block that was sealed last. */
+export type OnSealed = (block: Block) => Promise<void>;
+
 /** Seals the entries recorded since the last run, and logs the new heads outside the database. */
-export function sealTask(database: Database, key: KeyObject, log: TaskLog): TaskHandler {
-  return recurringTask(database, SEAL_TASK, EVERY_MS, async ({ now }) =>
-    logHeads(log, await sealAll(database, key, now)),
-  );
+export function sealTask(
+  database: Database,
+  key: KeyObject,
+  log: TaskLog,
+  onSealed: OnSealed = async () => {},
+): TaskHandler {
+  return recurringTask(database, SEAL_TASK, EVERY_MS, async ({ now }) => {
+    const heads = await sealAll(database, key, now);
+    logHeads(log, heads);
+    const last = heads.at(-1);
+    if (last) await onSealed(last);
+  });
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { checkHold } from "../../../src/cli/doctor/checks.ts";
 import { holdAll, readStatus, releaseAll } from "../../../src/cli/payouts/actions.ts";
-import { createLeavingGate } from "../../../src/partners/hold/leaving-gate.ts";
+import { createLeavingGate, type LeavingGate } from "../../../src/partners/hold/leaving-gate.ts";
 import { openRestoreFile } from "../../../src/partners/hold/restore-file.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { addApprovedUser, addQuote } from "../../harness/ramp.ts";
@@ -148,7 +148,7 @@ describe("a restored database", { timeout: 60_000 }, () => {
     const before = await query("select count from leaving_counts");
     for (let time = 0; time < 3; time += 1) expect(await gate.mayLeave()).toBe(true);
     const count = (before[0] as { count: bigint }).count + 3n;
-    expect(JSON.parse(await readFile(path, "utf8"))).toEqual({
+    expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({
       ...{ installation_id: server.account_id, count: String(count) },
     });
 
@@ -174,6 +174,47 @@ describe("a restored database", { timeout: 60_000 }, () => {
     });
     expect(await kinds()).toEqual([{ kind: "restore" }]);
     await releaseNow();
+  });
+
+  it("is noticed by the block that was sealed last, although nothing had left", async () => {
+    const [block] = await query("select * from seal_blocks order by number desc limit 1");
+    const { account_id, log, number, hash } = block as Parameters<LeavingGate["noteSealed"]>[0];
+    const anchor = { account_id, log, number: String(number), hash: hash.toString("hex") };
+    const sealed = join(folder, "sealed.json");
+    const known = { installation_id: server.account_id, count: "0" };
+    const check = async (said: object) => {
+      await writeFile(sealed, JSON.stringify({ ...known, anchor: said }));
+      return gateOf(sealed).checkRestored();
+    };
+    const readSealed = async () => JSON.parse(await readFile(sealed, "utf8"));
+    expect(await check(anchor)).toBeNull();
+    expect(await gateOf(sealed).mayLeave()).toBe(true);
+    expect((await readSealed()).anchor).toEqual(anchor);
+    for (const missing of [{ number: "999999" }, { hash: "00".repeat(32) }]) {
+      expect(await check({ ...anchor, ...missing })).toContain("The database is older than");
+      expect(await kinds()).toEqual([{ kind: "restore" }]);
+      expect(await gateOf(sealed).mayLeave()).toBe(false);
+      // The hold stands for it: it does not come back after its release.
+      await releaseNow();
+      expect(await gateOf(sealed).mayLeave()).toBe(true);
+    }
+    await gateOf(sealed).noteSealed({ account_id, log, number, hash });
+    expect((await readSealed()).anchor).toEqual(anchor);
+    await expect(check({ ...anchor, number: "x" })).rejects.toThrow("is not such a file");
+  });
+
+  it("has the newest block of the sealer in its file", async () => {
+    await holdAll(server.core, "an entry to seal");
+    await releaseNow();
+    await waitFor(async () => {
+      await advance(server, 5_000);
+      const [last] = await query(
+        "select max(number)::text as number from seal_blocks where log = 'audit'",
+      );
+      const { anchor } = JSON.parse(await readFile(path, "utf8"));
+      return anchor?.log === "audit" && anchor.number === last!.number;
+    });
+    expect(await gateOf().checkRestored()).toBeNull();
   });
 
   it("is suspected where the file is gone, also if nothing had left at the backup", async () => {
