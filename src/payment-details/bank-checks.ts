@@ -1,4 +1,5 @@
 import { ibanCountryOf } from "../catalogue/bank-countries.ts";
+import { checkIdentifier } from "../catalogue/bank-identifiers.ts";
 import { type Catalogue, isBlockedCountry } from "../catalogue/catalogue.ts";
 import { countryName } from "../catalogue/countries.ts";
 import { type Draft as DraftOf, report } from "../catalogue/draft.ts";
@@ -11,17 +12,16 @@ type Draft = DraftOf<FieldName>;
 /**
  * Money sent to a bank in a country outside the scheme is returned weeks later, and an IBAN and a
  * BIC of different countries belong to different banks. Where any country is accepted, the blocked
- * ones are not.
+ * ones are not. An IBAN sent as the account number is judged as well: banks pay it as an IBAN.
  */
 export function checkBankCountries(
   draft: Draft,
   catalogue: Catalogue,
   accepted: readonly string[] | null,
 ): void {
-  const { iban, swift_bic } = draft.values;
-  const iban_country = iban?.slice(0, 2) ?? null;
+  const { iban, account_number, swift_bic } = draft.values;
+  const iban_country = (iban ?? readIban(account_number))?.slice(0, 2) ?? null;
   const bic_country = swift_bic?.slice(4, 6) ?? null;
-  // An IBAN sent as the account number is reported on that field.
   const iban_field = isBlank(draft.input.iban) ? "account_number" : "iban";
   for (const [name, country] of [
     [iban_field, iban_country],
@@ -46,6 +46,11 @@ export function checkBankCountries(
     `The BIC is of ${countryName(bic_country)} and the IBAN of ${countryName(iban_country)}; ` +
     "send the BIC of the bank that issued the IBAN.";
   report(draft, "swift_bic", "record_invalid", message);
+}
+
+function readIban(account_number: string | null): string | null {
+  const checked = checkIdentifier("iban", account_number ?? "");
+  return "value" in checked ? checked.value : null;
 }
 
 /** Fields that identify the account; a sort code identifies a part of it. */

@@ -330,6 +330,24 @@ describe("identifiers", () => {
     expect(found(eur_swift)).toEqual(["iban country_not_supported", code]);
   });
 
+  test("an IBAN sent as the account number is judged like one, since banks pay it like one", () => {
+    const sudanese = "sd88 1112 3456 7890 12";
+    const german = "DE89370400440532013000";
+    const blocked = "account_number country_not_supported";
+    const routing = { routing_number: "021000021" };
+    expect(found({ ...usd_swift, ...routing, account_number: sudanese })).toEqual([blocked]);
+    const swift_bic = "BANKAEAD";
+    expect(found({ ...usd_swift, account_number: german, swift_bic })).toEqual([
+      "swift_bic record_invalid",
+    ]);
+    const at_its_bank = { account_number: german, swift_bic: "DEUTDEFF" };
+    expect(found({ ...usd_swift, ...at_its_bank })).toEqual([]);
+    const [row] = describeRequirements(catalogue, { currency: "crc", rails: "local" });
+    const crc = example(row!, []);
+    expect(found({ ...crc, account_number: german })).toEqual(["account_number record_invalid"]);
+    expect(found({ ...crc, account_number: "CR05015202001026284066" })).toEqual([]);
+  });
+
   test("a Peruvian business needs a RUC, not a DNI", () => {
     const filter = { currency: "pen", beneficiary_type: "business" };
     const business = example(describeRequirements(catalogue, filter)[0]!, []);
