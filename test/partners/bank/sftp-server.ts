@@ -32,7 +32,14 @@ export function newHostKey() {
 
 /** A real SFTP server that serves a directory, and can break off at any request. */
 export async function startSftpServer(directory: string, host_key: string, password: string) {
-  const state = { break_at: null as { at: Operation; is_done: boolean } | null, requests: 0 };
+  const state = {
+    break_at: null as { at: Operation; is_done: boolean } | null,
+    /** A file that may not be opened. */
+    refused: null as string | null,
+    /** A file that never ends. */
+    endless: null as string | null,
+    requests: 0,
+  };
   const clients = new Set<Connection>();
   const server = new ssh2.Server({ hostKeys: [host_key] }, (client) => {
     clients.add(client);
@@ -63,9 +70,9 @@ function serve(
   client: Connection,
   state: SftpTestServer["state"],
 ): void {
-  const handles = new Map<string, { file: number } | { names: string[] | null }>();
+  const handles = new Map<string, { file: number; path: string } | { names: string[] | null }>();
   const pathOf = (path: string) => join(directory, path);
-  const newHandle = (opened: { file: number } | { names: string[] }) => {
+  const newHandle = (opened: { file: number; path: string } | { names: string[] }) => {
     const handle = randomBytes(8);
     handles.set(handle.toString("hex"), opened);
     return handle;
@@ -73,7 +80,7 @@ function serve(
   const fileOf = (handle: Buffer) => {
     const found = handles.get(handle.toString("hex"));
     if (!found || !("file" in found)) throw new Error("no such handle");
-    return found.file;
+    return found;
   };
   /** Does a request, or breaks the connection before or after it was done. */
   const on = (operation: Operation, id: number, work: () => void) => {
@@ -104,19 +111,22 @@ function serve(
   sftp.on("OPEN", (id, path, flags) =>
     on("open", id, () => {
       const is_write = (flags & OPEN_MODE.WRITE) !== 0;
-      sftp.handle(id, newHandle({ file: openSync(pathOf(path), is_write ? "wx" : "r") }));
+      if (path === state.refused) throw new Error("permission denied");
+      const file = openSync(pathOf(path), is_write ? "wx" : "r");
+      sftp.handle(id, newHandle({ file, path }));
     }),
   );
   sftp.on("WRITE", (id, handle, offset, data) =>
     on("write", id, () => {
-      writeSync(fileOf(handle), data, 0, data.length, offset);
+      writeSync(fileOf(handle).file, data, 0, data.length, offset);
       done(id);
     }),
   );
   sftp.on("READ", (id, handle, offset, length) =>
     on("read", id, () => {
       const data = Buffer.alloc(length);
-      const read = readSync(fileOf(handle), data, 0, length, offset);
+      const { file, path } = fileOf(handle);
+      const read = path === state.endless ? length : readSync(file, data, 0, length, offset);
       if (read === 0) sftp.status(id, STATUS_CODE.EOF);
       else sftp.data(id, data.subarray(0, read));
     }),
@@ -131,7 +141,7 @@ function serve(
   sftp.on("LSTAT", (id, path) => on("readdir", id, () => sftp.attrs(id, attrsOf(pathOf(path)))));
   sftp.on("FSTAT", (id, handle) =>
     on("readdir", id, () => {
-      const { mode, uid, gid, size } = fstatSync(fileOf(handle));
+      const { mode, uid, gid, size } = fstatSync(fileOf(handle).file);
       sftp.attrs(id, { mode, uid, gid, size, atime: 0, mtime: 0 });
     }),
   );

@@ -49,7 +49,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await bank.clear();
   await bank.database.query("truncate bank_downloads");
-  sftp.state.break_at = null;
+  Object.assign(sftp.state, { break_at: null, refused: null, endless: null });
   for (const folder of [uploads, reports, inbox]) {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
@@ -199,6 +199,36 @@ describe("reports of a bank by SFTP", () => {
     await put("a.xml", "<new/>");
     for (let run = 0; run < 2; run += 1) await fetch();
     expect(await listInbox()).toHaveLength(1);
+  });
+
+  it("one that cannot be fetched delays no other, is tried again and reported", async () => {
+    const long_name = `${"b".repeat(250)}.xml`;
+    const names = ["a.xml", long_name, "c.xml", "d.xml"];
+    const seen = new Map(names.map((name) => [name, 4]));
+    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    for (const name of names) await put(name, "<x/>");
+    sftp.state.refused = "/out/c.xml";
+    await expect(fetch()).rejects.toThrow("cannot fetch 2 of 4 files; first bbb");
+    const listFetched = async () => (await listInbox()).filter((name) => !name.startsWith("."));
+    expect(await listFetched()).toEqual([
+      expect.stringMatching(/^bank-a-\d+-a\.xml$/),
+      expect.stringMatching(/^bank-a-\d+-d\.xml$/),
+    ]);
+    sftp.state.refused = null;
+    await rm(join(reports, long_name));
+    await fetch();
+    expect(await listFetched()).toHaveLength(3);
+  });
+
+  it("a file that is longer than the server said is not read to its end", async () => {
+    const seen = new Map([["a.xml", 4]]);
+    await put("a.xml", "<x/>");
+    sftp.state.endless = "/out/a.xml";
+    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    await expect(fetch()).rejects.toThrow("a.xml: it changed while it was fetched");
+    sftp.state.endless = null;
+    await fetch();
+    expect((await listInbox()).filter((name) => !name.startsWith("."))).toHaveLength(1);
   });
 
   it("a connection that breaks leaves nothing half in the inbox, and loses nothing", async () => {
