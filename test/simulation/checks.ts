@@ -29,6 +29,20 @@ export async function checkModel(world: World): Promise<void> {
     await checkBalances(world, user);
   }
   await checkDeposits(world);
+  checkStrays(world);
+}
+
+/** Nothing left for which there is no record. */
+function checkStrays({ model, outside }: World): void {
+  const known = new Set<string>();
+  for (const { id, user } of model.refunds) known.add(`refund:${user.account.id}:${id}`);
+  for (const { id, user } of model.onramps) known.add(`onramp:${user.account.id}:${id}`);
+  for (const offramp of model.offramps()) {
+    for (let at = 1; at <= offramp.attempt; at += 1) known.add(endToEndId(offramp, at));
+  }
+  for (const key of [...outside.sent.keys(), ...outside.orders.keys()]) {
+    if (!known.has(key)) differ("paid under", key, "nothing", "a payment");
+  }
 }
 
 function differ(what: string, id: string, expected: unknown, actual: unknown): never {

@@ -49,7 +49,7 @@ export async function openInstallation(server_url: string): Promise<Installation
   const config = readConfig({
     PORT: "0",
     SLIPROAD_DATA_DIR: data_dir,
-    SLIPROAD_LOG_LEVEL: "silent",
+    SLIPROAD_LOG_LEVEL: process.env.SIMULATION_LOG ?? "silent",
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
     SLIPROAD_QUOTES_OPEN_MAX: "0",

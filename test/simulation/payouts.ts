@@ -20,6 +20,7 @@ const SMALLEST = 2_000;
 const SPAN = 48_000;
 const REFUND_MAX = 2_000_000_000n;
 const TOKEN = 1_000_000n;
+const LATE_MS = 45 * 60_000;
 
 /** Compares an answer with what the model says. */
 export function expectAnswer(answer: Answer, status: number, context: string): void {
@@ -176,6 +177,16 @@ export async function payAndExecute(world: World): Promise<void> {
   if (is_paid_first) await pay(world, quote);
   await execute(world, quote);
   if (!is_paid_first) await pay(world, quote);
+}
+
+/** A quote is executed in time and paid after its expiry. */
+export async function payLate(world: World): Promise<void> {
+  const quote = await openQuote(world);
+  await execute(world, quote);
+  await world.finish();
+  await world.clock.advance(LATE_MS);
+  await pay(world, quote);
+  await world.finish();
 }
 
 /** Coins that came for a quote that is not executed belong to nobody's plan yet. */

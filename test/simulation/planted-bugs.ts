@@ -1,27 +1,21 @@
-/** A bug that is planted to show that the simulation finds it: `text` is replaced in `file`. */
-export type Bug = { name: string; file: string; text: string; instead: string };
+/** `text`, which must stand exactly once in the file, is replaced. */
+type Change = { file: string; text: string; instead: string };
+
+/** A bug that is planted to show that the simulation finds it. */
+export type Bug = Change & { name: string; also?: Change };
+
+export function changesOf({ also, ...change }: Bug): Change[] {
+  return also ? [change, also] : [change];
+}
 
 const lines = (...texts: readonly string[]) => texts.join("\n");
 
-/** `text` must stand exactly once in its file. */
 export const BUGS: readonly Bug[] = [
-  {
-    name: "users are not locked before their balance is read",
-    file: "src/users/store.ts",
-    text: "order by account_id, id for no key update of users`",
-    instead: "order by account_id, id`",
-  },
   {
     name: "rows are locked without a lock (quotes, onramps)",
     file: "src/platform/db/rows.ts",
     text: "const rest = `order by account_id, id for no key update of $",
     instead: "const rest = `order by account_id, id -- $",
-  },
-  {
-    name: "a task is worked on by whoever had it",
-    file: "src/platform/tasks/store.ts",
-    text: "and t.id = key.id and t.lease_id = $3 $",
-    instead: "and t.id = key.id and $3::uuid is not null $",
   },
   {
     name: "the cursor moves before the page is handled",
@@ -93,7 +87,11 @@ export const BUGS: readonly Bug[] = [
     name: "a refund is sent again after a crash",
     file: "src/balances/refund-task.ts",
     text: "  const key = refundKey({ account_id, id: record_id });\n",
-    instead: "  const key = refundKey({ account_id, id: record_id }) + task.attempts;\n",
+    instead: lines(
+      "  const again = task.attempts > 0 ? ':again' : '';",
+      "  const key = refundKey({ account_id, id: record_id }) + again;",
+      "",
+    ),
   },
   {
     name: "an onramp is delivered again after a crash",
@@ -138,10 +136,10 @@ export const BUGS: readonly Bug[] = [
     instead: "  if (amount > balance) {",
   },
   {
-    name: "one refund more than is owed",
+    name: "a millionth more than is owed can be refunded",
     file: "src/balances/refund-balances.ts",
     text: "  const balance = balances.get(owed_key!) - (taken.get(name) ?? 0n);",
-    instead: "  const balance = balances.get(owed_key!);",
+    instead: "  const balance = balances.get(owed_key!) - (taken.get(name) ?? 0n) + 1n;",
   },
   {
     name: "a quote can be executed after its expiry",
@@ -233,5 +231,16 @@ export const BUGS: readonly Bug[] = [
     file: "src/ledger/offramp-postings.ts",
     text: "  const credited = minOf(returned, destination_amount);",
     instead: "  const credited = destination_amount;\n  returned = destination_amount;",
+  },
+  {
+    name: "neither account nor user is locked before a balance is read",
+    file: "src/users/store.ts",
+    text: "order by account_id, id for no key update of users`",
+    instead: "order by account_id, id`",
+    also: {
+      file: "src/accounts/controls-store.ts",
+      text: "order by account_id for no key update`",
+      instead: "order by account_id`",
+    },
   },
 ];

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { BUGS, type Bug } from "./planted-bugs.ts";
+import { BUGS, type Bug, changesOf } from "./planted-bugs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SEEDS_MAX = 500;
@@ -34,9 +34,11 @@ export async function findPlanted(
 }
 
 /** A text that is not there exactly once would plant nothing, or something else. */
-function assertPlantable({ name, file, text }: Bug): void {
-  const count = readFileSync(join(ROOT, file), "utf8").split(text).length - 1;
-  if (count !== 1) throw new Error(`${name}: the text stands ${count} times in ${file}`);
+function assertPlantable(bug: Bug): void {
+  for (const { file, text } of changesOf(bug)) {
+    const count = readFileSync(join(ROOT, file), "utf8").split(text).length - 1;
+    if (count !== 1) throw new Error(`${bug.name}: the text stands ${count} times in ${file}`);
+  }
 }
 
 function findBug(server_url: string, bug: Bug): Promise<Found | null> {

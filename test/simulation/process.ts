@@ -51,6 +51,8 @@ export type Process = {
   call(request: Request): Promise<Answer | null>;
   /** Claims one set of due tasks and runs it; false if there was none. */
   work(kind: string): Promise<boolean>;
+  /** Once nothing of it is under way. */
+  rest(): Promise<void>;
 };
 
 export async function openProcess(
@@ -59,7 +61,7 @@ export async function openProcess(
   outside: Outside,
   trouble: Trouble,
 ): Promise<Process> {
-  const life: Life = { generation: 0, steps_left: Number.POSITIVE_INFINITY };
+  const life: Life = { generation: 0, steps_left: Number.POSITIVE_INFINITY, crashes: 0 };
   const core = { ...opened, database: schedule.wrap(opened.database, life) };
   const { send, ...partners } = openPartners(schedule, life, outside, trouble);
   const sender: GuardedSender = {
@@ -76,13 +78,22 @@ export async function openProcess(
   const handlers = new Map(
     [...modules.flatMap(({ tasks = [] }) => tasks), deliveries].map((one) => [one.kind, one]),
   );
+  const open = new Set<Promise<unknown>>();
+  const run = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const running = schedule.run(life, work);
+    open.add(running);
+    const end = () => open.delete(running);
+    running.then(end, end);
+    return running;
+  };
   return {
     life,
     server,
     kinds: [...handlers.keys()],
     recurring: modules.flatMap(({ recurring = [] }) => recurring),
-    call: (request) => schedule.run(life, () => inject(life, server, request)),
-    work: (kind) => schedule.run(life, () => runOne(core, handlers.get(kind)!)),
+    call: (request) => run(() => inject(life, server, request)),
+    work: (kind) => run(() => runOne(core, handlers.get(kind)!)),
+    rest: async () => void (await Promise.allSettled([...open])),
   };
 }
 
@@ -134,7 +145,7 @@ async function inject(
   server: FastifyInstance,
   { method, path, body, key, idempotency_key }: Request,
 ): Promise<Answer | null> {
-  const { generation } = life;
+  const { generation, crashes } = life;
   const answer = await server.inject({
     method,
     url: path,
@@ -146,6 +157,8 @@ async function inject(
     ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
   });
   if (life.generation !== generation) return null;
+  // It shared a batch with requests to the process that ended.
+  if (life.crashes !== crashes && answer.statusCode === 500) return null;
   const is_json = String(answer.headers["content-type"]).includes("json");
   return {
     status: answer.statusCode,

@@ -1,8 +1,10 @@
+import type { Transfer } from "../../src/partners/chain/port.ts";
+import { txId } from "../harness/ramp.ts";
 import { areDelivered, checkBooks, checkModel, checkOutside, checkWebhooks } from "./checks.ts";
 import { type Installation, openInstallation } from "./installation.ts";
-import { Model } from "./model.ts";
+import { Model, TOKENS } from "./model.ts";
 import * as payouts from "./payouts.ts";
-import { addPeople, type People } from "./people.ts";
+import { ADDRESS, addPeople, type People } from "./people.ts";
 import { createRandom } from "./random.ts";
 import * as around from "./surroundings.ts";
 import { Fault, openWorld, type World } from "./world.ts";
@@ -14,6 +16,7 @@ const ACTIONS: { name: string; act: Action; weight: number; alone?: boolean }[] 
   { name: "pay and execute a new quote", act: payouts.payAndExecute, weight: 8 },
   { name: "pay a quote", act: (world) => payouts.pay(world), weight: 2 },
   { name: "execute a quote", act: (world) => payouts.execute(world), weight: 2 },
+  { name: "pay too late", act: payouts.payLate, weight: 2, alone: true },
   { name: "bank decides", act: around.bankDecides, weight: 7 },
   { name: "re-route", act: payouts.reroute, weight: 3 },
   { name: "give up", act: payouts.giveUp, weight: 2 },
@@ -35,6 +38,9 @@ const SETTLED = 0.45;
 const CRASHES = 0.5;
 const AWAITS_MAX = 50;
 const FAILURES = 0.06;
+/** In millionths. */
+const FIRST_BALANCE = 700_000_000n;
+const QUOTE_ENDED_MS = 2 * 3_600_000;
 /** Until deliveries that failed have been tried again. */
 const RETRIES_MS = [6_000, 35_000, 330_000, 1_900_000];
 
@@ -49,25 +55,55 @@ export type Simulator = {
 export async function openSimulator(server_url: string): Promise<Simulator> {
   const installation = await openInstallation(server_url);
   const people = await addPeople(installation);
+  await addBalances(installation, people);
   await installation.snapshot.take();
-  const first_ms = installation.clock.now().getTime();
+  const first = {
+    time_ms: installation.clock.now().getTime(),
+    transfers: [...installation.outside.transfers],
+  };
   return {
     run: async (seed, only) => {
-      await reset(installation, first_ms, seed);
+      await reset(installation, first, seed);
       return runSteps(installation, people, seed, only);
     },
     close: installation.close,
   };
 }
 
-async function reset(installation: Installation, first_ms: number, seed: number): Promise<void> {
+/** Everybody begins with tokens that no quote can use any more. */
+async function addBalances(installation: Installation, { users }: People): Promise<void> {
+  const { clock, outside } = installation;
+  const world = openWorld(installation, new Model(), createRandom(0), "first");
+  for (const { id, account } of users) {
+    const terms = { deposit_token: "usdc", deposit_token_chain: "polygon" };
+    const path = `/users/${id}/quotes`;
+    const { body } = await world.command(account, "POST", path, { quote: terms });
+    for (const token of TOKENS) {
+      const number = outside.transfers.length;
+      outside.transfers.push({
+        ...{ chain: "polygon", tx_id: txId(`first ${number}`), log_index: number, token },
+        ...{ address: body.deposit_address.address, sender: ADDRESS },
+        ...{ amount: FIRST_BALANCE, mined_at: clock.now() },
+      });
+    }
+  }
+  await world.finish();
+  await clock.advance(QUOTE_ENDED_MS);
+  await world.finish(true);
+}
+
+type First = { time_ms: number; transfers: readonly Transfer[] };
+
+async function reset(installation: Installation, first: First, seed: number): Promise<void> {
   const { outside, clock, snapshot, processes, trouble } = installation;
+  for (const one of processes) await one.rest();
   await snapshot.restore();
   for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
-  clock.set(first_ms);
+  clock.set(first.time_ms);
   for (const list of [outside.transfers, outside.answers, outside.credits, outside.delivered]) {
     list.length = 0;
   }
+  outside.transfers.push(...first.transfers);
   for (const map of [outside.sent, outside.refused, outside.orders, outside.returns]) map.clear();
   outside.faults.length = 0;
   trouble.random = createRandom(seed ^ 0x5bd1e995);
@@ -89,7 +125,10 @@ async function runSteps(
   only?: readonly number[],
 ): Promise<Failure | null> {
   const model = new Model();
-  model.users = people.users.map((user) => ({ ...user, owed: { usdc: 0n, usdt: 0n } }));
+  model.users = people.users.map((user) => ({
+    ...user,
+    owed: { usdc: FIRST_BALANCE, usdt: FIRST_BALANCE },
+  }));
   const blocked = new Set<string>();
   installation.outside.objection = ({ key }) => findObjection(model, blocked, key);
   const steps = only ?? Array.from({ length: STEPS }, (_, step) => step);

@@ -9,7 +9,7 @@ export class Crash extends Error {}
  * A simulated process. It ends after `steps_left` more awaits and is started again at once: what
  * the earlier one was doing belongs to an old generation and never goes on.
  */
-export type Life = { generation: number; steps_left: number };
+export type Life = { generation: number; steps_left: number; crashes: number };
 
 /** A statement that takes longer waits for a lock that another transaction has. */
 const BLOCKED_AFTER_MS = 15;
@@ -127,10 +127,14 @@ export function createSchedule() {
 /** Ends the process if this was its last step. */
 function pass(life: Life, steps = 1): void {
   const own = running.getStore();
-  if (own?.life === life && own.generation !== life.generation) throw new Crash("had ended");
+  if (own?.life === life && own.generation !== life.generation) {
+    life.crashes += 1;
+    throw new Crash("had ended");
+  }
   life.steps_left -= steps;
   if (life.steps_left > 0) return;
   life.steps_left = Number.POSITIVE_INFINITY;
   life.generation += 1;
+  life.crashes += 1;
   throw new Crash("ended here");
 }

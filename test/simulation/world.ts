@@ -56,7 +56,8 @@ export function openWorld(
   const send = async (process: () => Process, request: Request): Promise<Answer> => {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const answer = await process().call(request);
-      if (answer === null) continue;
+      // 503: nothing happened, try again.
+      if (answer === null || answer.status === 503) continue;
       if (answer.status < 500) return answer;
       const { method, path } = request;
       throw new Fault("answer", `${method} ${path} got ${answer.status}: ${answer.text}`);
