@@ -1,5 +1,6 @@
 import type { Database } from "../platform/db/database.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
+import { payeeFields } from "./bank/known-payment.ts";
 
 /** What the sandbox's bank and chain need to keep their own books. */
 export type SandboxDeps = { database: Database; index_key: Buffer };
@@ -13,10 +14,7 @@ export function digestBeneficiary(
   end_to_end_id: string,
   beneficiary: Readonly<Record<string, unknown>>,
 ): Buffer {
-  const details = Object.entries(beneficiary)
-    .filter(([, value]) => typeof value === "string" && value !== "")
-    .map(([name, value]) => `${name}=${value}`)
-    .sort();
+  const details = payeeFields(beneficiary);
   return keyedHash(index_key, "sandbox beneficiary", end_to_end_id, ...details);
 }
 

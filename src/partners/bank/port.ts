@@ -75,7 +75,10 @@ export type CreditReturn = {
 
 /** What we need from banks. Nothing here moves money on our side: only final answers do. */
 export type BankPort = {
-  /** Sends instructions. One that the bank already knows, by its id, is not paid again. */
+  /**
+   * Sends instructions. One that the bank already knows, by its id, is not paid again; if it has
+   * another amount, currency or payee now, it is refused (OtherContentError).
+   */
   submit(instructions: readonly Instruction[]): Promise<void>;
   /** Final answers since the cursor, oldest first. */
   listAnswers(

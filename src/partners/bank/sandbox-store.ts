@@ -49,6 +49,20 @@ export async function insertSandboxPayouts(
   );
 }
 
+/** What the bank has under these ids. */
+export function listSandboxPayouts(
+  session: Session,
+  end_to_end_ids: readonly string[],
+): Promise<
+  (Pick<Instruction, "end_to_end_id" | "amount" | "currency"> & { beneficiary: Buffer | null })[]
+> {
+  return session.query(
+    `select end_to_end_id, amount, currency, beneficiary from sandbox_bank_payouts
+     where end_to_end_id = any($1)`,
+    [end_to_end_ids],
+  );
+}
+
 export function listSandboxAnswers(
   session: Session,
   cursor: string | null,

@@ -1,4 +1,5 @@
 import { digestBeneficiary, type SandboxDeps } from "../sandbox-digests.ts";
+import { assertSamePayment } from "./known-payment.ts";
 import type { BankAnswer, BankCoordinates, BankPort, Instruction } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
 import {
@@ -6,6 +7,7 @@ import {
   insertSandboxReturn,
   listSandboxAnswers,
   listSandboxCredits,
+  listSandboxPayouts,
 } from "./sandbox-store.ts";
 
 export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
@@ -73,6 +75,15 @@ export function createSandboxBank(
         return { instruction, beneficiary, outcome, kinds: SCRIPTS[outcome] };
       });
       await insertSandboxPayouts(session, scripts);
+      // Afterwards, when nobody can change it any more; repeating what was right does no harm.
+      const ids = instructions.map(({ end_to_end_id }) => end_to_end_id);
+      const known = new Map(
+        (await listSandboxPayouts(session, ids)).map((row) => [row.end_to_end_id, row]),
+      );
+      for (const { instruction, beneficiary } of scripts) {
+        const paid = known.get(instruction.end_to_end_id)!;
+        assertSamePayment(instruction, paid, paid.beneficiary?.equals(beneficiary) ?? true);
+      }
     },
     listAnswers: async (cursor, limit) => {
       const rows = await listSandboxAnswers(session, cursor, limit);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { OtherContentError } from "../../../src/partners/bank/known-payment.ts";
 import type {
   BankAnswer,
   BankCredit,
@@ -80,6 +81,27 @@ export function bankSuite(open: () => Promise<PlayedBank>): void {
     await on.settle();
     for (const payment of payments) expect(await on.countPaid(payment)).toBe(1);
     expect(await on.countAll()).toBe(before + 2);
+  });
+
+  it("a known id with another amount, currency or payee is refused, and nothing of it is paid", async () => {
+    const before = await on.countAll();
+    const payment = on.instruction();
+    await on.port.submit([payment]);
+    const { amount, beneficiary } = payment;
+    const other_amount = { ...payment, amount: amount + 1n };
+    const other_payee = {
+      ...payment,
+      beneficiary: { ...beneficiary, account_name: "Somebody Else" },
+    };
+    for (const other of [other_amount, { ...payment, currency: "jpy" }, other_payee]) {
+      await expect(on.port.submit([other])).rejects.toThrow(OtherContentError);
+    }
+    await on.settle();
+    await expect(on.port.submit([other_amount])).rejects.toThrow(OtherContentError);
+    await on.port.submit([payment]);
+    await on.settle();
+    expect(await on.countPaid(payment)).toBe(1);
+    expect(await on.countAll()).toBe(before + 1);
   });
 
   it("each answer names its payment, amount and what became of it, a return after its booking", async () => {

@@ -57,19 +57,21 @@ export async function upsertFile(
   return row!;
 }
 
-/** Those of these ids that the bank has, or will get. */
-export async function findKnownPayments(
+type KnownPayment = PaymentKey & { amount: bigint; currency: string; details: Buffer | null };
+
+/** Those of these ids that the bank has, or will get, or that were refused. */
+export function listKnownPayments(
   session: Session,
   end_to_end_ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await session.query<{ end_to_end_id: string }>(
-    `select end_to_end_id from bank_payments where end_to_end_id = any($1)
+): Promise<KnownPayment[]> {
+  return session.query(
+    `select account_id, end_to_end_id, amount, currency, details from bank_payments
+     where end_to_end_id = any($1)
      union all
-     select end_to_end_id from bank_file_answers
+     select account_id, end_to_end_id, amount, currency, null from bank_file_answers
      where bank_reference = any(select 'refused-' || id from unnest($1::text[]) as id)`,
     [end_to_end_ids],
   );
-  return new Set(rows.map((row) => row.end_to_end_id));
 }
 
 /** A payment that is in a file already stays there. */

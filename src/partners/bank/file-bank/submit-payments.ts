@@ -6,14 +6,15 @@ import { newId } from "../../../platform/ids.ts";
 import type { Leaving } from "../../leaving.ts";
 import { nextWindow } from "../calendar/next-window.ts";
 import { checkTransfer } from "../iso20022/check-transfer.ts";
+import { assertSamePayment, payeeFields } from "../known-payment.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
 import { entryClassOf, findAchProblem, shortId } from "./ach/credit-of.ts";
 import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
 import { recoverPayments } from "./recover/recover-payments.ts";
 import {
-  findKnownPayments,
   insertAnswers,
   insertPayments,
+  listKnownPayments,
   type PaymentKey,
   type PaymentRow,
   upsertFile,
@@ -80,7 +81,9 @@ export async function submitPayments(
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const ids = instructions.map(({ end_to_end_id }) => end_to_end_id);
-    const known = await findKnownPayments(tx, ids);
+    const stored = await listKnownPayments(tx, ids);
+    await checkKnown(tx, deps, instructions, stored);
+    const known = new Set(stored.map(({ end_to_end_id }) => end_to_end_id));
     const not_here = instructions.filter(({ end_to_end_id }) => !known.has(end_to_end_id));
     const paid = await recoverPayments(tx, deps, not_here, now);
     const unknown = not_here.filter(({ end_to_end_id }) => !paid.has(end_to_end_id));
@@ -88,6 +91,25 @@ export async function submitPayments(
     await insertAnswers(tx, deps.index_key, refused);
     if (routed.length > 0) await insertRouted(tx, deps, routed, now);
   });
+}
+
+/** Once a file is written, its payees are deleted: then amount and currency are compared. */
+async function checkKnown(
+  tx: Transaction,
+  { keyring }: FileBankDeps,
+  instructions: readonly Instruction[],
+  known: Awaited<ReturnType<typeof listKnownPayments>>,
+): Promise<void> {
+  const keys = await keyring.openAccounts(tx, known);
+  const by_id = new Map(instructions.map((one) => [one.end_to_end_id, one]));
+  for (const { account_id, end_to_end_id: id, details, ...content } of known) {
+    const instruction = by_id.get(id)!;
+    const opened = details && DETAILS.open(keys.get(account_id)!, { account_id, id }, details);
+    const [payee, wanted] = [opened?.beneficiary, instruction.beneficiary].map(
+      (beneficiary) => beneficiary && JSON.stringify(payeeFields(beneficiary)),
+    );
+    assertSamePayment(instruction, content, payee === undefined || payee === wanted);
+  }
 }
 
 /** An account of ours, and its way to send deposits back. */
