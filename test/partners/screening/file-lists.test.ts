@@ -83,6 +83,15 @@ describe.each(FORMATS)("$name", ({ name, text, list, has_weak, has_wallet }) => 
   });
 });
 
+it("a wallet that is listed without a name is found, and shown by its address", async () => {
+  const path = await write("nameless.csv", listOf([{ id: "1", name: " ", wallet: WALLET }]));
+  const port = await openFileLists([path], THRESHOLDS);
+  const nobody = { ...PERSON, names: ["Ana Example"] };
+  const found = port.screen({ ...nobody, wallets: [WALLET.toLowerCase()] });
+  expect(found).toMatchObject([{ verdict: "match", entry: { names: [{ text: WALLET }] } }]);
+  expect(port.screen(nobody)).toEqual([]);
+});
+
 it("joins words of an address in another case only where the chain ignores the case", async () => {
   const tron = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8";
   const path = await write("wallet.csv", listOf([{ id: "1", name: "wallet", wallet: tron }]));

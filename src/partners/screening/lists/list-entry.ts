@@ -1,12 +1,16 @@
 import { hash } from "node:crypto";
 import type { ListEntry } from "../port.ts";
 
-/** An entry with the digest of everything that is known of it. */
+/**
+ * An entry with the digest of everything that is known of it. Wallets without a name are named by
+ * their addresses: an entry without any name does not count.
+ */
 export function listEntry(fields: Omit<ListEntry, "digest">): ListEntry {
-  const names = fields.names
+  const given = fields.names
     .map(({ text, is_weak }) => ({ text: text.replace(/\s+/g, " ").trim(), is_weak }))
     .filter(({ text }) => text !== "");
   const { list, id, kind, birth_dates, countries, wallets, programs } = fields;
+  const names = given.length > 0 ? given : wallets.map((text) => ({ text, is_weak: false }));
   const said = JSON.stringify([list, id, kind, names, birth_dates, countries, wallets, programs]);
   return { ...fields, names, digest: hash("sha256", said, "base64url") };
 }
