@@ -72,12 +72,13 @@ export async function openSimulator(server_url: string): Promise<Simulator> {
 
 /** Everybody begins with tokens that no quote can use any more. */
 async function addBalances(installation: Installation, { users }: People): Promise<void> {
-  const { clock, outside } = installation;
+  const { clock, outside, processes } = installation;
   const world = openWorld(installation, new Model(), createRandom(0), "first");
   for (const { id, account } of users) {
     const terms = { deposit_token: "usdc", deposit_token_chain: "polygon" };
     const path = `/users/${id}/quotes`;
-    const { body } = await world.command(account, "POST", path, { quote: terms });
+    const request = { method: "POST", path, body: { quote: terms }, key: account.key } as const;
+    const { body } = (await processes[0]!.call(request))!;
     for (const token of TOKENS) {
       const number = outside.transfers.length;
       outside.transfers.push({
