@@ -4,6 +4,8 @@ import { listBalances } from "../ledger/store.ts";
 import { existsOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
+import type { MatchFacts } from "../screening/model.ts";
+import { listMatchFacts } from "../screening/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, findUser, type UserKey, type UserRow } from "../users/store.ts";
 import { type Retention, type RetentionFacts, retentionOf } from "./model.ts";
@@ -20,9 +22,12 @@ export async function findRetention(
   return user && retentionOf(user.id, await loadFacts(session, user), years, now);
 }
 
-/** While somebody may still have to look at the person, nothing about them is deleted. */
-function isHeld({ is_frozen, general, screening }: Kyc): boolean {
-  const is_listed = (screening?.status ?? "clear") !== "clear";
+/**
+ * While somebody may still have to look at the person or one of their payees, nothing about them is
+ * deleted.
+ */
+function isHeld({ is_frozen, general }: Kyc, matches: readonly MatchFacts[]): boolean {
+  const is_listed = matches.some(({ status }) => status === "open" || status === "confirmed");
   return is_frozen === true || general.status === "suspended" || is_listed;
 }
 
@@ -30,24 +35,26 @@ function isHeld({ is_frozen, general, screening }: Kyc): boolean {
 export async function loadFacts(session: Session, user: UserRow): Promise<RetentionFacts> {
   const { account_id, id: user_id, deactivated_at } = user;
   const key: UserKey = { account_id, user_id };
-  const [last_payment_at, balances, open, kycs, has_identity_documents] = await Promise.all([
-    findLastPayment(session, key),
-    listBalances(session, key),
-    Promise.all([
-      existsOpenOfframp(session, key),
-      existsOpenRefund(session, key),
-      findOpenOnramp(session, key),
-    ]),
-    findKycs(session, [key]),
-    existsApplicationData(session, key),
-  ]);
+  const [last_payment_at, balances, open, kycs, matches, has_identity_documents] =
+    await Promise.all([
+      findLastPayment(session, key),
+      listBalances(session, key),
+      Promise.all([
+        existsOpenOfframp(session, key),
+        existsOpenRefund(session, key),
+        findOpenOnramp(session, key),
+      ]),
+      findKycs(session, [key]),
+      listMatchFacts(session, [key]),
+      existsApplicationData(session, key),
+    ]);
   const kyc = kycs.get(account_id, user_id);
   return {
     deactivated_at,
     last_payment_at,
     has_open_payments: open.includes(true),
     has_balance: balances.some(({ balance }) => balance > 0n),
-    is_held: kyc !== undefined && isHeld(kyc),
+    is_held: kyc !== undefined && isHeld(kyc, matches),
     has_identity_documents,
   };
 }

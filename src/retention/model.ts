@@ -5,7 +5,7 @@ export type RetentionFacts = {
   last_payment_at: Date | null;
   has_open_payments: boolean;
   has_balance: boolean;
-  /** The user or account is frozen, or the user is suspended or may be on a sanctions list. */
+  /** Frozen, suspended, or the user or a payee may be on a sanctions list. */
   is_held: boolean;
   has_identity_documents: boolean;
 };

@@ -220,6 +220,17 @@ it("a payee who is like an entry is approved by a reviewer, not by a call of the
   good(await set("approved"));
 });
 
+it("a match of a payee is not erased with the user before a reviewer has cleared it", async () => {
+  await publish([{ id: "payee", name: "Maria Invented", birth_date: "1988-04-21" }]);
+  const user_id = await addApprovedUser(server);
+  const id = await addPaymentDetail(server, user_id, "eur");
+  const erase = async () => good(await server.call("DELETE", `/users/${user_id}`)).retention;
+  expect((await erase()).kept).toMatchObject([{ record: "hold" }]);
+  expect(await openMatches(id)).toHaveLength(1);
+  await decide(id, "clear");
+  expect((await erase()).status).toBe("erased");
+});
+
 it("a person with the listed name and birth date is a match when created, also if renamed", async () => {
   await publish([{ id: "p", name: "Tesrik Varlomov", birth_date: "1954-10-07" }]);
   const user = {
