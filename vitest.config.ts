@@ -33,7 +33,7 @@ const LONG_TESTS = [
   "test/platform/db/embedded.test.ts",
   "test/{sdk,cli}/packed.test.ts",
   "test/e2e/{fairness,failover}.test.ts",
-  "test/reliability/kills.test.ts",
+  "test/reliability/*.test.ts",
   "test/e2e/kyc-{individual,business,links,files,trouble}.browser.test.ts",
   "test/invoices/{payments/claims,pdf/pdf}.test.ts",
   "test/offramps/quotes/deposits.test.ts",

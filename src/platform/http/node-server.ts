@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
+import { createOverload } from "./overload.ts";
 import { createSlowClients } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
@@ -25,6 +26,9 @@ type Limits = {
   connection_ms: number;
   /** Clients were disconnected because together they were too slow. */
   onSlowClosed: (connections: number) => void;
+  refuse: (answer: ServerResponse) => void;
+  /** So many requests were refused since the last call, because too many arrive. */
+  onRefused: (requests: number) => void;
 };
 
 /**
@@ -33,9 +37,10 @@ type Limits = {
  */
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
   const admit = createAdmission();
+  const isAdmitted = createOverload(limits);
   const watchClient = createSlowClients(limits.onSlowClosed);
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
-    if (!admit(request.socket, answer)) return;
+    if (!admit(request.socket, answer) || !isAdmitted(request, answer)) return;
     watchClient(request, answer);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     handle(request, answer as never);

@@ -8,16 +8,23 @@ import Fastify, {
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
-import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { type ErrorCode, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkCaller } from "./check-caller.ts";
-import { checkConnection, checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
+import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts";
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
-import { createNodeServer, TINY_CHUNKS } from "./node-server.ts";
+import { createNodeServer } from "./node-server.ts";
+import {
+  API_HEADERS,
+  answerUnreadable,
+  errorBody,
+  headersOf,
+  refuseOverload,
+} from "./plain-answers.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
@@ -99,6 +106,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
         // A client that reads nothing of its answer keeps it in memory.
         connection_ms: options.stalled_seconds * SECOND_MS,
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
+        refuse: (answer) => refuseOverload(options.public_url(), answer),
+        onRefused: (requests) => app.log.warn({ requests }, "more requests than can be processed"),
       }),
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUIDv7(),
@@ -112,7 +121,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     rewriteUrl: (request) => decodableUrl(request.url ?? "/"),
     // Errors raised before any hook could run.
     frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
-    clientErrorHandler: (error, socket) => answerUnreadable(options, error, socket as Socket),
+    clientErrorHandler: (error, socket) =>
+      answerUnreadable(options.public_url(), error, socket as Socket),
   });
   // Routes check their input themselves (route.ts): all problems at once, not only the first.
   app.setValidatorCompiler(() => () => true);
@@ -150,7 +160,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   const awaitEarlier = createConnectionOrder();
   app.addHook("onRequest", async (request, reply) => {
     await awaitEarlier(request.raw, reply.raw);
-    reply.headers(headersOf(options, request.id));
+    reply.headers(headersOf(options.public_url(), request.id));
     checkConnection(request.raw);
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
@@ -193,21 +203,6 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
       "request",
     );
   });
-}
-
-/** For answers that are not pages: never cached, no guessing of their type. */
-const API_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
-
-/** Browsers that connected over https use only https from then on, for a year. */
-const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
-
-function headersOf({ public_url }: ServerOptions, request_id: string): Record<string, string> {
-  const is_https = public_url().startsWith("https://");
-  return {
-    "X-Request-Id": request_id,
-    "Sliproad-Version": VERSION,
-    ...(is_https ? HTTPS_ONLY : {}),
-  };
 }
 
 /**
@@ -267,63 +262,10 @@ function sendError(
   if (refusal.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
   return reply
     .code(refusal.status)
-    .headers(headersOf(options, request.id))
+    .headers(headersOf(options.public_url(), request.id))
     .headers(API_HEADERS)
     .type("application/json; charset=utf-8")
-    .send(errorBody(options, refusal, request.id));
-}
-
-function errorBody(options: ServerOptions, refusal: Refusal, request_id: string): string {
-  const { problems: errors, problems_omitted: errors_omitted } = refusal;
-  return JSON.stringify({
-    error_code: refusal.code,
-    message: topMessage(refusal, errors),
-    status: refusal.status,
-    request_id,
-    doc_url: `${options.public_url()}/docs/errors#${refusal.code}`,
-    ...(errors.length > 0 ? { errors } : {}),
-    ...(errors_omitted > 0 ? { errors_omitted } : {}),
-  });
-}
-
-const UNREADABLE: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: "The headers are too large; send less than 16 KB.",
-  [TINY_CHUNKS]: "Send the body in larger chunks.",
-  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
-};
-
-/** The input was not HTTP, so there is no request to reply to: answers on the socket itself. */
-function answerUnreadable(
-  options: ServerOptions,
-  error: Error & { code?: string; rawPacket?: unknown },
-  socket: Socket,
-): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const request_id = randomUUIDv7();
-  const message = UNREADABLE[error.code ?? ""] ?? "Send a well-formed HTTP request.";
-  const refusal = new Refusal("bad_request", message);
-  const body = errorBody(options, refusal, request_id);
-  const headers = {
-    ...headersOf(options, request_id),
-    ...API_HEADERS,
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": String(Buffer.byteLength(body)),
-    Connection: "close",
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // An answer to HEAD has no body, even if the rest of the request could not be read.
-  const is_head = String(error.rawPacket ?? "").startsWith("HEAD ");
-  const content = is_head ? "" : body;
-  socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join("")}\r\n${content}`);
-}
-
-/** With a single problem, the top-level message is that problem's. */
-function topMessage(refusal: Refusal, errors: readonly Problem[]): string {
-  const [only] = errors;
-  return errors.length === 1 && only ? `${only.field}: ${only.message}` : refusal.message;
+    .send(errorBody(options.public_url(), refusal, request.id));
 }
 
 function toRefusal(error: unknown): Refusal {
