@@ -47,9 +47,10 @@ export async function describeTerms(
   const user_row = await findUser(session, { account_id, user_id });
   const [user] = toUsers(user_row ? [user_row] : [], names.keys);
   const live = terms.filter(({ offramp }) => offramp.status !== "failed");
+  const counted = live.length === 1 ? "1 payout" : `${live.length} payouts`;
   const documented = live.filter(({ offramp }) => offramp.document_hash !== null).length;
   return {
-    summary: `Pay ${live.length} payouts of a quote, ${totalOf(live)}.`,
+    summary: `Pay ${counted} of a quote, ${totalOf(live)}.`,
     details: [
       ["User", user ? nameOfUser(user) : user_id],
       ["Paid with", paidWith(quote)],
