@@ -8,6 +8,7 @@ import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
 import type { Html } from "../platform/http/html.ts";
 import { isSenderGone, logFailure } from "../platform/http/log-failure.ts";
+import { FILE_POLICY } from "../platform/http/security-headers.ts";
 import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { readCookie, setCookie } from "../platform/pages/cookies.ts";
@@ -137,7 +138,7 @@ export function sendFile(reply: FastifyReply, name: string, type: FileType, file
   return reply
     .type(MEDIA_TYPES[type])
     .header("Content-Disposition", `${way}; filename="${name}.${type}"`)
-    .header("Content-Security-Policy", "sandbox; default-src 'none'")
+    .header("Content-Security-Policy", FILE_POLICY)
     .send(file);
 }
 

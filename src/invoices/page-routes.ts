@@ -3,6 +3,7 @@ import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/pa
 import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sign-in/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
+import { FILE_POLICY } from "../platform/http/security-headers.ts";
 import { readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
@@ -40,7 +41,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
       const printed = await findLinked(request, true);
       const file = await deps.pdf_renderer.print(printed, printed.invoice.account_id);
       return reply
-        .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
+        .headers({ ...SECRET_HEADERS, "Content-Security-Policy": FILE_POLICY })
         .type("application/pdf")
         .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
         .send(file);

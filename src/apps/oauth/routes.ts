@@ -137,8 +137,7 @@ function formOf(request: FastifyRequest): string | undefined {
 function handOver(reply: FastifyReply): void {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {
-    // The library's own pages set their own policy.
-    if (value !== undefined && name !== "content-security-policy") reply.raw.setHeader(name, value);
+    if (value !== undefined) reply.raw.setHeader(name, value);
   }
 }
 

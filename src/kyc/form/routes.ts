@@ -8,6 +8,7 @@ import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Html } from "../../platform/http/html.ts";
 import type { JsonBody } from "../../platform/http/json-body.ts";
 import { createRateLimiter } from "../../platform/http/rate-limit.ts";
+import { FILE_POLICY } from "../../platform/http/security-headers.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
 import { addStaticFiles, readStaticFiles } from "../../platform/http/static-files.ts";
 import { isId } from "../../platform/ids.ts";
@@ -168,7 +169,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     return reply
       .type(MEDIA_TYPES[found.type])
       .header("Content-Disposition", `inline; filename="${slot}.${found.type}"`)
-      .header("Content-Security-Policy", "sandbox; default-src 'none'")
+      .header("Content-Security-Policy", FILE_POLICY)
       .send(await openKycFile(deps.files, key, found.file, subject_key));
   });
 

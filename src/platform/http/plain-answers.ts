@@ -4,19 +4,16 @@ import type { Socket } from "node:net";
 import { type Problem, Refusal } from "../errors.ts";
 import { VERSION } from "./check-headers.ts";
 import { TINY_CHUNKS } from "./node-server.ts";
+import { securityHeaders } from "./security-headers.ts";
 
-/** For answers that are not pages: never cached, no guessing of their type. */
-export const API_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
-
-/** Browsers that connected over https use only https from then on, for a year. */
-const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
+/** For answers that are not pages: never cached. */
+export const API_HEADERS = { "Cache-Control": "no-store" };
 
 export function headersOf(public_url: string, request_id: string): Record<string, string> {
-  const is_https = public_url.startsWith("https://");
   return {
     "X-Request-Id": request_id,
     "Sliproad-Version": VERSION,
-    ...(is_https ? HTTPS_ONLY : {}),
+    ...securityHeaders(public_url),
   };
 }
 

@@ -20,6 +20,7 @@ import {
   type RouteSpec,
   type WithExample,
 } from "./route-spec.ts";
+import { FILE_POLICY } from "./security-headers.ts";
 import { traceOf } from "./trace-context.ts";
 import { compileCheck } from "./validate.ts";
 
@@ -180,6 +181,6 @@ function sendFile(reply: FastifyReply, { file, media_type, file_name }: FileAnsw
   return reply
     .type(media_type)
     .header("Content-Disposition", `attachment; filename="${file_name}"`)
-    .header("Content-Security-Policy", "sandbox; default-src 'none'")
+    .header("Content-Security-Policy", FILE_POLICY)
     .send(file);
 }

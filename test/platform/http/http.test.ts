@@ -70,7 +70,8 @@ describe("every answer", () => {
   it("requires https from browsers if the public URL uses https, and only then", async () => {
     for (const path of ["/healthz", "/sign-in", "/nowhere", "/docs", `/users/${UNKNOWN_ID}`]) {
       const { headers } = await server.call("GET", path);
-      expect(headers.get("strict-transport-security"), path).toBe("max-age=31536000");
+      const policy = headers.get("strict-transport-security");
+      expect(policy, path).toBe("max-age=31536000; includeSubDomains");
     }
     const plain = await startTestServer({ beside: server });
     const { headers } = await plain.call("GET", "/sign-in");
@@ -255,11 +256,15 @@ describe("bodies", () => {
 });
 
 describe("malformed HTTP", () => {
+  const POST = "POST /users HTTP/1.1\r\nHost: x\r\n";
+  const CHUNKED = "Transfer-Encoding: chunked\r\n\r\n";
   it.each([
     ["a bad request line", "NONSENSE\r\n\r\n"],
     ["a bad header", "GET /users HTTP/1.1\r\nHost: x\r\nbroken header\r\n\r\n"],
     ["oversized headers", `GET /users HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`],
     ["a bad length", "POST /users HTTP/1.1\r\nHost: x\r\nContent-Length: two\r\n\r\n"],
+    ["two lengths", `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+    ["a length beside chunks", `${POST}Content-Length: 2\r\n${CHUNKED}0\r\n\r\n`],
   ])("%s gets the flat JSON error body", async (_name, sent) => {
     const [head = "", body = ""] = (await exchange(sent)).split("\r\n\r\n");
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
