@@ -242,6 +242,21 @@ describe("a role that votes", () => {
   });
 });
 
+test("with SLIPROAD_SECOND_FACTOR=all every role must set one up", async () => {
+  const strict = await startAccessServer({
+    public_url: "http://127.0.0.1:4000",
+    environment: { SLIPROAD_SECOND_FACTOR: "all" },
+  });
+  const strict_account_id = await strict.addAccount("Strict", true);
+  await strict.addMember(strict_account_id, "dev@example.test", "developer");
+  const browser = new HttpVisitor(strict.app, "198.51.100.250");
+  await browser.signIn("dev@example.test");
+  expect((await browser.get("/dashboard")).headers.location).toMatch(/security\/second-factor/);
+  await enrol(browser);
+  expect((await browser.get("/dashboard")).statusCode).toBe(200);
+  await strict.close();
+});
+
 describe("setting up a second factor", () => {
   test("needs a correct code, and a seed that was offered to the same session", async () => {
     const { person } = await addPerson();

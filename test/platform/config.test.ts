@@ -217,6 +217,13 @@ describe("live mode", () => {
     expect(sentence).toMatch(/^SLIPROAD_SIGNING_KEY must not be SLIPROAD_ENCRYPTION_KEY .*\.$/);
   });
 
+  it("is refused without a second factor of those who vote", () => {
+    const sentence = refusal({ ...LIVE, SLIPROAD_SECOND_FACTOR: "optional" });
+    expect(sentence).toBe("SLIPROAD_SECOND_FACTOR must be required or all in live mode.");
+    const config = readConfig({ ...LIVE, SLIPROAD_SECOND_FACTOR: "all" });
+    expect(config.second_factor).toBe("all");
+  });
+
   it("is refused with an http URL", () => {
     const sentence = refusal({ ...LIVE, SLIPROAD_PUBLIC_URL: "http://pay.example.com" });
     expect(sentence).toBe("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");

@@ -127,8 +127,9 @@ export async function findSession(
   };
 }
 
-/** Whoever can vote on what moves money or lets people in. */
+/** Whoever can vote on what moves money or lets people in, or everybody. */
 export function needsFactor({ second_factor }: SessionSettings, role: Role): boolean {
+  if (second_factor === "all") return true;
   return second_factor === "required" && may(role, "vote");
 }
 

@@ -110,8 +110,8 @@ export function liveProblems(config: Config): string[] {
     must(is_met, `${SETTINGS[field].name} must be set in live mode: 32 random bytes in base64.`);
   return [
     ...must(
-      config.second_factor === "required",
-      "SLIPROAD_SECOND_FACTOR must be required in live mode.",
+      config.second_factor !== "optional",
+      "SLIPROAD_SECOND_FACTOR must be required or all in live mode.",
     ),
     ...must(
       config.public_url?.startsWith("https://") ?? false,

@@ -30,9 +30,10 @@ export const SIGN_IN_SETTINGS = {
   ),
   second_factor: optional(
     "SLIPROAD_SECOND_FACTOR",
-    "Whether members who can vote (admins, finance managers, approvers) need a second factor to " +
-      "sign in: `required` or `optional`. Default: optional in sandbox. Live mode requires it.",
-    oneOf(["required", "optional"]),
+    "Who needs a second factor to sign in: `all` members, those who can vote (`required`: " +
+      "admins, finance managers, approvers), or nobody (`optional`). Default: `required` in " +
+      "live mode, which refuses `optional`; `optional` in sandbox.",
+    oneOf(["all", "required", "optional"]),
   ),
   session_hours: integer(
     "SLIPROAD_SESSION_HOURS",
