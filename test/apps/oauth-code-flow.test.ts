@@ -438,6 +438,7 @@ async function readIdToken(id_token: string): Promise<Record<string, unknown>> {
   const jwk = body.keys.find((key: { kid: string }) => key.kid === kid);
   const verifier = createVerify("RSA-SHA256").update(`${head}.${payload}`);
   const key = createPublicKey({ key: jwk, format: "jwk" });
+  expect(key.asymmetricKeyDetails?.modulusLength).toBe(3072);
   expect(verifier.verify(key, signature, "base64url")).toBe(true);
   return JSON.parse(Buffer.from(payload, "base64url").toString());
 }

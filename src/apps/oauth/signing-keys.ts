@@ -8,7 +8,8 @@ import { openSigningKey, sealSigningKey } from "./sealed-artifacts.ts";
 
 /** Every OpenID Connect client can verify it. */
 const ALGORITHM = "RS256";
-const MODULUS_BITS = 2048;
+/** As strong as 128 bits; installations from before keep their key of 2048 bits. */
+const MODULUS_BITS = 3072;
 const KEY_ID_BYTES = 12;
 
 /** The private keys that sign id tokens, newest first; the first process creates one. */
