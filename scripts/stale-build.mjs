@@ -37,7 +37,10 @@ export async function buildWhenStale({ name, inputs, variant = "", output, entry
     writeFileSync(stampFile, stamp);
   } catch (error) {
     if (error instanceof BuildError || !error.code) throw error;
-    throw new BuildError(`cannot build ${name}: ${output} is not writable (${error.code}).`);
+    throw new BuildError(
+      `cannot build ${name}: ${output} is not writable (${error.code}); let this user write ` +
+        "there, then run the command again.",
+    );
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -70,8 +73,29 @@ function loadEsbuild() {
   try {
     return createRequire(import.meta.url)("esbuild");
   } catch {
-    throw new BuildError("esbuild is not installed; run npm run bootstrap.");
+    throw new BuildError(
+      "esbuild is not installed; remove node_modules and run the command again.",
+    );
   }
+}
+
+/** The API works without them; the sentence says what is missing and how to repair it. */
+export async function orContinue(name, build) {
+  try {
+    await build();
+  } catch (error) {
+    console.error(`sliproad: continuing without ${name}: ${explain(error)}`);
+  }
+}
+
+function explain(error) {
+  const [first, second = ""] = error.message.split("\n");
+  const reason = `${first} ${second}`.trim();
+  if (/run the command again\.$/.test(reason)) return reason;
+  return (
+    `${reason.replace(/\.$/, "")}; restore the sources (git checkout dashboard sdk) or remove ` +
+    "node_modules, then run the command again."
+  );
 }
 
 /** All files below a directory, sorted, as paths relative to it. */

@@ -19,7 +19,7 @@ const reportFile = join(scratch, "report.json");
 
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
 const given = process.argv.slice(2);
-const hasBrowser = findBrowser() !== null;
+const hasBrowser = hasAnyBrowser();
 // Tests that open a browser have this name (test/tidy.test.ts checks it).
 const BROWSER_TESTS = "**/*.browser.test.ts";
 const without = hasBrowser ? [] : ["--exclude", BROWSER_TESTS];
@@ -52,6 +52,15 @@ if (skipped > 0) console.log(`SKIPPED ${skipped} browser tests: ${NO_BROWSER}`);
 if (given.length === 0) console.log("npm run soak runs the tests that take long.");
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 
+function hasAnyBrowser() {
+  try {
+    return findBrowser() !== null;
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
 async function run({ name, program, args }) {
   console.log(`\n> ${[program, ...args].join(" ")}`);
   const begun = performance.now();
@@ -82,9 +91,10 @@ function countsOf({ name, ok }) {
 /** Counted from the files without running them; limited to tests named on the command line. */
 function countBrowserTests() {
   const listFile = join(scratch, "browser-tests.json");
-  const args = ["list", "browser.test", ...given, `--json=${listFile}`];
+  const args = ["list", ...given, `--json=${listFile}`];
   spawnSync(join(programs, "vitest"), args, { cwd: root, env, stdio: "ignore" });
-  return JSON.parse(readFileSync(listFile, "utf8")).length;
+  const listed = JSON.parse(readFileSync(listFile, "utf8"));
+  return listed.filter(({ file }) => /\.browser\.test\.ts$/.test(file)).length;
 }
 
 function hasNotFailed(test) {

