@@ -1,4 +1,5 @@
 import { hashReference } from "../src/offramps/model.ts";
+import { READ_ALL } from "../src/platform/db/database.ts";
 import { seal } from "../src/platform/encryption/cipher.ts";
 import { firstIdAt } from "../src/platform/ids.ts";
 import type { Bench } from "./creation-scenarios.ts";
@@ -52,7 +53,7 @@ export async function fillAccount(
       ...[rare!.user_id, rare!.payment_detail_id],
       hashReference(index_key, account_id, RARE_REFERENCE),
     ]);
-  });
+  }, READ_ALL);
   const middle_id = firstIdAt(new Date(first_ms + rows / 2));
   const filled = {
     ...{ ...account, rows, middle_id, user_id },

@@ -66,7 +66,7 @@ export async function dashboardLists(bench: Bench): Promise<Scenario> {
   const { stage, accounts } = bench;
   const few = await visit(bench, await fillAccount(bench, accounts[1]!, FEW));
   const many = await visit(bench, await fillAccount(bench, accounts[2]!, MANY));
-  await stage.core.database.query("vacuum analyze offramps");
+  await stage.core.database.connection((session) => session.query("vacuum analyze offramps"));
   const pairs = Object.entries(REQUESTS_OF).map(([name, requestOf]) => ({
     name,
     few: contender(bench, name, few, requestOf),

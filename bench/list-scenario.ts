@@ -1,3 +1,4 @@
+import { READ_ALL } from "../src/platform/db/database.ts";
 import { seal } from "../src/platform/encryption/cipher.ts";
 import { firstIdAt } from "../src/platform/ids.ts";
 import type { Bench } from "./creation-scenarios.ts";
@@ -21,7 +22,7 @@ export async function listOfframpPages(bench: Bench): Promise<Scenario> {
   const payers = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
   const [few, many] = await addTargets(stage.service.url, payers);
   const lists = [await fill(bench, few!, FEW), await fill(bench, many!, MANY)] as const;
-  await stage.core.database.query("analyze offramps");
+  await stage.core.database.connection((session) => session.query("analyze offramps"));
   return comparePages(bench, "offramps", lists);
 }
 
@@ -33,7 +34,7 @@ export async function listOnrampPages(bench: Bench): Promise<Scenario> {
     await fillOnramps(bench, few!, FEW),
     await fillOnramps(bench, many!, MANY),
   ] as const;
-  await stage.core.database.query("analyze onramps");
+  await stage.core.database.connection((session) => session.query("analyze onramps"));
   return comparePages(bench, "onramps", lists);
 }
 
@@ -112,7 +113,7 @@ async function fill(bench: Bench, target: Target, rows: number): Promise<Listed>
     const from = [target.account_id, target.quote_id, first_ms];
     await tx.query(COPY_QUOTES, [...from, Math.ceil(rows / OFFRAMPS_PER_QUOTE) - 1]);
     await tx.query(COPY_OFFRAMPS, [...from, rows - 1]);
-  });
+  }, READ_ALL);
   const middle_id = firstIdAt(new Date(first_ms + rows / 2));
   for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
     await sealBelow(bench, target, "offramps", below_id, JSON.stringify(DETAILS));
@@ -146,7 +147,7 @@ async function fillOnramps(bench: Bench, payer: Payer, rows: number): Promise<Li
   await database.transaction(async (tx) => {
     await tx.query("set local session_replication_role = replica");
     await tx.query(COPY_ONRAMPS, [account_id, onramp.id, first_ms, rows - 1]);
-  });
+  }, READ_ALL);
   const middle_id = firstIdAt(new Date(first_ms + rows / 2));
   for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
     await sealBelow(bench, payer, "onramps", below_id, ADDRESS);
