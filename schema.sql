@@ -1182,6 +1182,15 @@ create table limit_rules (
   constraint limit_rules_time_window_check CHECK ((time_window = ANY (ARRAY['single'::text, 'day'::text, '30_days'::text])))
 );
 
+create table mac_keys (
+  version smallint not null,
+  master_key_id text not null,
+  wrapped bytea not null,
+  created_at timestamp with time zone not null,
+  constraint mac_keys_pkey PRIMARY KEY (version),
+  constraint mac_keys_version_check CHECK (((version >= 1) AND (version <= 255)))
+);
+
 create table mails (
   account_id uuid not null,
   id uuid not null,

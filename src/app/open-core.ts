@@ -12,6 +12,8 @@ import { createKeyring } from "../platform/encryption/keyring.ts";
 import { masterKeys } from "../platform/encryption/master-keys.ts";
 import { ensureDataDir } from "../platform/instance.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { openMacs } from "../platform/sealing/mac-keys.ts";
+import { bindMacs } from "../platform/sealing/row-mac.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
@@ -40,6 +42,7 @@ export async function openCore(
     if (!config.encryption_key) await ensureDataDir(config.data_dir);
     const masters = masterKeys(config);
     const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
+    bindMacs(database, await openMacs(database, masters, systemTime()));
     const clock = await openClock(database);
     const keyring = createKeyring(masters);
     // Before the first start, which shows its keys only once: what can fail must fail earlier.

@@ -104,6 +104,7 @@ export function verify(
 /** Checks read page by page, one statement each: the number of statements shows the progress. */
 function withCount(session: Session, onRead: () => void): Session {
   return {
+    ...session,
     query: (text, values) => {
       onRead();
       return session.query(text, values);

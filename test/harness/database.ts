@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
 import { type Database, openDatabase } from "../../src/platform/db/database.ts";
+import { bindMacs } from "../../src/platform/sealing/row-mac.ts";
 import { urlOfDatabase } from "./database-url.ts";
+import { fixedMacs } from "./macs.ts";
 
 export type TestDatabase = { url: string; database: Database; drop(): Promise<void> };
 
@@ -25,6 +27,7 @@ export async function createTestDatabase(options: DatabaseOptions = {}): Promise
   const url = urlOfDatabase(server_url, name);
   // Tests end connections on purpose; a lost one is not an error of the test.
   const database = openDatabase({ url, connections_max: options.connections_max ?? 10 });
+  bindMacs(database, fixedMacs());
   const drop = async () => {
     await database.close();
     await onServer(server_url, (server) =>

@@ -13,6 +13,7 @@ import {
 } from "../../src/app/open-app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import type { LogDestination } from "../../src/platform/http/server.ts";
+import { bindMacs, macsOf } from "../../src/platform/sealing/row-mac.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 export type Answer = {
@@ -74,6 +75,8 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     ...settings.environment,
   });
   const core = await openCore(config, db.url);
+  // What a test writes through its own connections has the service's MACs too.
+  bindMacs(db.database, macsOf(core.database));
   let url = "http://127.0.0.1";
   const app = await openApp(
     core,

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { HOUR_MS } from "../durations.ts";
+import type { Macs } from "../sealing/macs.ts";
 import {
   CommitUnknownError,
   DatabaseUnavailableError,
@@ -13,7 +14,12 @@ import { destroyConnection, openPool, type PoolUse } from "./pool.ts";
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** The same object in all sessions of a database. */
+  readonly bound?: Bound;
 };
+
+/** What belongs to a database as this process has it open. */
+type Bound = { macs?: Macs };
 
 /**
  * A transaction in few round trips. `query` sends at once (BEGIN is sent with the first one);
@@ -63,8 +69,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { pipeline = true, on_error = () => {}, answer_max_ms = ANSWER_MAX_MS } = options;
   const openSender = pipeline ? senderOf : oneByOne;
   const pool = openPool({ ...options, pipeline, on_error, answer_max_ms });
+  const bound: Bound = {};
 
   return {
+    bound,
     query: async (text, values) => {
       const client = await pool.connect();
       let is_reusable = false;
@@ -82,12 +90,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: async (work, limit = {}) => {
       const client = await pool.connect();
       const send = openSender(client, limit.answer_max_ms);
-      return runTransaction(client, send, work, () => pool.isLost(client));
+      const run = (tx: Transaction) => work({ ...tx, bound });
+      return runTransaction(client, send, run, () => pool.isLost(client));
     },
     connection: async (work) => {
       const client = await pool.connect();
       try {
-        return await work({ query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)) });
+        return await work({ query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)), bound });
       } finally {
         // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { systemTime } from "../clock.ts";
 import type { Database, Session } from "../db/database.ts";
+import { rotateMacKeys } from "../sealing/mac-keys.ts";
 import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES, type Place } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
@@ -75,8 +77,8 @@ export type OnRewrapped = (progress: { done: number; total: number }) => void;
 
 /**
  * Makes `to` the master key: first the installation names it (so that new accounts use it), then
- * every account's key is wrapped again, in steps. If interrupted, it can simply be run again.
- * Returns how many accounts were rewrapped.
+ * the keys of MACs and every account's key are wrapped again, in steps. If interrupted, it can
+ * simply be run again. Returns how many accounts were rewrapped.
  */
 export async function rotateMasterKey(
   database: Database,
@@ -85,6 +87,7 @@ export async function rotateMasterKey(
   onProgress?: OnRewrapped,
 ): Promise<number> {
   await rewrapIndexKey(database, masters, to);
+  await rotateMacKeys(database, masters, to, systemTime());
   const [left] = await database.query<{ count: bigint }>(
     "select count(*) from account_keys where master_key_id <> $1",
     [to],
