@@ -36,7 +36,7 @@ export function setKyc(
   return server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc }, key ? { key } : {});
 }
 
-const HOLDER = {
+export const HOLDER = {
   account_name: "Maria Invented",
   bank_name: "Invented Bank",
   beneficiary_type: "individual",
@@ -47,7 +47,7 @@ const HOLDER = {
   country: "PT",
 };
 
-const ACCOUNTS = {
+export const ACCOUNTS = {
   eur: { currency: "eur", iban: "DE89370400440532013000" },
   eur_swift: {
     currency: "eur",

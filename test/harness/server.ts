@@ -15,6 +15,7 @@ import { readConfig } from "../../src/platform/config/config.ts";
 import type { LogDestination } from "../../src/platform/http/server.ts";
 import { bindMacs, macsOf } from "../../src/platform/sealing/row-mac.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { SecretWatch } from "./planted-secrets.ts";
 
 export type Answer = {
   status: number;
@@ -56,7 +57,7 @@ export type ServerSettings = {
   beside?: Pick<TestServer, "db" | "data_dir"> & { key?: string };
   /** Partners other than the sandbox's. */
   partners?: (core: Core) => Partners | Promise<Partners>;
-  /** Receives the log lines; without it, nothing is logged. */
+  /** Receives the log lines. They are searched for planted secrets in any case. */
   log_destination?: LogDestination;
   /** The test starts workers itself, as processes of their own. */
   without_worker?: boolean;
@@ -68,7 +69,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   const config = readConfig({
     PORT: "0",
     SLIPROAD_DATA_DIR: data_dir,
-    SLIPROAD_LOG_LEVEL: settings.log_destination ? "debug" : "silent",
+    SLIPROAD_LOG_LEVEL: "debug",
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
     SLIPROAD_QUOTES_OPEN_MAX: "0",
@@ -77,17 +78,20 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   const core = await openCore(config, db.url);
   // What a test writes through its own connections has the service's MACs too.
   bindMacs(db.database, macsOf(core.database));
+  const secrets = new SecretWatch();
   let url = "http://127.0.0.1";
   const app = await openApp(
     core,
     () => config.public_url ?? url,
     await settings.partners?.(core),
-    settings.log_destination,
+    secrets.watch(settings.log_destination),
   );
   const listening = await app.server.listen({ host: "127.0.0.1", port: 0 });
   url = listening.replace("127.0.0.1", settings.host_name ?? "127.0.0.1");
   if (!settings.without_worker) app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key!;
+  secrets.add(key);
+  if (core.first_start.created) secrets.add(core.first_start.created.admin_password);
 
   return {
     url,
@@ -98,12 +102,18 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     db,
     data_dir,
     call: (method, path, body, options = {}) => callServer(url, key, method, path, body, options),
-    addAccount: (name) => addAccount(core, name),
+    addAccount: async (name) => {
+      const added = await addAccount(core, name);
+      secrets.add(added.key);
+      return added;
+    },
     close: async () => {
       await app.close();
-      if (settings.beside) return;
-      await db.drop();
-      await rm(data_dir, { recursive: true, force: true });
+      if (!settings.beside) {
+        await db.drop();
+        await rm(data_dir, { recursive: true, force: true });
+      }
+      secrets.assertNone();
     },
   };
 }
