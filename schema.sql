@@ -1219,6 +1219,7 @@ create table migrations (
   name text not null,
   applied_at timestamp with time zone not null,
   checksum text not null,
+  breaks boolean not null default false,
   constraint migrations_pkey PRIMARY KEY (name)
 );
 

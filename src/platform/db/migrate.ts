@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { StartupError } from "../startup-error.ts";
 import type { Database, Session } from "./database.ts";
+import { isLockConflict } from "./outages.ts";
 
 const MIGRATIONS_DIR = join(import.meta.dirname, "../../../migrations");
 // Any constant works as long as all processes use the same one.
@@ -40,7 +42,7 @@ export async function migrate(
     }
     for (const [done, file] of missing.entries()) {
       onMigration?.({ done, total: missing.length, name: file.name });
-      await apply(session, file, now());
+      await applyBetweenRequests(session, file, now);
     }
     return missing.map(({ name }) => name);
   });
@@ -63,7 +65,7 @@ async function assertNoneBroken(
   missing: readonly MigrationFile[],
   now: Date,
 ): Promise<void> {
-  const breaking = missing.find(({ text }) => /^-- Breaks running code: yes\b/.test(text));
+  const breaking = missing.find(({ breaks }) => breaks);
   const [table] = await session.query<{ name: string | null }>(
     "select to_regclass('worker_heartbeats')::text as name",
   );
@@ -80,19 +82,23 @@ async function assertNoneBroken(
   );
 }
 
-/** True if the database has exactly the migrations of this program. */
-export async function isMigrated(session: Session): Promise<boolean> {
-  const files = await readMigrationFiles(MIGRATIONS_DIR);
-  const applied = await listChecksums(session);
-  const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]));
-  return (
-    files.length === applied.length &&
-    files.every(({ name, checksum }) => checksums.get(name) === checksum)
-  );
+/**
+ * True if the database has all migrations of this program, and none of a newer version that breaks
+ * it: while an installation is upgraded, processes of the older version go on.
+ */
+export async function isMigrated(
+  session: Session,
+  directory: string = MIGRATIONS_DIR,
+): Promise<boolean> {
+  const files = await readMigrationFiles(directory);
+  const applied = new Map((await listChecksums(session)).map((one) => [one.name, one]));
+  const has_all = files.every(({ name, checksum }) => applied.get(name)?.checksum === checksum);
+  for (const { name } of files) applied.delete(name);
+  return has_all && ![...applied.values()].some(({ breaks }) => breaks);
 }
 
-type MigrationFile = { name: string; text: string; checksum: string };
-type Applied = { name: string; checksum: string };
+type MigrationFile = { name: string; text: string; checksum: string; breaks: boolean };
+type Applied = { name: string; checksum: string; breaks: boolean };
 
 async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
@@ -101,15 +107,17 @@ async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
       const text = await readFile(join(directory, name), "utf8");
       // A checkout on Windows may have other line ends; they make no difference to PostgreSQL.
       const lines = text.replaceAll("\r\n", "\n");
-      return { name, text, checksum: createHash("sha256").update(lines).digest("hex") };
+      const checksum = createHash("sha256").update(lines).digest("hex");
+      return { name, text, checksum, breaks: /^-- Breaks running code: yes\b/.test(text) };
     }),
   );
 }
 
 function assertUnchanged(files: readonly MigrationFile[], applied: readonly Applied[]): void {
   const by_name = new Map(files.map((file) => [file.name, file]));
-  for (const { name, checksum } of applied) {
+  for (const { name, checksum, breaks } of applied) {
     const file = by_name.get(name);
+    if (!file && !breaks) continue;
     if (!file) {
       throw new StartupError(
         `The database was migrated by a newer version of Sliproad (${name}); start that version.`,
@@ -125,7 +133,7 @@ function assertUnchanged(files: readonly MigrationFile[], applied: readonly Appl
 }
 
 /** The migrations of this program, in order. */
-export async function listMigrationFiles(): Promise<Applied[]> {
+export async function listMigrationFiles(): Promise<Pick<Applied, "name" | "checksum">[]> {
   const files = await readMigrationFiles(MIGRATIONS_DIR);
   return files.map(({ name, checksum }) => ({ name, checksum }));
 }
@@ -145,22 +153,47 @@ async function listApplied(session: Session): Promise<Applied[]> {
        checksum text not null
      )`,
   );
+  await session.query(
+    "alter table migrations add column if not exists breaks boolean not null default false",
+  );
   return listChecksums(session);
 }
 
 function listChecksums(session: Session): Promise<Applied[]> {
-  return session.query<Applied>("select name, checksum from migrations order by name");
+  return session.query<Applied>("select name, checksum, breaks from migrations order by name");
+}
+
+const TRIES_MAX = 20;
+const PAUSE_MS = 250;
+
+/**
+ * Requests go on meanwhile, and lock the same tables in another order or for longer than the
+ * migration waits. It then steps back, so that they end, and tries again.
+ */
+async function applyBetweenRequests(
+  session: Session,
+  file: MigrationFile,
+  now: () => Date,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await apply(session, file, now());
+    } catch (error) {
+      const { cause } = error as Error;
+      if (!isLockConflict(cause) || tries >= TRIES_MAX) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
 }
 
 async function apply(session: Session, file: MigrationFile, now: Date): Promise<void> {
   await session.query("begin");
   try {
     await session.query(file.text);
-    await session.query("insert into migrations (name, applied_at, checksum) values ($1, $2, $3)", [
-      file.name,
-      now,
-      file.checksum,
-    ]);
+    await session.query(
+      "insert into migrations (name, applied_at, checksum, breaks) values ($1, $2, $3, $4)",
+      [file.name, now, file.checksum, file.breaks],
+    );
     await session.query("commit");
   } catch (error) {
     await session.query("rollback");

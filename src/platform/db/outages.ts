@@ -40,3 +40,8 @@ export function violatedKey(error: unknown): string | undefined {
 export function isRetryable(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "40P01" || error.code === "40001");
 }
+
+/** A lock was not to be had in time, or two transactions waited for each other. */
+export function isLockConflict(error: unknown): boolean {
+  return isRetryable(error) || (isDatabaseError(error) && error.code === "55P03");
+}

@@ -63,6 +63,22 @@ describe("applied migrations", () => {
     expect(await migrateFrom()).toEqual(["9999_create_rough.sql"]);
   });
 
+  it("of a newer version leave processes of this one ready, unless they break it", async () => {
+    await writeFile(join(directory, "9998_create_gentle.sql"), "create table gentle (id int)");
+    await migrateFrom();
+    expect(await isMigrated(db.database)).toBe(true);
+    expect(await isMigrated(db.database, directory)).toBe(true);
+    // A process of this version that is started again works, too.
+    expect(await migrate(db.database, systemTime)).toEqual([]);
+    const rough = "-- Breaks running code: yes\ncreate table rough (id int)";
+    await writeFile(join(directory, "9999_create_rough.sql"), rough);
+    await migrateFrom();
+    expect(await isMigrated(db.database)).toBe(false);
+    await expect(migrate(db.database, systemTime)).rejects.toThrow(
+      "The database was migrated by a newer version of Sliproad (9999_create_rough.sql)",
+    );
+  });
+
   it("are refused with a sentence that names the one that was changed", async () => {
     await appendFile(join(directory, FIRST), "\n-- one more remark\n");
     const refused = migrateFrom();
