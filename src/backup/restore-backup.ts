@@ -10,6 +10,7 @@ import type { Config } from "../platform/config/config.ts";
 import { type CopyTransaction, withCopyTransaction } from "../platform/db/copy-connection.ts";
 import { type Database, openDatabase } from "../platform/db/database.ts";
 import { migrate } from "../platform/db/migrate.ts";
+import { refusePooler } from "../platform/db/refuse-pooler.ts";
 import { ensureDataDir } from "../platform/instance.ts";
 import { syncDirectory } from "../platform/secret-file.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -69,6 +70,7 @@ export async function restoreBackup(
 async function prepareDatabase(url: string): Promise<void> {
   const database: Database = openDatabase({ url, connections_max: 2 });
   try {
+    await refusePooler(database);
     const tables = await listTables(database);
     const is_ours = tables.some(({ name }) => name === "migrations");
     assertUnused(is_ours ? await findUsedTable(database, tables) : tables[0]?.name);

@@ -115,11 +115,22 @@ it("a service with SLIPROAD_DATABASE_PIPELINE=off serves requests and runs tasks
 });
 
 describe("a pooler", () => {
+  type Choose = (idle: Session[]) => Session;
+  /** How poolers choose among idle backends; PgBouncer can do both. */
+  const CHOICES: { order: string; choose: Choose }[] = [
+    { order: "last used first", choose: (idle) => idle.pop()! },
+    { order: "in turn", choose: (idle) => idle.shift()! },
+  ];
+  const POOLERS = CHOICES.flatMap((choice) => [1, 2, 3].map((size) => ({ ...choice, size })));
+
   /** Like PgBouncer with pool_mode = transaction: a client has a backend for one transaction. */
-  async function withPooler(work: (pooled: Database) => Promise<void>): Promise<void> {
+  async function withPooler(
+    { choose, size }: { choose: Choose; size: number },
+    work: (pooled: Database) => Promise<void>,
+  ): Promise<void> {
     const ends: (() => void)[] = [];
     const idle: Session[] = await Promise.all(
-      [0, 1].map(
+      Array.from({ length: size }).map(
         () =>
           new Promise<Session>((resolve) => {
             void db.database.connection((session) => {
@@ -133,7 +144,7 @@ describe("a pooler", () => {
       let held: Session | undefined;
       return {
         query: async (text, values) => {
-          const backend = held ?? idle.pop()!;
+          const backend = held ?? choose(idle);
           held = text === "begin" ? backend : text === "rollback" ? undefined : held;
           const rows = await backend.query(text, values);
           if (!held) idle.push(backend);
@@ -148,15 +159,15 @@ describe("a pooler", () => {
     }
   }
 
-  it("that shares sessions is refused with a sentence", async () => {
-    await withPooler(async (pooled) => {
+  it.each(POOLERS)("that shares $size sessions, $order, is refused with a sentence", (pooler) =>
+    withPooler(pooler, async (pooled) => {
       const refused = refusePooler(pooled);
       await expect(refused).rejects.toBeInstanceOf(StartupError);
       await expect(refused).rejects.toThrow(
         /^DATABASE_URL points to a connection pooler .+ = session\.$/,
       );
-    });
-  });
+    }),
+  );
 
   it("is not reported if there is none, whatever else runs", async () => {
     const others = Array.from({ length: 5 }, () => db.database.query("select pg_sleep(0.05)"));
