@@ -61,9 +61,9 @@ export const RULES: Record<Resolution, (asked: Asked) => Decided> = {
       const message = `The payout is in ${destination_currency}; choose another one.`;
       return refuse("currency_mismatch", message, "offramp_id");
     }
-    return exception.answer === "booked"
-      ? assignBooking(asked, target)
-      : assignReturn(asked, target);
+    if (exception.answer === "booked") return assignBooking(asked, target);
+    const is_late = target.offramp.refund_rate !== null && exception.held > 0n;
+    return is_late ? assignLate(asked, target) : assignReturn(asked, target);
   },
   return: ({ exception }) => {
     if (exception.held === 0n) return refuse(...NO_MONEY);
@@ -91,8 +91,25 @@ function resolved(entries: NewEntry[]): Resolved {
   return { exception: { status: "resolved" }, entries };
 }
 
+/**
+ * Whether the bank names another attempt of this payout than the one under way: an answer applies
+ * to the attempt that it names, and what was missing of it was paid by the re-route.
+ */
+function isOtherAttempt({ exception }: Asked, { attempts, payout }: Target): boolean {
+  const named = attempts.find(({ end_to_end_id }) => end_to_end_id === exception.end_to_end_id);
+  return named !== undefined && named.attempt !== payout.attempt;
+}
+
+function refuseOtherAttempt(): Decided {
+  const message = "What was missing of this attempt was paid when it was re-routed: write it off.";
+  return refuse("invalid_transition", message, "offramp_id");
+}
+
 /** The bank's booking was the payment of this payout. What it paid too much is a loss. */
-function assignBooking({ exception }: Asked, { offramp, payout }: Target): Decided {
+function assignBooking(asked: Asked, target: Target): Decided {
+  const { exception } = asked;
+  const { offramp, payout } = target;
+  if (isOtherAttempt(asked, target)) return refuseOtherAttempt();
   if (payout.status !== "sent") {
     const message =
       "The bank has already settled this payout; write the booking off or dismiss it.";
@@ -123,7 +140,7 @@ const MAY_RETURN: readonly Payout["status"][] = ["sent", "booked", "returned"];
 function assignReturn(asked: Asked, target: Target): Decided {
   const { exception, reroute_ms, now } = asked;
   const { offramp, payout } = target;
-  if (offramp.refund_rate !== null && exception.held > 0n) return assignLate(asked, target);
+  if (isOtherAttempt(asked, target)) return refuseOtherAttempt();
   const is_unbooked = payout.status === "sent";
   const bank_account = is_unbooked ? exception.bank_account : payout.bank_account;
   const source = exception.held > 0n ? "suspense" : bankAt(bank_account);
@@ -167,9 +184,7 @@ function assignLate(
   const last = attempts.findLast(({ status }) => status === "returned")!;
   const named = attempts.find((attempt) => attempt.end_to_end_id === end_to_end_id) ?? last;
   if (named.attempt !== last.attempt) {
-    const message =
-      "What was missing of this attempt was paid when it was re-routed: write it off.";
-    return refuse("invalid_transition", message, "offramp_id");
+    return refuseOtherAttempt();
   }
   if (last.returned_amount! + late + held > offramp.destination_amount) {
     const message = "More came back than is missing of this payout; choose another one.";

@@ -164,6 +164,23 @@ describe("money in suspense has an exit", () => {
     await story.waitForStatus("fiat_sent");
   });
 
+  it("is not given back as a return of a later attempt, which the payee has in full", async () => {
+    const story = await openPayout();
+    bank.say(idOf(story), "returned", { amount: AMOUNT - 500n });
+    await advance(server, 2_000);
+    await story.waitForStatus("bounced");
+    // What the bank kept is paid by us.
+    good(await story.reroute());
+    await story.waitForStatus("fiat_sent");
+    const rest = await sayException(idOf(story), "returned", { amount: 500n });
+    expect(rest).toMatchObject({ offramp_id: story.offramp_id, held_amount: 5 });
+    const refused = await resolve(rest.id, "assign");
+    expect(problemsOf(refused)).toEqual(["offramp_id invalid_transition"]);
+    expect(refused.body.message).toContain("write it off");
+    expect((await story.show()).status).toBe("fiat_sent");
+    good(await resolve(rest.id, "write_off"));
+  });
+
   it("is not assigned beyond what a payout misses, to another currency or another account", async () => {
     const story = await openPayout();
     const { offramp_id } = story;
