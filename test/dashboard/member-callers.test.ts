@@ -87,6 +87,15 @@ describe("a signed-in member at the API", () => {
     expect(credited.json().error_code).toBe("confirmation_required");
     const attached = await call("POST", `/offramps/${offramp_id}/supporting-documents`);
     expect(attached.json().error_code).toBe("confirmation_required");
+    // A colleague chooses among the payees that are there, and an applicant among the links.
+    const details = `/users/${crypto.randomUUID()}/payment_details`;
+    const payee = { payment_detail: { currency: "eur", iban: "DE84100100100532013000" } };
+    const added = await call("POST", details, payee);
+    expect(added.json().error_code).toBe("confirmation_required");
+    const ended = await call("PATCH", `${details}/${crypto.randomUUID()}/deactivate`);
+    expect(ended.json().error_code).toBe("confirmation_required");
+    const link = await call("POST", `/users/${crypto.randomUUID()}/kycs`);
+    expect(link.json().error_code).toBe("confirmation_required");
     expect((await call("GET", "/users")).statusCode).toBe(200);
   });
 

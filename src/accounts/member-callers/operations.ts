@@ -84,10 +84,12 @@ const CONFIRMED: ReadonlySet<PermissionName> = new Set<PermissionName>([
 ]);
 
 /**
- * A payee in a quote that a colleague executes, or in a file that becomes one, the text by which a
- * payee may tell whose payment it is, a document, which a payout may wait for, and a vote.
+ * A payee that a colleague may choose, in a quote that a colleague executes, or in a file that
+ * becomes one, the text by which a payee may tell whose payment it is, a document, which a payout
+ * may wait for, a link by which somebody identifies as a user, and a vote.
  */
 const CONFIRMED_OPERATIONS = [
+  ...["createPaymentDetail", "deactivatePaymentDetail", "createKycSession"],
   ...["createOfframps", "updateOfframp", "deleteOfframp", "voteOnApproval"],
   "uploadSupportingDocument",
   ...["createBatch", "changeBatch", "deleteBatch", "createBatchPayouts"],
