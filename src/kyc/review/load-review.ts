@@ -12,6 +12,7 @@ import { findKycFile, type KycApplication, type KycFile } from "../application-s
 import { recordValues, type Values } from "../fields.ts";
 import { findKycUser } from "../move-kyc.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
+import { withoutOperators } from "./operator-stops.ts";
 import { CHANGED, findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
 import type { ReviewDeps, Reviewer } from "./review-kyc.ts";
 import { listPastDecisions, type PastDecision } from "./review-note-store.ts";
@@ -75,7 +76,12 @@ export function loadReview(
       past,
       names,
       seen,
-      decisions: decisionsFor(user.kyc, deps.swift_clearance),
+      decisions: await withoutOperators(
+        tx,
+        member,
+        key,
+        decisionsFor(user.kyc, deps.swift_clearance),
+      ),
     };
   });
 }

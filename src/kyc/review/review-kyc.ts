@@ -35,6 +35,7 @@ import {
   needsTwo,
   SWIFT_DECISIONS,
 } from "./decisions.ts";
+import { markOperator, withoutOperators } from "./operator-stops.ts";
 import {
   CHANGED,
   lockProposedDecision,
@@ -91,6 +92,8 @@ export function reviewKyc(
     if (seen !== review.seen || !possible.includes(review.decision)) {
       throw new Refusal("invalid_transition", OUT_OF_DATE);
     }
+    const [permitted] = await withoutOperators(tx, member, key, [review.decision]);
+    if (permitted === undefined) throw new Refusal("insufficient_scope", OPERATORS);
     const now = deps.clock.now();
     const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
     assertNothingBars(by, locked, papers, review.decision);
@@ -144,6 +147,7 @@ function makeVoid(by: Act, proposal: SealedProposal, outcome: string): void {
 const OUT_OF_DATE =
   "The user's data or status has changed since you opened the page. Nothing was saved. " +
   "Check the data again.";
+const OPERATORS = "The operator has stopped this: only the operator's reviewers can lift it.";
 const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
 type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring" | "index_key"> & {
@@ -171,7 +175,7 @@ async function decide(
     const comment = needsComment(decision) ? comment_to_user : null;
     await recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
   }
-  record(by, `kyc.${decision}`, note);
+  record(by, `kyc.${decision}`, note, markOperator(by.member, by.key));
   return "decided";
 }
 

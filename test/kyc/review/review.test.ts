@@ -345,6 +345,23 @@ describe("who may review", () => {
     await setAccount(server, other.account_id, { kyc_review_by_account: false });
   });
 
+  it("the operator lifts what the operator stopped, also where reviews are delegated", async () => {
+    await setAccount(server, other.account_id, { kyc_review_by_account: true });
+    const { visitor } = await signInAs(server, other.account_id, "admin");
+    const { user_id, path } = await addWaiting(server, other);
+    expect((await decide(visitor, path, "approve", "ours")).statusCode).toBe(200);
+    expect((await decide(admin.visitor, path, "suspend", "a doubt")).statusCode).toBe(200);
+    expect((await show(visitor, path)).decisions).toEqual([]);
+    const lifted = await decide(visitor, path, "unsuspend");
+    expect([lifted.statusCode, lifted.json().error_code]).toEqual([403, "insufficient_scope"]);
+    expect(await statusOf(server, user_id, other.key)).toBe("suspended");
+    expect((await decide(admin.visitor, path, "unsuspend")).statusCode).toBe(200);
+    // What the account itself stopped, it lifts.
+    expect((await decide(visitor, path, "suspend", "our own doubt")).statusCode).toBe(200);
+    expect((await decide(visitor, path, "unsuspend")).statusCode).toBe(200);
+    await setAccount(server, other.account_id, { kyc_review_by_account: false });
+  });
+
   it("files are served to reviewers only, and never under another user's URL", async () => {
     const waiting = await addWaiting(server);
     const second = await addWaiting(server);
