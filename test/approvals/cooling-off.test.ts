@@ -245,6 +245,26 @@ describe("for 24 hours, any amount needs two members", () => {
     await story.waitForStatus("fiat_sent");
   });
 
+  it("and whoever executed it does not cast the last vote, although the service asks", async () => {
+    const story = await openStory(server, [{ amount: 200 }]);
+    const [total, tx_id] = [await story.total(), newTxId()];
+    await deposit(server, { quote_id: story.quote_id, amount: 1, tx_id });
+    const quote = `/users/${story.user_id}/quotes/${story.quote_id}`;
+    const crypto_transfer = { tx_id, blockchain: "polygon", network: "amoy" };
+    const executed = await ada.call("POST", `${quote}/execute`, { quote: { crypto_transfer } });
+    expect(executed.statusCode, executed.body).toBe(200);
+    const { created_at } = await story.show();
+    const mined_at = new Date(Date.parse(created_at) - 60_000).toISOString();
+    await deposit(server, { quote_id: story.quote_id, amount: total - 1, mined_at });
+    const { proposal_id } = good(await server.call("GET", quote)).approval;
+    expect((await showProposal(server, proposal_id)).proposed_by).toBe("worker");
+    await ben.confirm(proposal_id);
+    const last = await ada.confirm(proposal_id);
+    expect(last.json().message).toContain("another member must confirm it last");
+    expect((await showProposal(server, proposal_id)).status).toBe("pending");
+    await ben.reject(proposal_id).catch(() => {});
+  });
+
   it("but not a new payee whose payout was there before the deposit", async () => {
     const story = await openStory(server, [{ amount: 200 }]);
     const tx_id = newTxId();

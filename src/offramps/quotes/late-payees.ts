@@ -1,3 +1,5 @@
+import { findKeyCreators } from "../../accounts/api-key-store.ts";
+import { listAuditByRecord } from "../../accounts/audit-store.ts";
 import { isCoolingOff } from "../../approvals/cooling-off.ts";
 import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
@@ -66,10 +68,20 @@ export async function proposeLatePayees(
   const toUsd = await approvals.usdValue(tx);
   const amount_usd = toUsd({ amount: quote.token_amount - quote.token_fees, currency });
   const proposed = { account_id, kind: PAY_QUOTE, record_id: quote.id, amount_usd, summary };
-  const proposal = newProposal({ ...proposed, voters: "members" }, "worker", null, now);
+  const made = newProposal({ ...proposed, voters: "members" }, "worker", null, now);
+  const proposal = { ...made, proposed_by_person: await findWhoAsked(tx, quote) };
   const content = { ...described, input: null, why: COOLING_OFF };
   const key = keys.get(account_id, user_id)!;
   const added = { proposal, proposer: null, content, subject_id: user_id, key };
   recordProposals(tx, approvals.index_key, [added], now);
   return { ...quote, proposal_id: proposal.id, approval_status: "pending" };
+}
+
+/** The member who executed or funded the quote, or created the key that did: never votes last. */
+async function findWhoAsked(tx: Transaction, { account_id, id }: Quote): Promise<string | null> {
+  const acts = await listAuditByRecord(tx, account_id, `quote:${id}`);
+  const asked = acts.findLast(({ action }) => ["quote.execute", "quote.fund"].includes(action));
+  const [kind, actor_id = ""] = asked?.actor.split(":") ?? [];
+  if (kind === "member") return actor_id;
+  return (await findKeyCreators(tx, [actor_id])).get(actor_id) ?? null;
 }
