@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setMemberRole } from "../../src/accounts/change-members.ts";
+import { approveOnCommandLine } from "../../src/cli/documents/actions.ts";
 import { addMember, type TestMember, waitForEnd } from "../approvals/proposal-fixture.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -225,6 +226,15 @@ describe("approving with a reason", () => {
     const stale = await approve(ada, offramp, { hash: sha256(PNG) });
     expect(stale.statusCode).toBe(422);
     expect(stale.body).toContain("was replaced");
+    expect(await documentOf(offramp)).toBe("rejected");
+  });
+
+  it("is needed for a file that was rejected after it was looked at", async () => {
+    const offramp = await addRejected();
+    const key = { account_id: server.account_id, id: offramp.id };
+    const approval = { reason: "", document_hash: sha256(PDF) };
+    const approving = approveOnCommandLine(server.core, key, approval);
+    await expect(approving).rejects.toThrow("This file was rejected");
     expect(await documentOf(offramp)).toBe("rejected");
   });
 

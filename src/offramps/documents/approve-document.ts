@@ -54,7 +54,8 @@ export async function approveDocument(
   const requested: Review = {
     status: "approved",
     comment: given.reason,
-    overrides_rejection: true,
+    // A file that was rejected meanwhile needs a reason.
+    overrides_rejection: given.reason !== "",
     ...(hash ? { document_hash: hash } : {}),
   };
   const now = clock.now();
