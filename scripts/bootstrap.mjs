@@ -100,9 +100,10 @@ function removeHeaders() {
 }
 
 async function runNpm(node, args) {
-  const { code, printed } = await spawnNpm(node, args);
+  const { code, signal, printed } = await spawnNpm(node, args);
   if (code === 0) return;
-  const reason = usefulLine(printed) ?? `npm exited with ${code}`;
+  const ended = signal ? `npm was ended by ${signal}` : `npm exited with ${code}`;
+  const reason = usefulLine(printed) ?? ended;
   const log = relative(process.cwd(), logFile) || logFile;
   throw new BuildError(
     `installing the dependencies failed (${reason}); see ${log}, then run the command again.`,
@@ -134,9 +135,9 @@ function spawnNpm(node, args) {
   }
   return new Promise((done) => {
     child.on("error", (error) => done({ code: 1, printed: `npm error ${error.message}` }));
-    child.on("close", (code) => {
+    child.on("close", (code, signal) => {
       release();
-      log.end(() => done({ code, printed }));
+      log.end(() => done({ code, signal, printed }));
     });
   });
 }

@@ -147,25 +147,53 @@ describe("the browser of the tests", () => {
 });
 
 describe("the command", () => {
+  /** A clone whose packages were installed for this machine, apart from what a test leaves out. */
+  beforeEach(async () => {
+    await cp(join(ROOT, "bin"), join(root, "bin"), { recursive: true });
+    for (const folder of ["src/cli", "node_modules/fastify"]) {
+      await mkdir(join(root, folder), { recursive: true });
+      await writeFile(join(root, folder, "package.json"), PACKAGE);
+    }
+    await writeFile(join(root, "node_modules/.package-lock.json"), "{}");
+    await writeFile(join(root, "src/cli/main.ts"), 'import "pg";');
+    await installNode();
+    spawnSync(process.execPath, [join(root, "npm.cjs")], { cwd: root });
+  });
+  const PACKAGE = '{"type":"module","main":"index.js"}';
+  const run = () => {
+    const env = { ...process.env, npm_execpath: join(root, "npm.cjs") };
+    const command = [join(root, "bin/sliproad"), "--version"];
+    const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", env });
+    return { status, stderr };
+  };
+
   it.each([
     { lost: "pg", left: [] },
     { lost: "node_modules/pg/index.js", left: ["node_modules/pg"] },
   ])("says in one sentence that $lost was lost after the installation", async ({ lost, left }) => {
-    await cp(join(ROOT, "bin"), join(root, "bin"), { recursive: true });
-    for (const folder of ["src/cli", "node_modules/fastify", ...left]) {
+    for (const folder of left) {
       await mkdir(join(root, folder), { recursive: true });
-      await writeFile(join(root, folder, "package.json"), '{"type":"module","main":"index.js"}');
+      await writeFile(join(root, folder, "package.json"), PACKAGE);
     }
-    await writeFile(join(root, "node_modules/.package-lock.json"), "{}");
-    await writeFile(join(root, "src/cli/main.ts"), 'import "pg";');
-    const command = [join(root, "bin/sliproad"), "--version"];
-    const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
     const name = left.length > 0 ? `${root}/${lost}` : lost;
-    expect({ status, stderr }).toEqual({
+    expect(run()).toEqual({
       status: 1,
       stderr:
         `sliproad cannot find ${name}, a part of its dependencies; ` +
         `remove ${root}/node_modules and run the command again.\n`,
     });
+  });
+
+  it("installs again if the packages are for another processor", async () => {
+    const foreign = bundledNode().replace(ROOT, root);
+    await rm(foreign);
+    await writeFile(join(root, "node_modules/.bootstrap-stamp"), "linux-s390x abc runtime");
+    const { status, stderr } = run();
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^installing dependencies \(node_modules is for linux-s390x, this machine is /,
+    );
+    // The npm of this test installs only that.
+    expect(existsSync(foreign)).toBe(true);
   });
 });
