@@ -8,7 +8,7 @@ import { createAuthenticateMember } from "../accounts/member-callers/authenticat
 import { openTokens } from "../apps/oauth/token-callers.ts";
 import { type Catalogue, narrowCatalogue } from "../catalogue/catalogue.ts";
 import { finishDocument } from "../docs/api/finish-document.ts";
-import { openLocalDirectory } from "../partners/files/local-directory.ts";
+import { openFiles } from "../partners/files/open-files.ts";
 import { createExecutor } from "../platform/commands/executor.ts";
 import { createReadTurns } from "../platform/http/account-turns.ts";
 import { addOpenApi, addOpenApiRoute } from "../platform/http/docs.ts";
@@ -60,7 +60,7 @@ export async function openApp(
   const server = createServer(server_options);
   const { log } = server;
   const request_log = config.request_log_days > 0 ? addRequestLog(server, database) : null;
-  const files = { ...(await openLocalDirectory(config.data_dir)), scan: openScan(config) };
+  const files = { ...(await openFiles(config)), scan: openScan(config) };
   const sender = openSender(config);
   // The worker runs the modules' tasks, and the modules wake it.
   const wake = () => worker.wake();

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { placeOfFiles } from "../partners/files/open-files.ts";
 import type { Config } from "../platform/config/config.ts";
 import { listMigrationFiles } from "../platform/db/migrate.ts";
 import { masterKeys } from "../platform/encryption/master-keys.ts";
@@ -38,7 +39,7 @@ export async function openBackup(
     },
   });
   assertSameVersion(migrations, await listMigrationFiles(), head.version);
-  await assertNoFiles(join(config.data_dir, "files"));
+  if (placeOfFiles(config) === "directory") await assertNoFiles(join(config.data_dir, "files"));
   return { archive, key, totals };
 }
 

@@ -1,8 +1,5 @@
-import { mkdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { findOperator } from "../accounts/store.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
-import { openLocalDirectory } from "../partners/files/local-directory.ts";
 import { upsertRestoreHold } from "../partners/hold/hold-store.ts";
 import { openRestoreFile } from "../partners/hold/restore-file.ts";
 import { systemTime } from "../platform/clock.ts";
@@ -11,14 +8,13 @@ import { type CopyTransaction, withCopyTransaction } from "../platform/db/copy-c
 import { type Database, openDatabase } from "../platform/db/database.ts";
 import { migrate } from "../platform/db/migrate.ts";
 import { refusePooler } from "../platform/db/refuse-pooler.ts";
-import { ensureDataDir } from "../platform/instance.ts";
-import { syncDirectory } from "../platform/secret-file.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readParts } from "./archive.ts";
 import type { OnPart } from "./check-content.ts";
 import type { BackupHead, Sum, Totals } from "./model.ts";
 import type { OpenBackup } from "./open-backup.ts";
 import type { Part } from "./parts.ts";
+import { openRestoredFiles } from "./restored-files.ts";
 import {
   deleteAllRows,
   findUsedTable,
@@ -33,7 +29,7 @@ type RestoreDeps = { config: Config; database_url: string; onPart: OnPart };
 export type RestoredBackup = { head: BackupHead; totals: Totals };
 
 /**
- * Loads a backup into an empty database and an empty directory: all of it or nothing. Everything
+ * Loads a backup into an empty database and an empty directory or a bucket: all or nothing. Everything
  * that leaves is on hold then, because what left after the backup is not known here.
  */
 export async function restoreBackup(
@@ -42,26 +38,23 @@ export async function restoreBackup(
 ): Promise<RestoredBackup> {
   const { config, database_url } = deps;
   await prepareDatabase(database_url);
-  const data_dir = await ensureDataDir(config.data_dir);
-  const staging = join(data_dir, `restoring-${archive.head.id}`);
-  await rm(staging, { recursive: true, force: true });
+  const files = await openRestoredFiles(config, archive.head.id);
   try {
-    const files = await openLocalDirectory(staging);
     await withCopyTransaction(database_url, "load", async (tx) => {
       const tables = await listTables(tx);
       assertUnused(await findUsedTable(tx, tables));
       await deleteAllRows(tx, tables);
       for await (const part of readParts(archive, key, () => {})) {
         deps.onPart({ step: "parts", of: totals.tables + totals.files + 1 });
-        await restorePart(tx, files, part);
+        await restorePart(tx, files.store, part);
       }
       await updateConstraintsChecked(tx);
       await holdPayouts(tx, config, archive.head);
       // Files without records are harmless, records without files are not: so the commit follows.
-      await placeFiles(join(staging, "files"), data_dir);
+      await files.place();
     });
   } finally {
-    await rm(staging, { recursive: true, force: true });
+    await files.discardRest();
   }
   return { head: archive.head, totals };
 }
@@ -134,13 +127,4 @@ async function holdPayouts(tx: CopyTransaction, config: Config, head: BackupHead
   const file = path !== undefined && operator ? openRestoreFile(path, operator.id) : null;
   const reason = `The database was restored from the backup of ${head.created_at}.`;
   await upsertRestoreHold(tx, { reason, file_count: file?.read()?.count ?? null }, systemTime());
-}
-
-async function placeFiles(from: string, data_dir: string): Promise<void> {
-  const to = join(data_dir, "files");
-  // Empty directories alone: `openBackup` has looked.
-  await rm(to, { recursive: true, force: true });
-  await mkdir(data_dir, { recursive: true });
-  await rename(from, to);
-  syncDirectory(data_dir);
 }

@@ -4,7 +4,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { Core } from "../app/open-core.ts";
-import { openLocalDirectory } from "../partners/files/local-directory.ts";
+import { openFiles } from "../partners/files/open-files.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { listExportsByDigest } from "../reports/exports/store.ts";
 import { insertVerification, type VerificationRun } from "../verify/runs/store.ts";
@@ -71,7 +71,7 @@ async function run(
       note: `${pages} pages read`,
     });
   if (anchor !== undefined) await checkReadable("--anchor", anchor, "a log file of the service");
-  const files = await openLocalDirectory(core.config.data_dir);
+  const files = await openFiles(core.config);
   const anchors = anchor === undefined ? {} : { anchors: linesOf(anchor) };
   const done = await verifyBooks({ ...core, files }, { onProgress, ...anchors });
   await record(core, done);

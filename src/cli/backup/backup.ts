@@ -3,7 +3,7 @@ import type { OnPart } from "../../backup/check-content.ts";
 import { type CreatedBackup, createBackup } from "../../backup/create-backup.ts";
 import { openBackup } from "../../backup/open-backup.ts";
 import { type RestoredBackup, restoreBackup } from "../../backup/restore-backup.ts";
-import { openLocalDirectory } from "../../partners/files/local-directory.ts";
+import { openFiles } from "../../partners/files/open-files.ts";
 import { readConfig } from "../../platform/config/config.ts";
 import { withCore, withNewDatabase } from "../context.ts";
 import { type JsonOption, print } from "../output.ts";
@@ -22,7 +22,7 @@ export function addBackupCommands(program: Command): void {
       const { output, skipMissingFiles: skip_missing_files = false } = options;
       const created = await withProgress(options, (progress) =>
         withCore(async (core) => {
-          const files = await openLocalDirectory(core.config.data_dir);
+          const files = await openFiles(core.config);
           const onPart = countingOn(progress);
           return createBackup({ ...core, files }, { output, skip_missing_files, onPart });
         }),

@@ -16,6 +16,7 @@ import { type InstanceInfo, readDeadService, readInstance } from "../../platform
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";
 import { type JsonOption, print } from "../output.ts";
+import { checkFiles } from "./check-files.ts";
 import { examineDatabase } from "./checks.ts";
 import type { Finding } from "./finding.ts";
 
@@ -102,6 +103,7 @@ async function examine(): Promise<Finding[]> {
   return [
     checkSettings(config),
     ...local,
+    ...(await checkFiles(config)),
     ...(await checkDatabase(url !== null)),
     await checkService(url, dead),
     { check: "ledger", ok: true, finding: "not checked here; run sliproad verify" },

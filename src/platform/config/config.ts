@@ -100,6 +100,16 @@ function checkTogether(config: Config): void {
         "current key.",
     );
   }
+  checkFiles(config);
+}
+
+function checkFiles({ s3_bucket, s3_access_key_id, s3_secret_access_key }: Config): void {
+  const given = [s3_bucket, s3_access_key_id, s3_secret_access_key];
+  if (given.every((one) => one === undefined) || !given.includes(undefined)) return;
+  throw new StartupError(
+    "SLIPROAD_S3_BUCKET, SLIPROAD_S3_ACCESS_KEY_ID and SLIPROAD_S3_SECRET_ACCESS_KEY are needed " +
+      "together; set all three, or none to store files in the data directory.",
+  );
 }
 
 /** What is missing or wrong in live mode for any command on the database, one sentence each. */

@@ -1,5 +1,6 @@
 import { BANK_SETTINGS } from "./bank-settings.ts";
 import { CHAIN_SETTINGS } from "./chain-settings.ts";
+import { FILE_SETTINGS } from "./file-settings.ts";
 import { LEAVING_SETTINGS } from "./leaving-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
@@ -49,8 +50,10 @@ export const SETTINGS = {
   data_dir: text(
     "SLIPROAD_DATA_DIR",
     ".sliproad",
-    "Directory for the embedded database, the sandbox's keys and uploaded files.",
+    "Directory for the embedded database, the sandbox's keys and uploaded files; also for files " +
+      "on their way to S3.",
   ),
+  ...FILE_SETTINGS,
   database_url: secret(
     "DATABASE_URL",
     "URL of a PostgreSQL 15 to 18 instead of the embedded one; of several hosts, the primary.",

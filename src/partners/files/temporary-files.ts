@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { HOUR_MS } from "../../platform/durations.ts";
+import { checkTemporaryKey, FileTooLargeError } from "./file-store.ts";
+
+const LEFTOVER_AGE_MS = HOUR_MS;
+
+type TemporaryFiles = {
+  /** Rejects if the key is malformed. */
+  pathOf(temporary_key: string): string;
+  /** Complete and flushed to disk when this resolves; deleted when it rejects. */
+  put(content: AsyncIterable<Buffer>, bytes_max: number): Promise<string>;
+  /** A missing file is not an error. */
+  delete(temporary_key: string): Promise<void>;
+  /** Deletes files last written before this time; returns how many. */
+  sweep(written_before: Date): Promise<number>;
+};
+
+/** Files on this machine that are not stored yet. Leftovers of a crash are deleted here. */
+export async function openTemporaryFiles(directory: string): Promise<TemporaryFiles> {
+  await createDirectory(directory);
+  const pathOf = (temporary_key: string) => join(directory, checkTemporaryKey(temporary_key));
+  await sweep(directory, new Date(Date.now() - LEFTOVER_AGE_MS));
+  return {
+    pathOf,
+    put: async (content, bytes_max) => {
+      const temporary_key = randomUUID();
+      await writeWhole(pathOf(temporary_key), content, bytes_max);
+      return temporary_key;
+    },
+    delete: async (temporary_key) => rm(pathOf(temporary_key), { force: true }),
+    sweep: (written_before) => sweep(directory, written_before),
+  };
+}
+
+async function writeWhole(
+  path: string,
+  content: AsyncIterable<Buffer>,
+  bytes_max: number,
+): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await writeChunks(file, content, bytes_max);
+    await file.sync();
+    await file.close();
+  } catch (error) {
+    await file.close().catch(() => {});
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+async function writeChunks(
+  file: FileHandle,
+  content: AsyncIterable<Buffer>,
+  bytes_max: number,
+): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > bytes_max) throw new FileTooLargeError(`a file has more than ${bytes_max} bytes`);
+    // writeFile on a handle continues at its position, and writes the whole chunk.
+    await file.writeFile(chunk);
+  }
+}
+
+async function sweep(directory: string, written_before: Date): Promise<number> {
+  let swept = 0;
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    const found = await stat(path).catch(ignoreAbsent);
+    if (!found || found.mtime >= written_before) continue;
+    await rm(path, { force: true });
+    swept += 1;
+  }
+  return swept;
+}
+
+/** Creates a directory and its parents, and flushes each new entry. */
+export async function createDirectory(path: string): Promise<void> {
+  const first_made = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first_made === undefined) return;
+  for (let at = path; at.length >= first_made.length; at = dirname(at)) {
+    await syncDirectory(dirname(at));
+  }
+}
+
+export async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot open a directory for this; its file system keeps the order itself.
+  if (process.platform === "win32") return;
+  const directory = await open(path, "r");
+  await directory.sync().finally(() => directory.close());
+}
+
+export function ignoreAbsent(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}
