@@ -29,8 +29,8 @@ type RestoreDeps = { config: Config; database_url: string; onPart: OnPart };
 export type RestoredBackup = { head: BackupHead; totals: Totals };
 
 /**
- * Loads a backup into an empty database and an empty directory or a bucket: all or nothing. Everything
- * that leaves is on hold then, because what left after the backup is not known here.
+ * Loads a backup into an empty database and an empty directory, or a bucket: all of it or nothing.
+ * Everything that leaves is on hold then, because what left after the backup is not known here.
  */
 export async function restoreBackup(
   { archive, key, totals }: OpenBackup,

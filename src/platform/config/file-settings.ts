@@ -5,8 +5,14 @@ const BUCKET = matching(
   "must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens",
 );
 
-/** Where uploaded files and exports are stored. */
+/** Where files of all kinds are stored. */
 export const FILE_SETTINGS = {
+  data_dir: text(
+    "SLIPROAD_DATA_DIR",
+    ".sliproad",
+    "Directory for the embedded database, the sandbox's keys and uploaded files; also for files " +
+      "on their way to S3.",
+  ),
   s3_bucket: optional(
     "SLIPROAD_S3_BUCKET",
     "Bucket of an S3-compatible store for uploaded files and exports; needed as soon as " +

@@ -47,12 +47,6 @@ export const SETTINGS = {
     "The public URL of this server; every absolute URL in responses starts with it, and passkeys " +
       "belong to its host name. Default: `http://HOST:PORT`. Live mode requires https.",
   ),
-  data_dir: text(
-    "SLIPROAD_DATA_DIR",
-    ".sliproad",
-    "Directory for the embedded database, the sandbox's keys and uploaded files; also for files " +
-      "on their way to S3.",
-  ),
   ...FILE_SETTINGS,
   database_url: secret(
     "DATABASE_URL",

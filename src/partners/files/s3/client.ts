@@ -23,7 +23,7 @@ export type S3Body = {
   hash: string;
 };
 
-export type S3Request = {
+type S3Request = {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Of the object; empty for the bucket itself. */
   key: string;
