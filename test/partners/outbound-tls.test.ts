@@ -25,6 +25,11 @@ async function start(options: tls.TlsOptions): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** 420 bytes each. */
+function chainOf(certificates: number): string {
+  return Array.from({ length: certificates }, () => CERT).join("\n");
+}
+
 const FLOOD = "The server sent too much data outside the content of its TLS connection.";
 const TOO_MANY = "Too many TLS connections failed within a minute.";
 const resolve = async () => ["127.0.0.1"];
@@ -47,17 +52,25 @@ test("a server cannot choose the size of the key exchange", async () => {
 });
 
 test("handshakes that fail with long chains are few, and only of their own account", async () => {
-  const chain = Array.from({ length: 200 }, () => CERT).join("\n");
-  const url = `https://other.example:${await start({ key: KEY, cert: chain })}/`;
+  const url = `https://other.example:${await start({ key: KEY, cert: chainOf(30) })}/`;
   const send = openSender();
-  const answers = await Promise.all(Array.from({ length: 40 }, () => send(url)));
+  const answers = await Promise.all(Array.from({ length: 80 }, () => send(url)));
   const failures = answers.map((answer) => "failure" in answer && answer.failure);
   const handshakes = failures.filter((failure) => failure === "tls").length;
   expect(handshakes).toBeGreaterThan(0);
   // Those that use up what is allowed, and those beside them; twice if the minute ends meanwhile.
-  expect(handshakes).toBeLessThanOrEqual(2 * 12);
-  expect(failures.filter((failure) => failure === "connect")).toHaveLength(40 - handshakes);
+  expect(handshakes).toBeLessThanOrEqual(2 * 20);
+  expect(failures.filter((failure) => failure === "connect")).toHaveLength(80 - handshakes);
   expect(await send(url, "two")).toMatchObject({ failure: "tls" });
+});
+
+test("a handshake is ended when its certificates are many times as long as usual", async () => {
+  const send = openSender();
+  const usual = await start({ key: KEY, cert: chainOf(30) });
+  expect(await send(`https://hooks.example:${usual}/`)).toMatchObject({ status: 200 });
+  const long = await start({ key: KEY, cert: chainOf(50) });
+  const refused = { failure: "tls", message: "The server's certificates are too large." };
+  expect(await send(`https://hooks.example:${long}/`)).toMatchObject(refused);
 });
 
 test("records of one byte end the connection, and count like handshakes that fail", async () => {

@@ -4,8 +4,8 @@ import { createAccountTurns } from "../../platform/http/account-turns.ts";
 import { LruMap } from "../../platform/lru-map.ts";
 import { SendError } from "./send-error.ts";
 
-/** About a hundred certificates that are merely wrong, or three that are as large as possible. */
-const BYTES_MAX = 256 * 1024;
+/** About fifty certificates that are merely wrong, or eight that are as large as possible. */
+const BYTES_MAX = 128 * 1024;
 /** Of one account; connections are kept, so that few have to be opened. */
 const AT_ONCE_MAX = 8;
 const ACCOUNTS_MAX = 1_000;
@@ -14,7 +14,7 @@ const TOO_MANY = "Too many TLS connections failed within a minute.";
 /**
  * Limits what TLS handshakes that fail may cost, by account. OpenSSL checks every signature of a
  * chain that it has already refused, in the thread that answers requests, and the server chooses
- * the keys: each 100 KB of certificates can take more than half a second.
+ * the keys and names: each 16 KB of certificates can take more than a tenth of a second.
  */
 export class HandshakeBudget {
   readonly #inTurn: ReturnType<typeof createAccountTurns>;

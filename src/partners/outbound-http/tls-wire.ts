@@ -10,12 +10,16 @@ const USUAL_BYTES = 4 * 1024;
 /** The same, and a record that is not complete yet. */
 const BESIDES_BYTES_MAX = USUAL_BYTES + 20 * 1024;
 const FLOOD = "The server sent too much data outside the content of its TLS connection.";
+/** Several times what usual servers send before the connection is secure. */
+const HANDSHAKE_BYTES_MAX = 16 * 1024;
+const LONG_HANDSHAKE = "The server's certificates are too large.";
 
 /**
- * The encrypted bytes of a connection, as OpenSSL reads and writes them. After the handshake half
- * of them must be content: session tickets, new keys and records of one byte may come without end
- * and unseen by anyone else, and a megabyte of them takes the thread that answers requests up to a
- * second.
+ * The encrypted bytes of a connection, as OpenSSL reads and writes them. The handshake has a limit:
+ * OpenSSL compares every name of a certificate with every name that the one above it forbids, which
+ * takes seconds for 100 KB of them. After the handshake half of the bytes must be content: session
+ * tickets, new keys and records of one byte may come without end and unseen by anyone else, and a
+ * megabyte of them takes the thread that answers requests up to a second.
  */
 export class TlsWire extends Duplex {
   readonly #plain: Socket;
@@ -52,8 +56,17 @@ export class TlsWire extends Duplex {
     const part: Buffer | null = this.#plain.read(Math.min(readableLength, PART_BYTES) || undefined);
     if (part === null) return;
     this.#received += part.length;
-    if (this.#besides > BESIDES_BYTES_MAX) this.destroy(new SendError("protocol", FLOOD));
+    const refusal = this.#refuse();
+    if (refusal) this.destroy(refusal);
     else this.push(part);
+  }
+
+  #refuse(): SendError | null {
+    if (this.#content) {
+      return this.#besides > BESIDES_BYTES_MAX ? new SendError("protocol", FLOOD) : null;
+    }
+    const is_long = this.#received > HANDSHAKE_BYTES_MAX;
+    return is_long ? new SendError("tls", LONG_HANDSHAKE) : null;
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
