@@ -1,5 +1,6 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 import { Refusal } from "../platform/errors.ts";
+import { isInList, networkList } from "../platform/network-list.ts";
 import { type Parsed, quoted } from "../platform/problems.ts";
 import { isKeyScope, KEY_SCOPE_NAMES, type KeyScope, scopeOf } from "./key-scopes.ts";
 
@@ -17,9 +18,9 @@ export const UNRESTRICTED: KeyRestrictions = { scopes: null, networks: null, exp
 type KeyCheck = (request: { operation: string; ip: string | null }) => Refusal | null;
 
 export function compileKeyCheck({ scopes, networks }: KeyRestrictions): KeyCheck {
-  const permitted = networks && listOf(networks);
+  const permitted = networks && networkList(networks);
   return ({ operation, ip }) => {
-    if (permitted && ip !== null && !permitted.check(ip, isIPv6(ip) ? "ipv6" : "ipv4")) {
+    if (permitted && ip !== null && !isInList(permitted, ip)) {
       return new Refusal("unauthorized", `This API key may not be used from ${quoted(ip)}.`);
     }
     const needed = scopeOf(operation);
@@ -49,15 +50,4 @@ function isNetwork(text: string): boolean {
   if (version === 0 || rest.length > 0) return false;
   if (prefix === undefined) return true;
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32);
-}
-
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = "", prefix] = network.split("/");
-    const version = isIPv6(address) ? "ipv6" : "ipv4";
-    if (prefix === undefined) list.addAddress(address, version);
-    else list.addSubnet(address, Number(prefix), version);
-  }
-  return list;
 }

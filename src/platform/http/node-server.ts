@@ -26,6 +26,7 @@ type Limits = {
   connection_ms: number;
   /** Clients were disconnected because together they were too slow. */
   onSlowClosed: (connections: number) => void;
+  addressOf: (request: IncomingMessage) => string;
   refuse: (answer: ServerResponse) => void;
   /** So many requests were refused since the last call, because too many arrive. */
   onRefused: (requests: number) => void;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SECOND_MS } from "../durations.ts";
+import { callerNetwork } from "./caller-network.ts";
 
 /** The event loop is this late: more requests arrive than can be processed. */
 const LATE_MS = 200;
@@ -10,6 +11,8 @@ const OWN_MAX_LATE = 500;
 const OWN_MAX = 2_000;
 
 type OverloadOptions = {
+  /** The origin of a request without a credential. */
+  addressOf: (request: IncomingMessage) => string;
   /** Sends the refusal: it must cost little. */
   refuse: (answer: ServerResponse) => void;
   /** Called at most once a second. */
@@ -22,6 +25,7 @@ type OverloadOptions = {
  * anything of theirs is looked at. False: it was refused.
  */
 export function createOverload({
+  addressOf,
   refuse,
   onRefused,
 }: OverloadOptions): (request: IncomingMessage, answer: ServerResponse) => boolean {
@@ -38,7 +42,9 @@ export function createOverload({
   }, MEASURE_EVERY_MS);
   timer.unref();
   return (request, answer) => {
-    const sender = senderOf(request);
+    // By credential, right or wrong.
+    const { authorization, cookie } = request.headers;
+    const sender = authorization ?? cookie ?? callerNetwork(addressOf(request));
     const own = under_way.get(sender) ?? 0;
     if (own >= (late_ms >= LATE_MS ? OWN_MAX_LATE : OWN_MAX)) {
       refused += 1;
@@ -53,9 +59,4 @@ export function createOverload({
     });
     return true;
   };
-}
-
-/** By credential, right or wrong; without one, by connection's origin. */
-function senderOf({ headers, socket }: IncomingMessage): string {
-  return headers.authorization ?? headers.cookie ?? socket.remoteAddress ?? "";
 }

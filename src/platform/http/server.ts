@@ -15,6 +15,7 @@ import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
+import { createForwardedAddress } from "./forwarded-address.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
 import { createNodeServer } from "./node-server.ts";
@@ -106,6 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         // A client that reads nothing of its answer keeps it in memory.
         connection_ms: options.stalled_seconds * SECOND_MS,
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
+        addressOf: createForwardedAddress(options.trusted_proxies),
         refuse: (answer) => refuseOverload(options.public_url(), answer),
         onRefused: (requests) => app.log.warn({ requests }, "more requests than can be processed"),
       }),
