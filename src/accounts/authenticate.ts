@@ -7,8 +7,8 @@ import type { Caller } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
-import { createWorkLimit } from "../platform/work-limit.ts";
 import { findActiveKeys, findApiKeyByHash, upsertKeyUse } from "./api-key-store.ts";
+import { limitLookups } from "./limit-lookups.ts";
 import { isSessionCredential, listActiveMembers } from "./member-callers/authenticate-member.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
 import { compileKeyCheck } from "./restrict-key.ts";
@@ -16,8 +16,6 @@ import { compileKeyCheck } from "./restrict-key.ts";
 /** A revoked key or token may still read for this long; writes query the database every time. */
 const CACHED_MS = 1_000;
 const CALLERS_CACHED_MAX = 10_000;
-/** Of keys and tokens that were not seen before, by the caller's network. */
-const UNSEEN = { at_once: 8, waiting_max: 1_000 };
 /** The last use is written no more often than this, so that it costs a busy key nothing. */
 const USE_EVERY_MS = 10 * MINUTE_MS;
 
@@ -37,7 +35,6 @@ export function createAuthenticate(
   tokens: TokenPort,
 ): (text: string, network: string) => Promise<Caller | null> {
   const cache = new LruMap<string, { caller: Caller; until_ms: number }>(CALLERS_CACHED_MAX);
-  const limitUnseen = createWorkLimit(UNSEEN);
   const findCaller = async (text: string, key_hash: Buffer) => {
     // Keys created here have a known prefix; other text may be a token or the operator's own key.
     const by_token = isOwnKey(text) ? null : await tokens.findCaller(text);
@@ -52,7 +49,7 @@ export function createAuthenticate(
     if (cached && cached.until_ms > asked_ms) return cached.caller;
     const find = () => findCaller(text, key_hash);
     // Anybody can make up keys: those of one network must not delay the others' requests.
-    const caller = await (cached ? find() : limitUnseen(network, find));
+    const caller = await (cached ? find() : limitLookups(network, find));
     if (!caller) return null;
     // Counted from before the query: a slow answer is not trusted for longer.
     cache.set(name, { caller, until_ms: asked_ms + CACHED_MS });

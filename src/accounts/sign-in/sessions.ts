@@ -6,9 +6,9 @@ import { keyedHash } from "../../platform/encryption/cipher.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { LruMap } from "../../platform/lru-map.ts";
-import { createWorkLimit } from "../../platform/work-limit.ts";
 import { recordAudit } from "../audit.ts";
 import type { AuditAction } from "../audit-actions.ts";
+import { limitLookups } from "../limit-lookups.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
 import { may } from "../roles.ts";
@@ -71,11 +71,8 @@ export const AWAITING_FACTOR_MS = 10 * MINUTE_MS;
 const USED_EVERY_MS = MINUTE_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** Of tokens that were not seen before, by the caller's network. */
-const UNSEEN = { at_once: 8, waiting_max: 1_000 };
 const SEEN_MAX = 10_000;
 
-const limitUnseen = createWorkLimit(UNSEEN);
 /** The hashes of tokens whose session was found when they were last sent. */
 const seen = new LruMap<string, true>(SEEN_MAX);
 
@@ -104,7 +101,7 @@ export async function findSession(
   const token_hash = hashToken(index_key, token);
   const name = token_hash.toString("base64");
   const find = () => findSessionByHash(database, token_hash, now, usedAfter(config, now));
-  const row = await (seen.get(name) ? find() : limitUnseen(network, find));
+  const row = await (seen.get(name) ? find() : limitLookups(network, find));
   if (!row) {
     seen.delete(name);
     return null;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
+import { limitLookups } from "../../accounts/limit-lookups.ts";
 import { addPageScope } from "../../accounts/page-scope.ts";
 import { createAttempts } from "../../platform/attempts/attempts.ts";
 import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
@@ -106,7 +107,9 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];
     for (const path of posts) scope.post(path, serveClient);
-    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, handler: serve });
+    const serveToken = (request: FastifyRequest, reply: FastifyReply) =>
+      limitLookups(callerNetwork(request.ip), () => serve(request, reply));
+    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, handler: serveToken });
     for (const path of [ROUTES.jwks, ...DISCOVERY]) {
       scope.route({ method: ["GET", "OPTIONS"], url: path, handler: serve });
     }
