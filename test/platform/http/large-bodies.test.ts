@@ -93,3 +93,20 @@ it("large bodies that wait are refused beyond the account's share of the memory"
   begun[10]!.end();
   expect(await later).toBe(200);
 });
+
+it("accounts whose answers take long do not hold up the large bodies of others", async () => {
+  begun.length = 0;
+  const slow = [send("a", LARGE), send("a", LARGE), send("b", LARGE)];
+  await waitFor(() => begunBy("a") === 1 && begunBy("b") === 1);
+  const other = send("c", LARGE);
+  await waitFor(() => begunBy("c") === 1);
+  begun.find(({ account_id }) => account_id === "c")!.end();
+  expect(await other).toBe(200);
+  // An account still has one at a time.
+  expect(begunBy("a")).toBe(1);
+  for (let ended = 0; ended < 4; ended += 1) {
+    await waitFor(() => begun.length > ended);
+    begun[ended]!.end();
+  }
+  expect(await Promise.all(slow)).toEqual([200, 200, 200]);
+});
