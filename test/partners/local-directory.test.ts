@@ -40,6 +40,13 @@ test("opening the directory deletes leftovers older than an hour", async () => {
   expect(await readdir(join(data_dir, "files", "temporary"))).toEqual([young]);
 });
 
+test("a file is refused while the disk has too little space, and leaves nothing", async () => {
+  const full = await openLocalDirectory(data_dir, Number.MAX_SAFE_INTEGER);
+  const refused = full.putTemporary(streamOf([Buffer.from("x")]), { bytes_max: 10 });
+  await expect(refused).rejects.toMatchObject({ code: "unavailable", retry_after_seconds: 60 });
+  expect(await readdir(join(data_dir, "files", "temporary"))).toEqual([]);
+});
+
 test("keepFile keeps the file of a command that succeeded", async () => {
   const key = newKey();
   const answer = { body: "{}", replayed: false };

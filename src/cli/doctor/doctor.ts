@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { DISK_FREE_MIN_BYTES } from "../../partners/files/temporary-files.ts";
 import {
   type Config,
   liveProblems,
@@ -20,7 +21,6 @@ import { checkFiles } from "./check-files.ts";
 import { examineDatabase } from "./checks.ts";
 import type { Finding } from "./finding.ts";
 
-const DISK_FREE_MIN_BYTES = 500_000_000;
 const ANSWER_MAX_MS = 5_000;
 
 export function addDoctorCommand(program: Command): void {

@@ -24,9 +24,12 @@ const READ_BYTES = 64 * 1024;
  * to a temporary name, flushed to disk and renamed; the directories are flushed too, so that a file
  * whose promotion was confirmed survives a power failure.
  */
-export async function openLocalDirectory(data_dir: string): Promise<FileStore> {
+export async function openLocalDirectory(
+  data_dir: string,
+  free_bytes_min?: number,
+): Promise<FileStore> {
   const root = join(await ensureDataDir(data_dir), "files");
-  const temporary = await openTemporaryFiles(join(root, "temporary"));
+  const temporary = await openTemporaryFiles(join(root, "temporary"), free_bytes_min);
   return {
     putTemporary: async (content, { bytes_max }) => {
       return { temporary_key: await temporary.put(content, bytes_max) };

@@ -1,10 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { HOUR_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
 import { checkTemporaryKey, FileTooLargeError } from "./file-store.ts";
 
 const LEFTOVER_AGE_MS = HOUR_MS;
+/** What files leave free on their disk: the database is usually on the same one. */
+export const DISK_FREE_MIN_BYTES = 500_000_000;
+const NO_SPACE = "The service has no disk space left for files. Try again later.";
+const NO_SPACE_RETRY_SECONDS = 60;
 
 type TemporaryFiles = {
   /** Rejects if the key is malformed. */
@@ -17,14 +22,22 @@ type TemporaryFiles = {
   sweep(written_before: Date): Promise<number>;
 };
 
-/** Files on this machine that are not stored yet. Leftovers of a crash are deleted here. */
-export async function openTemporaryFiles(directory: string): Promise<TemporaryFiles> {
+/**
+ * Files on this machine that are not stored yet. Leftovers of a crash are deleted here. Files are
+ * refused before the disk is full: anybody with a key can upload as many as they like, and a full
+ * disk would stop the database.
+ */
+export async function openTemporaryFiles(
+  directory: string,
+  free_bytes_min: number = DISK_FREE_MIN_BYTES,
+): Promise<TemporaryFiles> {
   await createDirectory(directory);
   const pathOf = (temporary_key: string) => join(directory, checkTemporaryKey(temporary_key));
   await sweep(directory, new Date(Date.now() - LEFTOVER_AGE_MS));
   return {
     pathOf,
     put: async (content, bytes_max) => {
+      await assertSpace(directory, free_bytes_min);
       const temporary_key = randomUUID();
       await writeWhole(pathOf(temporary_key), content, bytes_max);
       return temporary_key;
@@ -32,6 +45,12 @@ export async function openTemporaryFiles(directory: string): Promise<TemporaryFi
     delete: async (temporary_key) => rm(pathOf(temporary_key), { force: true }),
     sweep: (written_before) => sweep(directory, written_before),
   };
+}
+
+async function assertSpace(path: string, free_bytes_min: number): Promise<void> {
+  const { bavail, bsize } = await statfs(path);
+  if (bavail * bsize >= free_bytes_min) return;
+  throw new Refusal("unavailable", NO_SPACE, NO_SPACE_RETRY_SECONDS);
 }
 
 async function writeWhole(

@@ -18,8 +18,8 @@ export const BYTES_MAX = 5 * 1024 * 1024;
 type Input = { version: string; hash: string; type: string; size: number };
 
 /** A server with one upload route on a real directory; it records the commands received. */
-export async function startUploadServer(data_dir: string) {
-  const store = await openLocalDirectory(data_dir);
+export async function startUploadServer(data_dir: string, free_bytes_min?: number) {
+  const store = await openLocalDirectory(data_dir, free_bytes_min);
   const commands: CommandRequest<Input>[] = [];
   const log: string[] = [];
   const key = randomBytes(32);

@@ -267,6 +267,20 @@ describe("a file that is refused leaves nothing and the answer says why", () => 
   });
 });
 
+test("a file of 5 MB for which the disk has no space is refused, and the answer is read", async () => {
+  const full = await startUploadServer(data_dir, Number.MAX_SAFE_INTEGER);
+  try {
+    const url = `${full.url}/records/${record_id}/documents`;
+    const answer = await uploadTo(url, form(pdfOf(BYTES_MAX)));
+    expect(answer).toMatchObject({ status: 503, body: { error_code: "unavailable" } });
+    expect(full.commands).toEqual([]);
+    expect(full.log).toEqual([]);
+    expect(await leftovers()).toEqual([]);
+  } finally {
+    await full.server.close();
+  }
+});
+
 test("the route is described with a binary part and the codes of an upload", async () => {
   const document = server.server.swagger() as unknown as {
     // biome-ignore lint/suspicious/noExplicitAny: the document is read as plain JSON.
