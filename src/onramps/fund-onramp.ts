@@ -73,7 +73,7 @@ export async function isRateClose(
 ): Promise<boolean> {
   const current = await prices.currentPrices(now, tx);
   if ("stale" in current) return false;
-  const rate_now = current.rates.get(crypto_currency)?.get(fiat_currency);
+  const rate_now = current.onramp_rates.get(crypto_currency)?.get(fiat_currency);
   if (!rate_now) return false;
   const locked = parseDecimal(rate)!;
   const most = { ...locked, units: locked.units * BigInt(10_000 + rate_slippage_basis_points) };

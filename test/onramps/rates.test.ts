@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { setKyc } from "../harness/ramp.ts";
@@ -104,4 +107,26 @@ it("matched late by the operator, it counts with the tokens that leave, not with
   const { body } = await server.call("POST", `/deposits/${id}/match`, {});
   expect(body.proposal).toMatchObject({ status: "pending", amount_usd: 1300 });
   expect((await show()).status).toBe("initiated");
+});
+
+it("with a spread, it is compared with the rate at which tokens are sold now", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "sliproad-risk-")), "risk.json");
+  writeFileSync(path, JSON.stringify({ spread_basis_points: { eur: 100 } }));
+  const own_rates = createTestRates({ eur: "0.8" });
+  const environment = { ...own_rates.environment, SLIPROAD_MARKET_RISK_FILE: path };
+  const dealer = await startTestServer({ environment });
+  const terms = { fiat_currency: "eur", fiat_rails: "local" };
+  for (const [eur, status] of [
+    ["0.804", "matched"],
+    ["0.8041", "unmatched"],
+  ] as const) {
+    await own_rates.set(dealer, { eur: "0.8" });
+    const { amount, code } = await openOnramp(dealer, terms);
+    // 1000 usdc at 0.808: 808 + 40 basis points of it.
+    expect(amount).toBe(811.24);
+    await own_rates.set(dealer, { eur });
+    const paid = await receive(dealer, { amount, currency: "eur", deposit_message: code });
+    expect(paid.status).toBe(status);
+  }
+  await dealer.close();
 });
