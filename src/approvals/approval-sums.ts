@@ -5,7 +5,12 @@ import { greatest } from "../platform/money.ts";
 import { findCounted, findUnapprovedSums, insertUnapproved } from "./amount-store.ts";
 
 /** Minor units of a currency or a token. */
-export type Amount = { amount: bigint; currency: string };
+export type Amount = {
+  amount: bigint;
+  currency: string;
+  /** Tokens that are not sent but pay for payouts: these are worth less by our spread. */
+  is_paid_out?: boolean;
+};
 
 /** An amount in cents of usd, rounded up; null when no rate is available. */
 export type ToUsd = (amount: Amount) => bigint | null;

@@ -38,6 +38,8 @@ export type Prices = {
   readonly rates: Rates;
   /** The same for onramps: the spread is added. */
   readonly onramp_rates: Rates;
+  /** The same without the spread: what an amount is worth, not what it costs here. */
+  readonly source_rates: Rates;
   /** Currencies with a rate that are not quoted now. */
   readonly stopped: Stopped;
   readonly fees: FeeSchedule;
@@ -191,6 +193,7 @@ function toPrices(version: PriceVersion): Prices {
     expires_at,
     rates: ratesWith((rate, basis_points) => share(rate, BASIS - basis_points, roundDown)),
     onramp_rates: ratesWith((rate, basis_points) => share(rate, BASIS + basis_points, roundUp)),
+    source_rates: ratesWith((rate) => rate),
     stopped,
     fees: toFeeSchedule(version.fees),
   };

@@ -10,21 +10,21 @@ const USD_DIGITS = 2;
 
 /**
  * The usd value of amounts at the last accepted rates, whatever their age: good enough for a limit.
+ * What leaves counts without our spread, by which more than the approval amount would leave.
  * Read through the given session, so that a transaction needs no second connection.
  */
 export async function usdValue(versions: PriceVersions, session: Session): Promise<ToUsd> {
   const id = await findLastPriceVersionId(session);
   const prices = id && (await versions.find(session, [id])).get(id);
-  return ({ amount, currency }) => {
+  return ({ amount, currency, is_paid_out = false }) => {
     if (currency === "usd") return amount;
     if (!prices) return null;
-    return isToken(currency)
-      ? usdOfToken(prices, amount, currency)
-      : usdOfFiat(prices, amount, currency);
+    if (!isToken(currency)) return usdOfFiat(prices, amount, currency);
+    return usdOfToken(is_paid_out ? prices.rates : prices.source_rates, amount, currency);
   };
 }
 
-function usdOfToken({ rates }: Prices, amount: bigint, token: string): bigint | null {
+function usdOfToken(rates: Prices["rates"], amount: bigint, token: string): bigint | null {
   const rate = rates.get(token)?.get("usd");
   if (!rate) return null;
   const numerator = amount * rate.units * powerOfTen(USD_DIGITS);
@@ -32,7 +32,11 @@ function usdOfToken({ rates }: Prices, amount: bigint, token: string): bigint | 
 }
 
 /** Converted through each token, as each has its own rates; the highest value counts. */
-function usdOfFiat({ rates }: Prices, amount: bigint, currency: string): bigint | null {
+function usdOfFiat(
+  { source_rates: rates }: Prices,
+  amount: bigint,
+  currency: string,
+): bigint | null {
   const digits = minorDigits(currency);
   if (digits === undefined) return null;
   const values = [...rates.values()].flatMap((by_currency) => {

@@ -266,6 +266,8 @@ describe("an amount", () => {
     expect(toUsd({ amount: 10_000n, currency: "usd" })).toBe(10_000n);
     expect(toUsd({ amount: 1n, currency: "usdc" })).toBe(1n);
     expect(toUsd({ amount: 100_000_000n, currency: "usdc" })).toBe(10_000n);
+    const payouts = { amount: 100_000_000n, currency: "usdc", is_paid_out: true };
+    expect(toUsd(payouts)).toBe(9_000n);
     // 80 eur at 0.8 for one token; the other token is worth 1.01 usd, and the higher value counts.
     expect(toUsd({ amount: 8_000n, currency: "eur" })).toBe(10_100n);
     expect(toUsd({ amount: 150n, currency: "jpy" })).toBe(100n);
@@ -283,7 +285,9 @@ const PRICES = {
   onramp_rates: new Map(),
   stopped: { offramps: [], onramps: [] },
   fees: {} as never,
-  rates: new Map([
+  // Less a spread: what is paid out for a token.
+  rates: new Map([["usdc", new Map([["usd", rate(9n, 1)]])]]),
+  source_rates: new Map([
     [
       "usdc",
       new Map([

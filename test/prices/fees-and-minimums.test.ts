@@ -32,6 +32,7 @@ function pricesOf(table: Readonly<Record<string, string>>, fees_text?: string): 
     expires_at: null,
     rates: by_token,
     onramp_rates: by_token,
+    source_rates: by_token,
     stopped: { offramps: [], onramps: [] },
     fees,
   };

@@ -86,7 +86,7 @@ function countedOf(quote: Quote, { due, due_fees }: { due: bigint; due_fees: big
   const { account_id, id, deposit_token } = quote;
   return {
     account_id,
-    amount: { amount: due - due_fees, currency: deposit_token },
+    amount: { amount: due - due_fees, currency: deposit_token, is_paid_out: true },
     counts_as: [id],
   };
 }

@@ -66,7 +66,8 @@ export async function proposeLatePayees(
   const names = { catalogue, policy, keys };
   const { summary, ...described } = await describeQuote(tx, names, quote, now);
   const toUsd = await approvals.usdValue(tx);
-  const amount_usd = toUsd({ amount: quote.token_amount - quote.token_fees, currency });
+  const amount = quote.token_amount - quote.token_fees;
+  const amount_usd = toUsd({ amount, currency, is_paid_out: true });
   const proposed = { account_id, kind: PAY_QUOTE, record_id: quote.id, amount_usd, summary };
   const made = newProposal({ ...proposed, voters: "members" }, "worker", null, now);
   const proposal = { ...made, proposed_by_person: await findWhoAsked(tx, quote) };
