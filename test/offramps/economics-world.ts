@@ -220,6 +220,41 @@ export async function openWorld(
       count(returned === amount ? "returned" : "returned in part");
       await advance(server, 2_000);
     },
+    /** More of a payment that came back in part; the bank names the attempt that it was. */
+    return_more: async () => {
+      const parts = [...paid].filter(
+        ([, { amount, returned }]) => returned > 0n && returned < amount,
+      );
+      if (parts.length === 0) return;
+      const [id, record] = random.pick(parts);
+      const rest = record.amount - record.returned;
+      const more = random.chance(0.5) ? rest : rest / 2n + 1n;
+      paid.set(id, { ...record, returned: record.returned + more });
+      bank.say(id, "returned", { amount: more });
+      count("returned once more");
+      await advance(server, 2_000);
+      if (random.chance(0.7)) await actions.resolve();
+    },
+    /** What fits no payout is assigned where that is possible, else it is a gain of ours. */
+    resolve: async () => {
+      const { bank_exceptions } = good(await server.call("GET", "/bank_exceptions?status=open"));
+      for (const { id } of bank_exceptions) {
+        const body = { resolution: "assign", reason: "By a test" };
+        const assigned = await call("POST", `/bank_exceptions/${id}/resolve`, body);
+        count(assigned.status === 200 ? "assigned" : "not assigned");
+        if (assigned.status === 200) continue;
+        await call("POST", `/bank_exceptions/${id}/resolve`, { ...body, resolution: "write_off" });
+      }
+    },
+    remove: async () => {
+      const quote = pickQuote();
+      if (quote.offramps.length === 1) return;
+      const id = random.pick(quote.offramps);
+      const answer = await server.call("DELETE", `${quote.path}/offramps/${id}`);
+      if (answer.status !== 200) return;
+      quote.offramps.splice(quote.offramps.indexOf(id), 1);
+      count("removed");
+    },
     vote: async () => {
       if (proposals.length === 0) return;
       const [id] = proposals.splice(random.below(proposals.length), 1);

@@ -199,7 +199,7 @@ it("no user ever holds more than came in, and fees are what the table says", asy
     "bank",
   ] as const;
   const names = [
-    ...[...often, "return", "reroute", "reroute", "vote"],
+    ...[...often, "return", "return", "return_more", "resolve", "reroute", "reroute", "vote"],
     ...Object.keys(actions),
   ] as (keyof typeof actions)[];
   for (let step = 0; step < STEPS; step += 1) {
