@@ -139,6 +139,7 @@ create table audit_entries (
   record text not null,
   reason text not null,
   detail text not null,
+  mac bytea,
   constraint audit_entries_pkey PRIMARY KEY (account_id, id),
   constraint audit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
@@ -576,6 +577,7 @@ create table events (
   counterpart_account_id uuid,
   trace_id uuid,
   actor text,
+  mac bytea,
   constraint events_pkey PRIMARY KEY (account_id, id),
   constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
   constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
@@ -1110,6 +1112,8 @@ create table ledger_balances (
   ledger_account text not null,
   currency text not null,
   balance bigint not null,
+  last_entry_id uuid,
+  mac bytea,
   constraint ledger_balances_pkey PRIMARY KEY (account_id, ledger_account, currency),
   constraint ledger_balances_balance_check CHECK ((balance >= 0)),
   constraint ledger_balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
@@ -1131,6 +1135,7 @@ create table ledger_entries (
   key text not null,
   kind text not null,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
@@ -1887,8 +1892,20 @@ create table seal_pending (
   entry_id uuid not null,
   digest bytea not null,
   noted_at timestamp with time zone not null,
+  mac bytea,
   constraint seal_pending_pkey PRIMARY KEY (account_id, log, entry_id),
   constraint seal_pending_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table seal_rejected (
+  account_id uuid not null,
+  log text not null,
+  entry_id uuid not null,
+  digest bytea,
+  mac bytea,
+  noted_at timestamp with time zone not null,
+  rejected_at timestamp with time zone not null,
+  constraint seal_rejected_pkey PRIMARY KEY (account_id, log, entry_id)
 );
 
 create table sessions (

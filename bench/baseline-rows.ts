@@ -7,7 +7,8 @@ import { sealAnswer } from "../src/platform/commands/replay.ts";
 import type { Command } from "../src/platform/commands/use-case.ts";
 import { seal } from "../src/platform/encryption/cipher.ts";
 import { newId } from "../src/platform/ids.ts";
-import { digestOf } from "../src/platform/sealing/seal.ts";
+import type { MacBearer } from "../src/platform/sealing/row-mac.ts";
+import { digestOf, signEntries } from "../src/platform/sealing/seal.ts";
 
 export const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 const INT8_OID = 20;
@@ -26,6 +27,7 @@ type Created = {
   key: Buffer;
   body: string;
   renderer: OfframpRenderer;
+  macs: MacBearer;
   now: Date;
 };
 
@@ -93,7 +95,7 @@ async function insertOfframp(client: pg.PoolClient, offramp: Offramp, key: Buffe
 async function insertEvent(
   client: pg.PoolClient,
   offramp: Offramp,
-  { command, key, renderer, now }: Created,
+  { command, key, renderer, macs, now }: Created,
 ): Promise<void> {
   const { account_id, user_id, sequence, status } = offramp;
   const id = newId(now);
@@ -101,19 +103,21 @@ async function insertEvent(
   const facts = digestFacts(offramp);
   const actor = `api_key:${command.credential_id}`;
   const body = seal(key, 1, bodyPlace(account_id, id), Buffer.from(renderer.event(offramp)));
-  await client.query(
-    `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, actor, created_at)
-     values ($1, $2, $3, $4, $5, null, $6, $7, $8, $9, $10, $11)`,
-    [account_id, id, name, offramp.id, sequence, status, facts, user_id, body, actor, now],
-  );
   const digest = digestOf(
     ...[account_id, id, name, offramp.id, sequence, null, status],
     ...[facts.toString("base64"), user_id, now.toISOString(), null, null, null, null, actor],
   );
+  const [signed] = signEntries(macs, "events", [{ account_id, id, digest }]);
+  const { mac } = signed!;
   await client.query(
-    `insert into seal_pending (account_id, log, entry_id, digest, noted_at)
-     values ($1, 'events', $2, $3, $4)`,
-    [account_id, id, digest, now],
+    `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
+       subject_id, body, actor, created_at, mac)
+     values ($1, $2, $3, $4, $5, null, $6, $7, $8, $9, $10, $11, $12)`,
+    [account_id, id, name, offramp.id, sequence, status, facts, user_id, body, actor, now, mac],
+  );
+  await client.query(
+    `insert into seal_pending (account_id, log, entry_id, digest, mac, noted_at)
+     values ($1, 'events', $2, $3, $4, $5)`,
+    [account_id, id, digest, mac, now],
   );
 }

@@ -129,7 +129,14 @@ async function createInTransaction(
   const verdict = use_case.decide(await load(client, command), command, now);
   if ("refusal" in verdict) throw verdict.refusal;
   const body = use_case.render(verdict.output);
-  await recordCreated(client, { command, body, ...verdict.output, renderer, now });
+  await recordCreated(client, {
+    command,
+    body,
+    ...verdict.output,
+    renderer,
+    macs: core.database,
+    now,
+  });
   await client.query(
     `update quotes set token_amount = token_amount + $3, token_fees = token_fees + $4,
        offramp_count = offramp_count + $5, updated_at = $6
@@ -192,11 +199,14 @@ async function load(client: pg.PoolClient, { account_id, input }: Command<NewOff
   };
 }
 
+function refuseWrite(): never {
+  throw new Error("the baseline awaits its writes");
+}
+
 function sessionOf(client: pg.PoolClient): Transaction {
   return {
     query: async (text, values) => (await client.query(text, values as unknown[])).rows,
-    write: () => {
-      throw new Error("the baseline awaits its writes");
-    },
+    write: refuseWrite,
+    writeAfter: refuseWrite,
   };
 }

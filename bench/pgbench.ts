@@ -149,10 +149,10 @@ update quotes set token_amount = token_amount + 146511628, token_fees = token_fe
   offramp_count = offramp_count + 1, updated_at = now()
   where account_id = :account_id and id = :quote_id;
 insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-  subject_id, body, actor, created_at)
+  subject_id, body, actor, created_at, mac)
   values (:account_id, :event_id, 'offramp_update', :offramp_id, 1, null, 'initiated',
-    ${bytes(32)}, :user_id, ${bytes(lengths.body)}, 'api_key:' || :api_key_id, now());
-insert into seal_pending (account_id, log, entry_id, digest, noted_at)
-  values (:account_id, 'events', :event_id, ${bytes(32)}, now());
+    ${bytes(32)}, :user_id, ${bytes(lengths.body)}, 'api_key:' || :api_key_id, now(), ${bytes(17)});
+insert into seal_pending (account_id, log, entry_id, digest, mac, noted_at)
+  values (:account_id, 'events', :event_id, ${bytes(32)}, ${bytes(17)}, now());
 commit;
 `;

@@ -13,9 +13,12 @@ export type AuditRow = {
   detail: string;
 };
 
-export function insertAuditEntries(tx: Transaction, rows: readonly AuditRow[]): void {
+export function insertAuditEntries(
+  tx: Transaction,
+  rows: readonly (AuditRow & { mac: Buffer })[],
+): void {
   const columns = `account_id uuid, id uuid, at timestamptz, actor text, action text, record text,
-    reason text, detail text`;
+    reason text, detail text, mac bytea`;
   insertRows(tx, "audit_entries", columns, rows);
 }
 
@@ -23,9 +26,9 @@ export function listAuditRows(
   session: Session,
   account_id: string,
   ids: readonly string[],
-): Promise<AuditRow[]> {
-  return session.query<AuditRow>(
-    `select account_id, id, at, actor, action, record, reason, detail from audit_entries
+): Promise<(AuditRow & { mac: Buffer | null })[]> {
+  return session.query(
+    `select account_id, id, at, actor, action, record, reason, detail, mac from audit_entries
      where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
   );

@@ -1,6 +1,6 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
-import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
+import { digestOf, noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import type { AuditAction } from "./audit-actions.ts";
 import {
@@ -38,9 +38,10 @@ export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], no
       detail: JSON.stringify(entry.detail ?? {}),
     }),
   );
-  insertAuditEntries(tx, rows);
-  const unsealed = rows.map((row) => ({ ...row, digest: digestRow(row) }));
-  noteUnsealed(tx, AUDIT_LOG.log, unsealed, now);
+  const digested = rows.map((row) => ({ ...row, digest: digestRow(row) }));
+  const signed = signEntries(tx, AUDIT_LOG.log, digested);
+  insertAuditEntries(tx, signed);
+  noteUnsealed(tx, AUDIT_LOG.log, signed, now);
 }
 
 /**
@@ -61,9 +62,9 @@ export function recordOperatorAct(
 
 export const AUDIT_LOG: SealedLog = {
   log: "audit",
-  read_digests: async (session, account_id, entry_ids) => {
+  read_entries: async (session, account_id, entry_ids) => {
     const rows = await listAuditRows(session, account_id, entry_ids);
-    return new Map(rows.map((row) => [row.id, digestRow(row)]));
+    return rows.map((row) => ({ ...row, digest: digestRow(row) }));
   },
   count_entries: findAuditEntryCount,
 };

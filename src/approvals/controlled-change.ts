@@ -38,7 +38,7 @@ export type ControlledChange<Input> = {
 };
 
 type Stored<Input> = { change: Input; reason: string };
-type ControlledDeps = { database: Database; keyring: Keyring; index_key: Buffer };
+type ControlledDeps = { database: Database; keyring: Keyring };
 
 type Asked<Input> = {
   account_id: string;
@@ -51,7 +51,7 @@ type Asked<Input> = {
 /** The proposal; null when the change was applied at once. */
 export async function changeOrPropose<Input>(
   tx: Transaction,
-  { keyring, index_key }: Pick<ControlledDeps, "keyring" | "index_key">,
+  { keyring }: Pick<ControlledDeps, "keyring">,
   change: ControlledChange<Input>,
   { account_id, input, is_operators, by }: Asked<Input>,
   now: Date,
@@ -79,7 +79,7 @@ export async function changeOrPropose<Input>(
   const proposal = { ...newProposal(proposed, by.actor, null, now), proposed_by_person };
   const key = await keyring.openAccount(tx, account_id);
   const added = { proposal, proposer: null, content, subject_id: null, key };
-  recordProposals(tx, index_key, [added], now);
+  recordProposals(tx, [added], now);
   return proposal;
 }
 
@@ -125,7 +125,7 @@ export function controlledChangeTask<Input>(
   };
   return runProposalTask(deps, change.kind, {
     isUnopposed: async (tx, proposal, content, now) =>
-      now >= lapsesAt(proposal) && isUnopposed(tx, deps.index_key, proposal, content),
+      now >= lapsesAt(proposal) && isUnopposed(tx, proposal, content),
     run: (tx, { account_id, id }, content, now) =>
       orRefused("failed", async () => {
         const changed = await findChanged(tx, account_id, content);

@@ -9,12 +9,7 @@ import { insertProposals, type NewProposal, type Proposer } from "./store.ts";
 import { insertVotes } from "./votes/vote-store.ts";
 
 /** Stores new proposals; the member who proposes also votes to confirm. */
-export function recordProposals(
-  tx: Transaction,
-  index_key: Buffer,
-  added: readonly NewProposal[],
-  now: Date,
-): void {
+export function recordProposals(tx: Transaction, added: readonly NewProposal[], now: Date): void {
   insertProposals(tx, added);
   const votes = added.flatMap(({ proposal, proposer }) =>
     proposer === null
@@ -28,7 +23,7 @@ export function recordProposals(
           created_at: now,
         },
   );
-  insertVotes(tx, index_key, votes);
+  insertVotes(tx, votes);
   const proposals = added.map(({ proposal }) => proposal);
   const lapse_at = new Date(now.getTime() + PROPOSAL_LIFE_MS);
   enqueueTasks(tx, LAPSE_PROPOSAL_TASK, proposals, now, lapse_at);

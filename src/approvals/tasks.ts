@@ -18,7 +18,7 @@ import { isUnopposed } from "./votes/unopposed.ts";
 import { authenticVotes } from "./votes/vote-mac.ts";
 import type { Describe } from "./with-approval.ts";
 
-type ProposalTaskDeps = { database: Database; keyring: Keyring; index_key: Buffer };
+type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 export type End = { status: "done" | "failed" | "void"; outcome: string | null };
 
@@ -125,7 +125,7 @@ export function compareContent(description: Description, { digest }: Content): E
 }
 
 /** Ends proposals that were not confirmed in time, but for changes of members without objection. */
-export function lapseProposalTask({ database, keyring, index_key }: ProposalTaskDeps): TaskHandler {
+export function lapseProposalTask({ database, keyring }: ProposalTaskDeps): TaskHandler {
   return {
     kind: LAPSE_PROPOSAL_TASK,
     set_max: 50,
@@ -136,7 +136,7 @@ export function lapseProposalTask({ database, keyring, index_key }: ProposalTask
           const proposal = await lockProposal(tx, account_id, record_id);
           if (proposal?.status !== "pending") continue;
           const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
-          if (content && (await isUnopposed(tx, index_key, proposal, content))) {
+          if (content && (await isUnopposed(tx, proposal, content))) {
             confirmUnopposed(tx, proposal, set.now);
             continue;
           }
@@ -151,22 +151,22 @@ export function lapseProposalTask({ database, keyring, index_key }: ProposalTask
 }
 
 /** Whoever runs a proposal relies on the votes that this service recorded, not on its status. */
-export function assertApproved(index_key: Buffer, proposal: SealedProposal): void {
-  const votes = authenticVotes(index_key, proposal);
+export function assertApproved(tx: Transaction, proposal: SealedProposal): void {
+  const votes = authenticVotes(tx, proposal);
   if (isApproved(proposal, proposalAccount(proposal), votes)) return;
   throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
 }
 
 async function runProposal(
   tx: Transaction,
-  { keyring, index_key }: ProposalTaskDeps,
+  { keyring }: ProposalTaskDeps,
   { run, isUnopposed }: ProposalWork,
   proposal: SealedProposal,
   now: Date,
 ): Promise<void> {
   const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
   const may_run = content && (await isUnopposed?.(tx, proposal, content, now));
-  if (!may_run) assertApproved(index_key, proposal);
+  if (!may_run) assertApproved(tx, proposal);
   const end: End = content
     ? await run(tx, proposal, content, now)
     : { status: "failed", outcome: "The user was erased." };

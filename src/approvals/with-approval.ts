@@ -20,7 +20,7 @@ import type { NewProposal } from "./store.ts";
 /** The settings shared by all use cases; `app/` creates them and passes them to the modules. */
 export type ApprovalRules = SumRules & {
   keyring: Keyring;
-  /** For the MACs of votes. */
+  /** For the blind indexes of destinations. */
   index_key: Buffer;
   /** How long a new refund address or payment detail receives money only with approval. */
   cooling_off_ms: number;
@@ -119,7 +119,7 @@ export function withApproval<Input, Loaded, Output>(
       const proposed = accepted.flatMap(({ output }) =>
         "proposed" in output ? [output.proposed] : [],
       );
-      if (proposed.length > 0) recordProposals(tx, options.index_key, proposed, now);
+      if (proposed.length > 0) recordProposals(tx, proposed, now);
     },
     render: (output) =>
       "done" in output

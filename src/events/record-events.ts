@@ -2,7 +2,7 @@ import { findOrigin } from "../platform/commands/origins.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
-import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
+import { digestOf, noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { EventName } from "./model.ts";
@@ -45,13 +45,15 @@ export type NewEvent = {
 /** Writes the events in the transaction of the change itself, and queues them for sealing. */
 export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: Date): void {
   if (events.length === 0) return;
-  const rows = events.map(({ invoice = NO_INVOICE, ...event }) => ({
-    ...event,
-    ...invoice,
-    ...findOrigin(tx, event.account_id),
-    id: newId(now),
-    created_at: now,
-  }));
+  const rows = signEntries(
+    tx,
+    EVENT_LOG.log,
+    events.map(({ invoice = NO_INVOICE, ...event }) => {
+      const origin = findOrigin(tx, event.account_id);
+      const row = { ...event, ...invoice, ...origin, id: newId(now), created_at: now };
+      return { ...row, digest: digestEvent(row) };
+    }),
+  );
   insertEvents(
     tx,
     rows.map((row) => ({
@@ -59,12 +61,7 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
       body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
     })),
   );
-  noteUnsealed(
-    tx,
-    EVENT_LOG.log,
-    rows.map((row) => ({ account_id: row.account_id, id: row.id, digest: digestEvent(row) })),
-    now,
-  );
+  noteUnsealed(tx, EVENT_LOG.log, rows, now);
   const first_of_accounts = new Map(rows.toReversed().map((row) => [row.account_id, row]));
   enqueueTasks(tx, FAN_OUT_TASK, [...first_of_accounts.values()], now);
 }
@@ -73,9 +70,9 @@ const NO_INVOICE = { change_id: null, role: null, app_id: null, counterpart_acco
 
 export const EVENT_LOG: SealedLog = {
   log: "events",
-  read_digests: async (session, account_id, entry_ids) => {
+  read_entries: async (session, account_id, entry_ids) => {
     const rows = await listEventRows(session, account_id, entry_ids);
-    return new Map(rows.map((row) => [row.id, digestEvent(row)]));
+    return rows.map((row) => ({ ...row, digest: digestEvent(row) }));
   },
   count_entries: findEventCount,
 };

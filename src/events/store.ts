@@ -22,14 +22,15 @@ export type EventRow = {
 
 export function insertEvents(
   tx: Transaction,
-  rows: readonly (EventRow & { body: Buffer; trace_id: string | null })[],
+  rows: readonly (EventRow & { body: Buffer; trace_id: string | null; mac: Buffer })[],
 ): void {
   insertRows(
     tx,
     "events",
     `account_id uuid, id uuid, name text, record_id uuid, sequence int, from_status text,
      to_status text, facts bytea, subject_id uuid, body bytea, change_id uuid, role text,
-     app_id uuid, counterpart_account_id uuid, trace_id uuid, actor text, created_at timestamptz`,
+     app_id uuid, counterpart_account_id uuid, trace_id uuid, actor text, created_at timestamptz,
+     mac bytea`,
     rows,
   );
 }
@@ -39,10 +40,10 @@ export function listEventRows(
   session: Session,
   account_id: string,
   ids: readonly string[],
-): Promise<EventRow[]> {
-  return session.query<EventRow>(
+): Promise<(EventRow & { mac: Buffer | null })[]> {
+  return session.query(
     `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
-       change_id, role, app_id, counterpart_account_id, actor, created_at
+       change_id, role, app_id, counterpart_account_id, actor, created_at, mac
      from events where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
   );

@@ -1,7 +1,8 @@
-import type { Transaction } from "../platform/db/database.ts";
+import type { Transaction, Writer } from "../platform/db/database.ts";
 import { isDatabaseError, violatedKey } from "../platform/db/outages.ts";
-import { newId } from "../platform/ids.ts";
-import { noteUnsealed } from "../platform/sealing/seal.ts";
+import { newId, timeOfId } from "../platform/ids.ts";
+import { noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
+import { assertAuthentic, signBalance } from "./balance-mac.ts";
 import {
   digestEntry,
   type Entry,
@@ -16,28 +17,44 @@ import * as store from "./store.ts";
 /**
  * Posts a set of entries with the writes of the transaction. Call it once per transaction, with all
  * entries: it locks rows in one order, which a second call would break. The whole commit fails if a
- * key was posted before (`isAlreadyPosted`) or a balance is too low (`isOverdrawn`).
+ * key was posted before (`isAlreadyPosted`), a balance is too low (`isOverdrawn`), or a balance is
+ * not what this service left (`ForgedBalanceError`).
  */
 export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: Date): void {
   if (entries.length === 0) return;
   for (const entry of entries) check(entry);
-  const rows = entries
-    .map((entry): Entry => ({ ...entry, id: newId(now), created_at: now }))
-    .sort((a, b) => compare(a.account_id, b.account_id) || compare(a.key, b.key));
-  store.insertEntries(tx, rows);
-  store.insertLines(tx, rows);
-  const changes = balanceChanges(rows);
-  if (changes.length > 0) {
-    store.insertBalances(tx, changes);
-    store.lockBalances(tx, changes);
-    store.updateBalances(tx, changes);
+  const keys = balanceKeys(entries);
+  if (keys.length === 0) {
+    insertPosted(tx, entries, [], now);
+    return;
   }
-  const log_entries = rows.map((row) => ({
-    account_id: row.account_id,
-    id: row.id,
-    digest: digestEntry(row),
-  }));
-  noteUnsealed(tx, LEDGER_LOG.log, log_entries, now);
+  store.insertBalances(tx, keys);
+  store.lockBalances(tx, keys, (balances, writer) => {
+    for (const balance of balances) assertAuthentic(writer, balance);
+    insertPosted(writer, entries, balances, now);
+  });
+}
+
+/** The balances are locked, so their newest entries stay the newest until this commits. */
+function insertPosted(
+  tx: Writer,
+  entries: readonly NewEntry[],
+  balances: readonly store.StoredBalance[],
+  now: Date,
+): void {
+  const id_time = timeAfter(balances, now);
+  const rows = entries
+    .toSorted((a, b) => compare(a.account_id, b.account_id) || compare(a.key, b.key))
+    .map((entry): Entry => ({ ...entry, id: newId(id_time), created_at: now }))
+    .map((row) => ({ ...row, digest: digestEntry(row) }));
+  const signed = signEntries(tx, LEDGER_LOG.log, rows);
+  store.insertEntries(tx, signed);
+  store.insertLines(tx, signed);
+  store.updateBalances(
+    tx,
+    applyEntries(balances, signed).map((balance) => signBalance(tx, balance)),
+  );
+  noteUnsealed(tx, LEDGER_LOG.log, signed, now);
 }
 
 /**
@@ -62,22 +79,47 @@ function check(entry: NewEntry): void {
   if (left) throw new Error(`${name} does not sum to zero: ${left.sum} ${left.currency}`);
 }
 
-/** One change per stored balance, in key order; changes that cancel out are omitted. */
-function balanceChanges(entries: readonly Entry[]): store.BalanceChange[] {
-  const changes = new Map<string, store.BalanceChange>();
+/** The stored balances that entries change, in key order. */
+function balanceKeys(entries: readonly NewEntry[]): store.LedgerAccountKey[] {
+  const keys = new Map<string, store.LedgerAccountKey>();
   for (const { account_id, lines } of entries) {
-    for (const { ledger_account, currency, amount } of lines) {
-      if (!ruleOf(ledger_account).is_kept) continue;
-      const key = `${account_id} ${ledger_account} ${currency}`;
-      const before = changes.get(key)?.change ?? 0n;
-      const change = before + naturalAmount(ledger_account, amount);
-      changes.set(key, { account_id, ledger_account, currency, change });
+    for (const { ledger_account, currency } of lines) {
+      const key = { account_id, ledger_account, currency };
+      if (ruleOf(ledger_account).is_kept) keys.set(textOf(key), key);
     }
   }
-  return [...changes.entries()]
-    .filter(([, { change }]) => change !== 0n)
-    .sort(([a], [b]) => compare(a, b))
-    .map(([, change]) => change);
+  return [...keys].sort(([a], [b]) => compare(a, b)).map(([, key]) => key);
+}
+
+/** The balances after the entries. */
+function applyEntries(
+  balances: readonly store.StoredBalance[],
+  entries: readonly Entry[],
+): store.StoredBalance[] {
+  const changed = new Map(balances.map((balance) => [textOf(balance), { ...balance }]));
+  for (const { account_id, id, lines } of entries) {
+    for (const { ledger_account, currency, amount } of lines) {
+      const balance = changed.get(textOf({ account_id, ledger_account, currency }));
+      if (!balance) continue;
+      balance.balance += naturalAmount(ledger_account, amount);
+      balance.last_entry_id = id;
+    }
+  }
+  return [...changed.values()];
+}
+
+/**
+ * Ids of entries ascend on every stored balance, also when another process's clock is ahead: the
+ * newest entry tells which state of a balance is the last one.
+ */
+function timeAfter(balances: readonly store.StoredBalance[], now: Date): Date {
+  const last_ids = balances.flatMap(({ last_entry_id }) => last_entry_id ?? []);
+  const last_ms = Math.max(...last_ids.map((id) => timeOfId(id).getTime()));
+  return last_ms < now.getTime() ? now : new Date(last_ms + 1);
+}
+
+function textOf({ account_id, ledger_account, currency }: store.LedgerAccountKey): string {
+  return `${account_id} ${ledger_account} ${currency}`;
 }
 
 /** Any order works if every process uses the same one, so not a locale's. */

@@ -5,9 +5,9 @@ import { findEntryCount, listEntriesById } from "./store.ts";
 /** The ledger as a sealed log: the digest of an entry includes its lines. */
 export const LEDGER_LOG: SealedLog = {
   log: "ledger",
-  read_digests: async (session, account_id, entry_ids) => {
+  read_entries: async (session, account_id, entry_ids) => {
     const entries = await listEntriesById(session, account_id, entry_ids);
-    return new Map(entries.map((entry) => [entry.id, digestEntry(entry)]));
+    return entries.map((entry) => ({ ...entry, digest: digestEntry(entry) }));
   },
   count_entries: findEntryCount,
 };

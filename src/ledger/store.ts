@@ -1,6 +1,6 @@
 import { CHAINS } from "../catalogue/chains.ts";
-import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows } from "../platform/db/rows.ts";
+import type { Session, Transaction, Writer } from "../platform/db/database.ts";
+import { columnsOf, insertRows, updateRows } from "../platform/db/rows.ts";
 import { type Entry, type EntryLine, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
@@ -47,7 +47,7 @@ export function listEntriesById(
   session: Session,
   account_id: string,
   ids: readonly string[],
-): Promise<Entry[]> {
+): Promise<StoredEntry[]> {
   return listEntries(session, account_id, "e.id = any($2::uuid[])", ids);
 }
 
@@ -71,7 +71,9 @@ export function listEntriesByLedgerAccount(
   return listEntries(session, account_id, chosen, ledger_accounts);
 }
 
-type EntryLineRow = Omit<Entry, "lines"> & {
+type StoredEntry = Entry & { mac: Buffer | null };
+
+type EntryLineRow = Omit<StoredEntry, "lines"> & {
   ledger_account: string | null;
   currency: string;
   amount: bigint;
@@ -82,16 +84,17 @@ async function listEntries(
   account_id: string,
   chosen: string,
   values: readonly string[],
-): Promise<Entry[]> {
+): Promise<StoredEntry[]> {
   if (values.length === 0) return [];
   const rows = await session.query<EntryLineRow>(
-    `select e.account_id, e.id, e.key, e.kind, e.created_at, l.ledger_account, l.currency, l.amount
+    `select e.account_id, e.id, e.key, e.kind, e.created_at, e.mac, l.ledger_account, l.currency,
+       l.amount
      from ledger_entries e
      left join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
      where e.account_id = $1 and ${chosen} order by e.id, l.number`,
     [account_id, values],
   );
-  const entries = new Map<string, Entry & { lines: EntryLine[] }>();
+  const entries = new Map<string, StoredEntry & { lines: EntryLine[] }>();
   for (const { ledger_account, currency, amount, ...row } of rows) {
     const entry = entries.get(row.id) ?? { ...row, lines: [] };
     if (ledger_account !== null) entry.lines.push({ ledger_account, currency, amount });
@@ -108,12 +111,13 @@ export async function findEntryCount(session: Session, account_id: string): Prom
   return row!.count;
 }
 
-export function insertEntries(tx: Transaction, entries: readonly Entry[]): void {
-  const columns = "account_id uuid, id uuid, key text, kind text, created_at timestamptz";
+export function insertEntries(tx: Writer, entries: readonly (Entry & { mac: Buffer })[]): void {
+  const columns = `account_id uuid, id uuid, key text, kind text, created_at timestamptz,
+    mac bytea`;
   insertRows(tx, "ledger_entries", columns, entries);
 }
 
-export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
+export function insertLines(tx: Writer, entries: readonly Entry[]): void {
   const rows = entries.flatMap(({ account_id, id, lines }) =>
     lines.map((line, index) => ({ account_id, entry_id: id, number: index + 1, ...line })),
   );
@@ -122,40 +126,53 @@ export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
   insertRows(tx, "ledger_lines", columns, rows);
 }
 
-/**
- * Creates missing rows with zero. The change itself follows later: PostgreSQL checks the row of an
- * insert before it looks for a conflict, so an upsert that lowers a balance would always be
- * refused.
- */
-export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
+/** Creates missing rows with zero, so that they can be locked. */
+export function insertBalances(tx: Writer, keys: readonly LedgerAccountKey[]): void {
   const columns = "account_id uuid, ledger_account text, currency text, balance bigint";
   const rows = keys.map((key) => ({ ...key, balance: 0n }));
   insertRows(tx, "ledger_balances", columns, rows, "on conflict do nothing");
 }
 
+export type StoredBalance = LedgerAccountKey & {
+  balance: bigint;
+  /** The newest entry in it; null before the first. */
+  last_entry_id: string | null;
+  mac: Buffer | null;
+};
+
+/** `newest_line`: the newest entry on this account, whether or not it is in the balance. */
+type LockedBalance = StoredBalance & { newest_line: string | null };
+
 /**
- * In key order, whatever plan the following update uses: two postings never deadlock. A join,
- * because `(…) in (select … unnest)` is planned as a scan of the whole table.
+ * Locks balances with the writes of the transaction, in key order: two postings never deadlock. A
+ * join, because `(…) in (select … unnest)` is planned as a scan of the whole table.
  */
-export function lockBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
-  tx.write(
-    `select from ledger_balances b
+export function lockBalances(
+  tx: Transaction,
+  keys: readonly LedgerAccountKey[],
+  next: (balances: LockedBalance[], writer: Writer) => void,
+): void {
+  tx.writeAfter<LockedBalance>(
+    `select b.account_id, b.ledger_account, b.currency, b.balance, b.last_entry_id, b.mac,
+       (select l.entry_id from ledger_lines l
+        where l.account_id = b.account_id and l.ledger_account = b.ledger_account
+          and l.currency = b.currency order by l.entry_id desc limit 1) as newest_line
+     from ledger_balances b
      join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
        using (account_id, ledger_account, currency)
      order by account_id, ledger_account, currency for update of b`,
     columnsOf(keys, "account_id", "ledger_account", "currency"),
+    next,
   );
 }
 
-export function updateBalances(tx: Transaction, changes: readonly BalanceChange[]): void {
-  tx.write(
-    `update ledger_balances set balance = ledger_balances.balance + t.change
-     from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
-       as t (account_id, ledger_account, currency, change)
-     where ledger_balances.account_id = t.account_id
-       and ledger_balances.ledger_account = t.ledger_account
-       and ledger_balances.currency = t.currency`,
-    columnsOf(changes, "account_id", "ledger_account", "currency", "change"),
+export function updateBalances(tx: Writer, balances: readonly StoredBalance[]): void {
+  updateRows(
+    tx,
+    "ledger_balances",
+    "account_id uuid, ledger_account text, currency text",
+    "balance bigint, last_entry_id uuid, mac bytea",
+    balances,
   );
 }
 

@@ -3,6 +3,7 @@ import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./commands/tasks.ts";
 import type { Module, ModuleCore } from "./module.ts";
 import { addSecurityTxt } from "./pages/security-txt.ts";
 import { TRIM_REQUESTS_TASK, trimRequestsTask } from "./request-log/tasks.ts";
+import { rejectedMetrics, rejectedNotices } from "./sealing/rejected-entries.ts";
 import { signingKey } from "./sealing/seal.ts";
 import { signingSeed } from "./sealing/signing-seed.ts";
 import { type OnSealed, SEAL_TASK, sealTask } from "./sealing/tasks.ts";
@@ -22,6 +23,7 @@ export function openPlatformModule(
       trimRequestsTask({ database, clock, days: config.request_log_days }),
     ],
     recurring: [SEAL_TASK, TRIM_COMMANDS_TASK, TRIM_ATTEMPTS_TASK, TRIM_REQUESTS_TASK],
-    metrics: [taskMetrics],
+    metrics: [taskMetrics, rejectedMetrics],
+    notices: rejectedNotices,
   };
 }

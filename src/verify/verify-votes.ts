@@ -1,18 +1,22 @@
-import { hasVoteMac, type VoteFacts } from "../approvals/votes/vote-mac.ts";
+import { VOTE_MAC } from "../approvals/votes/vote-mac.ts";
 import type { Session } from "../platform/db/database.ts";
 import { eachPage } from "./checks.ts";
 
-type VoteRow = VoteFacts & { mac: Buffer | null };
+type VoteRow = {
+  account_id: string;
+  proposal_id: string;
+  voter_account_id: string;
+  person_id: string;
+  verdict: string;
+  created_at: Date;
+  mac: Buffer | null;
+};
 
 /**
  * Every vote was recorded by this service. Whoever can write SQL can add a vote with its entry in
  * the audit log before the log is sealed, but not the vote's MAC.
  */
-export function verifyVotes(
-  session: Session,
-  index_key: Buffer,
-  account_id: string,
-): Promise<string | null> {
+export function verifyVotes(session: Session, account_id: string): Promise<string | null> {
   return eachPage<{ id: string }>(
     session,
     account_id,
@@ -24,7 +28,7 @@ export function verifyVotes(
          order by proposal_id, person_id`,
         [account_id, proposals.map(({ id }) => id)],
       );
-      const forged = votes.find((vote) => !hasVoteMac(index_key, vote, vote.mac));
+      const forged = votes.find((vote) => !VOTE_MAC.holds(session, vote));
       if (!forged) return null;
       const { proposal_id, person_id } = forged;
       return (

@@ -6,10 +6,12 @@ import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type Database, READ_ALL, type Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { hasMacs } from "../platform/sealing/row-mac.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
+import { verifyBalanceMacs } from "./verify-balance-macs.ts";
 import { verifyBankAnswers, verifyBankPayments } from "./verify-bank-payments.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
@@ -42,13 +44,16 @@ const verifyRecords = inOrder(
   ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving],
 );
 
+/** Only with the keys of MACs. */
+const verifyMacs = inOrder(verifyVotes, verifyBalanceMacs);
+
 export type VerifyInput = {
   now: Date;
   real_now: Date;
   /** If given, encrypted values are checked too. */
   keyring?: Keyring;
   /**
-   * If given, the MACs of votes and of banks' answers are checked; with the keyring also what
+   * If given, the MACs of banks' answers are checked; with the keyring also what
    * partners of the sandbox paid is compared with what was to be paid.
    */
   index_key?: Buffer;
@@ -86,7 +91,7 @@ export function verify(
       });
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
-        (index_key ? await verifyVotes(session, index_key, account.id) : null) ??
+        (hasMacs(session) ? await verifyMacs(session, account.id) : null) ??
         (index_key ? await verifyBankAnswers(session, index_key, account.id) : null) ??
         (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
         (keyring && index_key

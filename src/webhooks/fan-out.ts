@@ -14,7 +14,7 @@ import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { sealChain } from "../platform/sealing/seal.ts";
-import { logHeads } from "../platform/sealing/tasks.ts";
+import { logHeads, logRejected } from "../platform/sealing/tasks.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { isNotified } from "./audience.ts";
@@ -49,7 +49,11 @@ export function fanOutTask(deps: FanOutDeps): TaskHandler {
  */
 async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
   const { database, signing_key, log } = deps;
-  logHeads(log, await sealChain(database, signing_key, account_id, EVENT_LOG.log, now));
+  const chain = { account_id, log: EVENT_LOG.log };
+  const heads = await sealChain(database, signing_key, chain, now, (rejected) =>
+    logRejected(log, rejected),
+  );
+  logHeads(log, heads);
   for (;;) {
     const cursor = await findEventCursor(database, account_id);
     const block = await findNextBlock(database, account_id, cursor.block_number);

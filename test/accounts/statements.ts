@@ -20,6 +20,7 @@ export async function statementsOf(
       transaction(
         (tx) =>
           run({
+            ...tx,
             query: (text, values) => {
               statements.push(text);
               return tx.query(text, values);

@@ -111,7 +111,7 @@ describe("a confirmed proposal whose worker dies", () => {
 
   it("after the commit, before it gets the answer, is not executed a second time", async () => {
     const { id, owed, refunds: listed } = await addConfirmed();
-    const { database, keyring, index_key, clock } = server.core;
+    const { database, keyring, clock } = server.core;
     let lost = 0;
     const losing: Database = {
       ...database,
@@ -124,11 +124,7 @@ describe("a confirmed proposal whose worker dies", () => {
     };
     const account_id = server.account_id;
     await withWorker(
-      proposalTask(
-        { database: losing, keyring, index_key },
-        refunds(),
-        describeRefund(server.core),
-      ),
+      proposalTask({ database: losing, keyring }, refunds(), describeRefund(server.core)),
       async () => {
         expect((await waitForEnd(server, id)).status).toBe("done");
         // Not even if the task were enqueued again.

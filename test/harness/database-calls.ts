@@ -17,8 +17,8 @@ export function withCalls(database: Database, onCall: () => void): Database {
     transaction: async (work, options) => {
       const result = await database.transaction(async (tx) => {
         const done = await work({
+          ...tx,
           query: (text, values) => around(() => tx.query(text, values)),
-          write: (text, values) => tx.write(text, values),
         });
         onCall();
         return done;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AUDIT_LOG, recordAudit } from "../../src/accounts/audit.ts";
 import { openDatabase, type Transaction } from "../../src/platform/db/database.ts";
+import { bindMacs, macsOf } from "../../src/platform/sealing/row-mac.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { type SealedTable, verifyChain } from "../../src/platform/sealing/verify-chain.ts";
@@ -95,6 +96,7 @@ describe("sealing", () => {
     const pools = Array.from({ length: 4 }, () =>
       openDatabase({ url: server.db.url, connections_max: 2 }),
     );
+    for (const pool of pools) bindMacs(pool, macsOf(server.core.database));
     try {
       const writing = Array.from({ length: 20 }, () => actAll(account_id, 5));
       for (let turn = 0; turn < 5; turn += 1) {
@@ -121,7 +123,7 @@ describe("sealing", () => {
       const writes: Promise<unknown>[] = [];
       const write: Transaction["write"] = (text, values) =>
         void writes.push(session.query(text, values));
-      act({ ...session, write }, account_id, 1);
+      act({ ...session, write, writeAfter: () => {} }, account_id, 1);
       await Promise.all(writes);
 
       await actAll(account_id, 1);

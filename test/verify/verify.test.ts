@@ -332,9 +332,10 @@ async function listWaiting(): Promise<string[]> {
 /** Lists a sealed entry a second time, as waiting. */
 function noteAgain(session: Session, id: string): Promise<unknown> {
   return session.query(
-    `insert into seal_pending (account_id, log, entry_id, digest, noted_at)
-     select account_id, log, $2, digests[array_position(entry_ids, $2)], sealed_at
-     from seal_blocks where account_id = $1 and $2 = any(entry_ids)`,
+    `insert into seal_pending (account_id, log, entry_id, digest, mac, noted_at)
+     select b.account_id, log, $2, digests[array_position(entry_ids, $2)], e.mac, sealed_at
+     from seal_blocks b join audit_entries e on e.account_id = b.account_id and e.id = $2
+     where b.account_id = $1 and $2 = any(entry_ids)`,
     [account_id, id],
   );
 }

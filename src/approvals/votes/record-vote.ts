@@ -16,7 +16,6 @@ import { assertWaited } from "./voters.ts";
  */
 export async function recordVote(
   tx: Transaction,
-  index_key: Buffer,
   locked: SealedProposal,
   { account_id, person_id, is_operator }: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { verdict, reason }: { verdict: VoteChoice; reason: string },
@@ -31,7 +30,7 @@ export async function recordVote(
   const voter = { account_id, person_id, role: member?.role, is_operator };
   const account = proposalAccount(proposal);
   if (!mayVote(proposal.voters, account, voter)) throw mayNotVote(proposal);
-  const authentic = authenticVotes(index_key, proposal);
+  const authentic = authenticVotes(tx, proposal);
   const own = authentic.find(({ voter }) => voter.person_id === person_id);
   // A repeated vote is one vote, also after the proposal has ended.
   if (own?.verdict === verdict) return "repeated";
@@ -47,7 +46,7 @@ export async function recordVote(
   const is_approved = verdict === "confirm" && isApproved(proposal, account, votes);
   if (is_approved && person_id === proposal.proposed_by_person) throw refuse(ANOTHER_MEMBER);
   const vote = { account_id: proposal.account_id, proposal_id: proposal.id, person_id, verdict };
-  insertVotes(tx, index_key, [{ ...vote, voter_account_id: account_id, created_at: now }]);
+  insertVotes(tx, [{ ...vote, voter_account_id: account_id, created_at: now }]);
   const outcome = { person_id, voter_account_id: account_id, verdict, reason, is_approved };
   return recordOutcome(tx, proposal, outcome, now);
 }

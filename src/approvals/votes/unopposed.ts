@@ -24,7 +24,6 @@ export async function findOnlyOther(
  */
 export async function isUnopposed(
   session: Session,
-  index_key: Buffer,
   proposal: SealedProposal,
   content: Content,
 ): Promise<boolean> {
@@ -35,7 +34,7 @@ export async function isUnopposed(
   const { change } = content.input as { change: { action: string; person_id: string } };
   if (change.action !== "set_role" && change.action !== "remove") return false;
   const only_other = await findOnlyOther(session, account_id, change.person_id);
-  const votes = authenticVotes(index_key, proposal);
+  const votes = authenticVotes(session, proposal);
   return (
     only_other !== null &&
     votes.some(({ voter, verdict }) => voter.person_id === only_other && verdict === "confirm") &&

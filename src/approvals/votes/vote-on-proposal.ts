@@ -18,11 +18,11 @@ type VoteInput = {
   seen: string;
 };
 
-type VoteDeps = { database: Database; clock: Clock; keyring: Keyring; index_key: Buffer };
+type VoteDeps = { database: Database; clock: Clock; keyring: Keyring };
 
 /** A vote from the page Approvals; a task runs a proposal that two members confirmed. */
 export function voteOnProposal(
-  { database, clock, keyring, index_key }: VoteDeps,
+  { database, clock, keyring }: VoteDeps,
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { proposal_id, verdict, reason, seen }: VoteInput,
   /** Refuses a session that has ended since; after the lock, as every reader of members here. */
@@ -35,7 +35,7 @@ export function voteOnProposal(
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
     await assertNotOwn(tx, keyring, proposal, voter.person_id);
     const now = clock.now();
-    const status = await recordVote(tx, index_key, proposal, voter, { verdict, reason }, now);
+    const status = await recordVote(tx, proposal, voter, { verdict, reason }, now);
     // Only somebody who may vote learns this; throwing undoes the vote.
     if (verdict === "confirm") await assertSeen(tx, keyring, proposal, voter.person_id, seen);
     if (status === "confirmed") {

@@ -2,7 +2,7 @@ import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { columnsOf, insertRows, type RecordKey } from "../../platform/db/rows.ts";
 import type { Vote, VoteChoice } from "../model.ts";
-import { voteMac } from "./vote-mac.ts";
+import { VOTE_MAC } from "./vote-mac.ts";
 
 type NewVote = {
   account_id: string;
@@ -13,10 +13,10 @@ type NewVote = {
   created_at: Date;
 };
 
-export function insertVotes(tx: Transaction, index_key: Buffer, votes: readonly NewVote[]): void {
+export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
   const columns = `account_id uuid, proposal_id uuid, voter_account_id uuid, person_id uuid,
     verdict text, created_at timestamptz, mac bytea`;
-  const rows = votes.map((vote) => ({ ...vote, mac: voteMac(index_key, vote) }));
+  const rows = votes.map((vote) => ({ ...vote, mac: VOTE_MAC.make(tx, vote) }));
   insertRows(tx, "proposal_votes", columns, rows);
 }
 

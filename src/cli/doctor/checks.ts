@@ -11,6 +11,7 @@ import { listWatchedChains } from "../../partners/chain/evm/watch-store.ts";
 import { listOpenHolds } from "../../partners/hold/hold-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
+import { describeRejected, findRejectedCount } from "../../platform/sealing/rejected-entries.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
@@ -38,6 +39,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     checkClock(core),
     await checkWorker(core, is_service_up),
     await checkWatchers(core),
+    await checkLogs(core),
     await checkHold(core),
     ...(core.config.chains_file === undefined
       ? []
@@ -68,6 +70,13 @@ function checkClock({ clock }: Core): Finding {
     : `this machine's clock differs from the database's by ${difference_ms} ms; synchronise both ` +
       "with NTP";
   return { check: "clock", ok, finding };
+}
+
+async function checkLogs({ database }: Core): Promise<Finding> {
+  const count = await findRejectedCount(database);
+  const finding =
+    count === 0 ? "all entries were written by this service" : describeRejected(count);
+  return { check: "logs", ok: count === 0, finding };
 }
 
 /** A stopped service has no worker, which is not a fault; one that serves without a worker is. */

@@ -72,7 +72,6 @@ export async function voidStaleDecision(
 /** `reviewer` counts as the first of the two confirmations. */
 export function recordProposedDecision(
   tx: Transaction,
-  index_key: Buffer,
   { user, subject_key }: LockedUser,
   input: Input,
   reviewer: { account_id: string; person_id: string },
@@ -96,10 +95,6 @@ export function recordProposedDecision(
     why: "Decisions on the identities of this account's users need two reviewers.",
     digest: input.seen,
   };
-  recordProposals(
-    tx,
-    index_key,
-    [{ proposal, proposer, content, subject_id: user_id, key: subject_key }],
-    now,
-  );
+  const added = { proposal, proposer, content, subject_id: user_id, key: subject_key };
+  recordProposals(tx, [added], now);
 }

@@ -117,14 +117,7 @@ async function vote(
 ): Promise<ReviewOutcome> {
   const verdict = review.decision === decision ? "confirm" : "reject";
   const reason = verdict === "reject" ? "Another reviewer decided otherwise." : "";
-  const status = await recordVote(
-    by.tx,
-    by.index_key,
-    proposal,
-    by.member,
-    { verdict, reason },
-    by.now,
-  );
+  const status = await recordVote(by.tx, proposal, by.member, { verdict, reason }, by.now);
   if (status === "repeated") throw new Refusal("insufficient_scope", NOT_THE_SAME);
   if (status === "rejected") {
     record(by, "kyc.send_back", review.comment, { wanted: review.decision });
@@ -150,7 +143,7 @@ const OUT_OF_DATE =
 const OPERATORS = "The operator has stopped this: only the operator's reviewers can lift it.";
 const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
-type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring" | "index_key"> & {
+type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring"> & {
   tx: Transaction;
   subject_key: Buffer;
   member: Reviewer;
@@ -182,10 +175,10 @@ async function decide(
 /** Proposing counts as the first vote. */
 async function propose(by: Act, locked: LockedUser, review: Review): Promise<ReviewOutcome> {
   const { decision, comment, seen } = review;
-  const { tx, index_key, member, now } = by;
+  const { tx, member, now } = by;
   const known = await findMember(tx, member.account_id, member.person_id);
   if (known) assertWaited(known, now);
-  recordProposedDecision(tx, index_key, locked, { decision, comment, seen }, member, now);
+  recordProposedDecision(tx, locked, { decision, comment, seen }, member, now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";
 }

@@ -30,7 +30,6 @@ import { lockQuotes, updateProgress } from "./store.ts";
 type ApprovalTaskDeps = {
   database: Database;
   keyring: Keyring;
-  index_key: Buffer;
   renderer: OfframpRenderer;
   catalogue: Catalogue;
   policy: GatePolicy;
@@ -82,7 +81,7 @@ async function follow(
   if (!quote) return false;
   if (proposal.status === "pending") return check(tx, deps, proposal, quote, now);
   if (proposal.status !== "confirmed") return refuse(tx, deps, quote, proposal.status, now);
-  assertApproved(deps.index_key, proposal);
+  assertApproved(tx, proposal);
   const { terms, is_same } = await compareTerms(tx, deps, proposal, quote, now);
   if (!is_same) return makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
   updateProgress(tx, { ...quote, approval_status: "done", updated_at: now });

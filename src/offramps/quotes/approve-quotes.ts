@@ -29,7 +29,6 @@ export type QuoteApprovals = {
   always: ReadonlyMap<string, string>;
   descriptions: ReadonlyMap<string, QuoteDescription>;
   key_creators: ReadonlyMap<string, string>;
-  index_key: Buffer;
 };
 
 type LoadDeps = { approvals: ApprovalRules; catalogue: Catalogue; policy: GatePolicy };
@@ -77,8 +76,7 @@ export async function loadApprovals(
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];
   const key_creators = await findKeyCreators(tx, credentials);
-  const { index_key } = rules;
-  return { sums, counted, always, descriptions: new Map(descriptions), key_creators, index_key };
+  return { sums, counted, always, descriptions: new Map(descriptions), key_creators };
 }
 
 /** The payouts themselves count, without the fees. */
@@ -123,11 +121,11 @@ export function decideApproval(
 
 export function recordApprovals(
   tx: Transaction,
-  { sums, index_key }: QuoteApprovals,
+  { sums }: QuoteApprovals,
   decided: readonly { proposal: NewProposal | null }[],
   now: Date,
 ): void {
   sums.record(tx, now);
   const proposals = decided.flatMap(({ proposal }) => proposal ?? []);
-  if (proposals.length > 0) recordProposals(tx, index_key, proposals, now);
+  if (proposals.length > 0) recordProposals(tx, proposals, now);
 }

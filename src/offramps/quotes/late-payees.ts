@@ -74,7 +74,7 @@ export async function proposeLatePayees(
   const content = { ...described, input: null, why: COOLING_OFF };
   const key = keys.get(account_id, user_id)!;
   const added = { proposal, proposer: null, content, subject_id: user_id, key };
-  recordProposals(tx, approvals.index_key, [added], now);
+  recordProposals(tx, [added], now);
   return { ...quote, proposal_id: proposal.id, approval_status: "pending" };
 }
 

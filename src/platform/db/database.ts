@@ -26,7 +26,21 @@ type Bound = { macs?: Macs };
  * `write` delays the statement until the commit, so that all writes and COMMIT are sent in one
  * flush. A failing write turns the COMMIT into a rollback.
  */
-export type Transaction = Session & {
+export type Transaction = Session &
+  Writer & {
+    /**
+     * Sends a statement with the writes, in their order, and then the writes that its rows lead to.
+     * One more round trip: for writes that depend on rows which are locked late.
+     */
+    writeAfter<Row>(
+      text: string,
+      values: readonly unknown[],
+      next: (rows: Row[], writer: Writer) => void,
+    ): void;
+  };
+
+/** What a store function needs that only writes. */
+export type Writer = Pick<Session, "bound"> & {
   write(text: string, values: readonly unknown[]): void;
 };
 
@@ -90,8 +104,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: async (work, limit = {}) => {
       const client = await pool.connect();
       const send = openSender(client, limit.answer_max_ms);
-      const run = (tx: Transaction) => work({ ...tx, bound });
-      return runTransaction(client, send, run, () => pool.isLost(client));
+      return runTransaction(client, send, bound, work, () => pool.isLost(client));
     },
     connection: async (work) => {
       const client = await pool.connect();
@@ -159,16 +172,19 @@ function rowsOf(send: Send): Session["query"] {
 async function runTransaction<Result>(
   client: pg.PoolClient,
   send: Send,
+  bound: Bound,
   work: (tx: Transaction) => Promise<Result>,
   isLost: () => boolean,
 ): Promise<Result> {
   // Only a connection whose last statement was answered returns to the pool.
   let is_reusable = false;
   try {
-    const { tx, end } = begin(send);
+    const { tx, end } = begin(send, bound);
     let result: Result;
+    let writes: readonly Write[];
     try {
       result = await work(tx);
+      writes = await sendAhead(send, end());
     } catch (error) {
       end();
       is_reusable = await send("rollback").then(
@@ -177,7 +193,6 @@ async function runTransaction<Result>(
       );
       throw error;
     }
-    const writes = end();
     if (isLost()) throw new DatabaseUnavailableError("the connection was lost before COMMIT");
     const answers = await sendWithCommit(client, send, writes);
     is_reusable = answers.commit.status === "fulfilled";
@@ -192,10 +207,15 @@ async function runTransaction<Result>(
   }
 }
 
-type Write = [text: string, values: readonly unknown[]];
+type Write = {
+  text: string;
+  values: readonly unknown[];
+  /** Continues with the rows of the answer. */
+  next?: (rows: unknown[]) => readonly Write[];
+};
 
 /** An ended transaction accepts no statements: its connection may already serve another. */
-function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
+function begin(send: Send, bound: Bound): { tx: Transaction; end: () => readonly Write[] } {
   const writes: Write[] = [];
   let is_over = false;
   const assertOpen = () => {
@@ -205,13 +225,28 @@ function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
   send("begin").catch(() => {});
   const query = rowsOf(send);
   const tx: Transaction = {
+    bound,
     query: async (text, values) => {
       assertOpen();
       return query(text, values);
     },
     write: (text, values) => {
       assertOpen();
-      writes.push([text, values.map(toParameter)]);
+      writes.push({ text, values: values.map(toParameter) });
+    },
+    writeAfter: (text, values, next) => {
+      assertOpen();
+      writes.push({
+        text,
+        values: values.map(toParameter),
+        next: (rows) => {
+          const more: Write[] = [];
+          const write: Writer["write"] = (text, values) =>
+            void more.push({ text, values: values.map(toParameter) });
+          next(rows as never[], { write, bound });
+          return more;
+        },
+      });
     },
   };
   const end = () => {
@@ -219,6 +254,21 @@ function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
     return writes;
   };
   return { tx, end };
+}
+
+/** Sends the writes up to the last that others depend on; returns those to send with COMMIT. */
+async function sendAhead(send: Send, writes: readonly Write[]): Promise<readonly Write[]> {
+  let left = writes;
+  for (;;) {
+    const at = left.findIndex(({ next }) => next);
+    if (at < 0) return left;
+    const sent = left.slice(0, at + 1).map(({ text, values }) => send(text, values, nameOf(text)));
+    const answers = await Promise.allSettled(sent);
+    const failed = answers.find((answer) => answer.status === "rejected");
+    if (failed) nameOutage(failed.reason);
+    const { value } = answers.at(-1) as PromiseFulfilledResult<pg.QueryResult>;
+    left = [...left[at]!.next!(value.rows), ...left.slice(at + 1)];
+  }
 }
 
 /**
@@ -258,7 +308,7 @@ async function sendWithCommit(
     if (code !== "00000") warning = message ?? "";
   };
   client.on("notice", onNotice);
-  const sent = writes.map(([text, values]) => send(text, values, nameOf(text)));
+  const sent = writes.map(({ text, values }) => send(text, values, nameOf(text)));
   const answers = Promise.allSettled(sent);
   const [commit] = await Promise.allSettled([send("commit")]);
   client.off("notice", onNotice);

@@ -1,4 +1,4 @@
-import type { Session, Transaction } from "./database.ts";
+import type { Session, Writer } from "./database.ts";
 
 /*
  * The statements that every store repeats, by table and columns; all others are written in the
@@ -82,7 +82,7 @@ export function listRows<Row extends object>(
  * be an array: `unnest` would flatten it.
  */
 export function insertRows<const Columns extends string>(
-  tx: Transaction,
+  tx: Writer,
   table: string,
   columns: Columns,
   rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
@@ -97,7 +97,7 @@ export function insertRows<const Columns extends string>(
 }
 
 /** Inserts one row; every field of it is a column. */
-export function insertRow(tx: Transaction, table: string, row: Values): void {
+export function insertRow(tx: Writer, table: string, row: Values): void {
   const names = Object.keys(row);
   const places = names.map((_, at) => `$${at + 1}`);
   tx.write(
@@ -108,7 +108,7 @@ export function insertRow(tx: Transaction, table: string, row: Values): void {
 
 /** Writes columns of rows with one statement. The key identifies a row; the columns are set. */
 export function updateRows<const Key extends string, const Columns extends string>(
-  tx: Transaction,
+  tx: Writer,
   table: string,
   key: Key,
   columns: Columns,
@@ -127,7 +127,7 @@ export function updateRows<const Key extends string, const Columns extends strin
 }
 
 /** Writes columns of one row. */
-export function updateRow(tx: Transaction, table: string, key: Values, changes: Values): void {
+export function updateRow(tx: Writer, table: string, key: Values, changes: Values): void {
   const [keys, names] = [Object.keys(key), Object.keys(changes)];
   tx.write(`update ${table} set ${equal(names, ", ", keys.length)} where ${equal(keys, " and ")}`, [
     ...Object.values(key),
@@ -135,7 +135,7 @@ export function updateRow(tx: Transaction, table: string, key: Values, changes: 
   ]);
 }
 
-export function deleteRow(tx: Transaction, table: string, key: Values): void {
+export function deleteRow(tx: Writer, table: string, key: Values): void {
   tx.write(`delete from ${table} where ${equal(Object.keys(key), " and ")}`, Object.values(key));
 }
 

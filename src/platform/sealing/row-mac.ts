@@ -25,12 +25,15 @@ type MacValue =
   | Buffer
   | readonly (string | number | bigint)[];
 
+/** Any session or writer: it has the keys of its database. */
+export type MacBearer = Pick<Session, "bound">;
+
 type MacRow<Column extends string> = { readonly [Name in Column]: MacValue };
 
 type RowMac<Column extends string> = {
-  make(session: Session, row: MacRow<Column>): Buffer;
+  make(session: MacBearer, row: MacRow<Column>): Buffer;
   /** False for a row that this service did not write, or not like this. */
-  holds(session: Session, row: MacRow<Column> & { readonly mac: Buffer | null }): boolean;
+  holds(session: MacBearer, row: MacRow<Column> & { readonly mac: Buffer | null }): boolean;
 };
 
 /**
@@ -59,14 +62,19 @@ export function rowMac<const Column extends string>(
 }
 
 /** All sessions of this database, its transactions included, use these keys. */
-export function bindMacs(database: Session, macs: Macs): void {
+export function bindMacs(database: MacBearer, macs: Macs): void {
   database.bound!.macs = macs;
 }
 
-export function macsOf(session: Session): Macs {
+export function macsOf(session: MacBearer): Macs {
   const macs = session.bound?.macs;
   if (!macs) throw new Error("this database was opened without the keys of MACs");
   return macs;
+}
+
+/** False without keys: then nobody can tell whether a MAC is right. */
+export function hasMacs(session: MacBearer): boolean {
+  return session.bound?.macs !== undefined;
 }
 
 function tagOf(version: number, key: Buffer, text: string): Buffer {

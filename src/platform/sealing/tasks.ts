@@ -3,10 +3,12 @@ import type { Database } from "../db/database.ts";
 import { recurringTask } from "../tasks/recurring-task.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
-import { type Block, sealAll } from "./seal.ts";
+import { type Block, type Rejected, sealAll } from "./seal.ts";
 
 export const SEAL_TASK = "seal-logs";
 const EVERY_MS = 2_000;
+/** So that a flood of forged entries does not fill the log. */
+const NAMED_MAX = 10;
 
 /** Called with the block that was sealed last. */
 export type OnSealed = (block: Block) => Promise<void>;
@@ -19,11 +21,17 @@ export function sealTask(
   onSealed: OnSealed = async () => {},
 ): TaskHandler {
   return recurringTask(database, SEAL_TASK, EVERY_MS, async ({ now }) => {
-    const heads = await sealAll(database, key, now);
+    const heads = await sealAll(database, key, now, (rejected) => logRejected(log, rejected));
     logHeads(log, heads);
     const last = heads.at(-1);
     if (last) await onSealed(last);
   });
+}
+
+/** An alarm: somebody wrote to the database beside the service. */
+export function logRejected(log: TaskLog, { entry_ids, ...chain }: Rejected): void {
+  const named = { ...chain, entries: entry_ids.length, entry_ids: entry_ids.slice(0, NAMED_MAX) };
+  log.error(named, "entries that this service did not write were not sealed; run sliproad verify");
 }
 
 /**

@@ -1,18 +1,21 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
-import { type Block, hashBlock } from "./seal.ts";
+import { hasMacs } from "./row-mac.ts";
+import { type Block, hashBlock, isEntryAuthentic } from "./seal.ts";
 
-/** Reads a log's entries back: their digests, recomputed from their rows. */
-type ReadDigests = (
+type ReadEntry = { id: string; digest: Buffer; mac: Buffer | null };
+
+/** Reads a log's entries back, with digests recomputed from their rows. */
+type ReadEntries = (
   session: Session,
   account_id: string,
   entry_ids: string[],
-) => Promise<Map<string, Buffer>>;
+) => Promise<ReadEntry[]>;
 
 export type SealedLog = {
   log: string;
-  read_digests: ReadDigests;
+  read_entries: ReadEntries;
   /** How many entries this account has, whether or not a block lists them. */
   count_entries: (session: Session, account_id: string) => Promise<bigint>;
 };
@@ -62,6 +65,7 @@ export async function verifyChain(
     if (blocks.length < BLOCKS_PER_PAGE) break;
   }
   return (
+    (await checkRejected(session, sealed, account_id)) ??
     (await checkUnsealed(session, sealed, account_id, time)) ??
     (await checkListed(session, sealed, account_id, entries))
   );
@@ -94,15 +98,50 @@ async function checkEntries(
   sealed: SealedLog,
   block: Block,
 ): Promise<string | null> {
-  const digests = await sealed.read_digests(session, block.account_id, block.entry_ids);
+  const { account_id } = block;
+  const entries = await readById(session, sealed, account_id, block.entry_ids);
+  const has_keys = hasMacs(session);
   for (const [at, id] of block.entry_ids.entries()) {
-    const name = `${sealed.log} entry ${id} of account ${block.account_id}`;
-    const digest = digests.get(id);
-    if (!digest) return `${name}: it is missing`;
-    if (!digest.equals(block.digests[at]!)) return `${name}: it was changed after it was sealed`;
+    const name = `${sealed.log} entry ${id} of account ${account_id}`;
+    const entry = entries.get(id);
+    if (!entry) return `${name}: it is missing`;
+    if (!entry.digest.equals(block.digests[at]!)) {
+      return `${name}: it was changed after it was sealed`;
+    }
+    // Entries from before MACs have none; for them the block vouches.
+    if (!has_keys || entry.mac === null) continue;
+    if (!isEntryAuthentic(session, sealed.log, { ...entry, account_id })) {
+      return `${name}: its MAC was changed after it was sealed`;
+    }
   }
   return null;
 }
+
+async function readById(
+  session: Session,
+  sealed: SealedLog,
+  account_id: string,
+  ids: string[],
+): Promise<Map<string, ReadEntry>> {
+  const entries = await sealed.read_entries(session, account_id, ids);
+  return new Map(entries.map((entry) => [entry.id, entry]));
+}
+
+/** What the sealer set aside stays a fault until the operator has removed it. */
+async function checkRejected(
+  session: Session,
+  { log }: SealedLog,
+  account_id: string,
+): Promise<string | null> {
+  const [rejected] = await session.query<{ entry_id: string }>(
+    `select entry_id from seal_rejected where account_id = $1 and log = $2
+     order by rejected_at, entry_id limit 1`,
+    [account_id, log],
+  );
+  return rejected ? `${log} entry ${rejected.entry_id} of account ${account_id}: ${FORGED}` : null;
+}
+
+const FORGED = "it was not written by this service";
 
 async function checkUnsealed(
   session: Session,
@@ -110,18 +149,26 @@ async function checkUnsealed(
   account_id: string,
   { now, is_sealer_running }: ChainTime,
 ): Promise<string | null> {
-  const pending = await session.query<{ entry_id: string; digest: Buffer; noted_at: Date }>(
-    `select entry_id, digest, noted_at from seal_pending where account_id = $1 and log = $2
+  const pending = await session.query<{
+    entry_id: string;
+    digest: Buffer;
+    mac: Buffer | null;
+    noted_at: Date;
+  }>(
+    `select entry_id, digest, mac, noted_at from seal_pending where account_id = $1 and log = $2
      order by noted_at`,
     [account_id, sealed.log],
   );
   const ids = pending.map((entry) => entry.entry_id);
-  const digests = await sealed.read_digests(session, account_id, ids);
-  for (const { entry_id, digest, noted_at } of pending) {
-    const name = `${sealed.log} entry ${entry_id} of account ${account_id}`;
-    if (!digests.get(entry_id)?.equals(digest)) {
-      return `${name}: it was changed before it was sealed`;
-    }
+  const entries = await readById(session, sealed, account_id, ids);
+  const has_keys = hasMacs(session);
+  for (const { entry_id: id, digest, mac, noted_at } of pending) {
+    const name = `${sealed.log} entry ${id} of account ${account_id}`;
+    const entry = entries.get(id);
+    if (!entry?.digest.equals(digest)) return `${name}: it was changed before it was sealed`;
+    const isAuthentic = (own: Buffer | null) =>
+      isEntryAuthentic(session, sealed.log, { account_id, id, digest, mac: own });
+    if (has_keys && !(isAuthentic(mac) && isAuthentic(entry.mac))) return `${name}: ${FORGED}`;
     const waiting_ms = now.getTime() - noted_at.getTime();
     if (is_sealer_running && waiting_ms > UNSEALED_MAX_MS) return `${name}: it was never sealed`;
   }
