@@ -4,6 +4,7 @@ import type { Macs } from "../sealing/macs.ts";
 import {
   CommitUnknownError,
   DatabaseUnavailableError,
+  isAborted,
   isCertain,
   isDatabaseError,
   nameOutage,
@@ -224,11 +225,18 @@ function begin(send: Send, bound: Bound): { tx: Transaction; end: () => readonly
   // The statements after a failed BEGIN report it; unhandled it would end the process.
   send("begin").catch(() => {});
   const query = rowsOf(send);
+  let first_failure: unknown;
   const tx: Transaction = {
     bound,
     query: async (text, values) => {
       assertOpen();
-      return query(text, values);
+      try {
+        return await query(text, values);
+      } catch (error) {
+        // Statements sent after a failed one fail too, and their caller may hear of it first.
+        first_failure ??= error;
+        throw isAborted(error) ? first_failure : error;
+      }
     },
     write: (text, values) => {
       assertOpen();

@@ -41,6 +41,11 @@ export function isRetryable(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "40P01" || error.code === "40001");
 }
 
+/** The statement was not run, because an earlier one of its transaction had failed. */
+export function isAborted(error: unknown): boolean {
+  return isDatabaseError(error) && error.code === "25P02";
+}
+
 /** A lock was not to be had in time, or two transactions waited for each other. */
 export function isLockConflict(error: unknown): boolean {
   return isRetryable(error) || (isDatabaseError(error) && error.code === "55P03");

@@ -22,6 +22,19 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
   });
   afterAll(() => database.close());
 
+  it("reports the statement that failed, not those after it that could not run", async () => {
+    const later = async (rows: Promise<unknown>) => {
+      await rows.catch(() => {});
+      for (let turns = 0; turns < 10; turns += 1) await null;
+      return rows;
+    };
+    const failing = database.transaction((tx) =>
+      Promise.all([later(tx.query("select 1 / 0")), tx.query("select 2"), tx.query("select 3")]),
+    );
+    // 25P02 would hide the cause, and with it whether the request may be repeated.
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+  });
+
   it("writes bytes as they are, alone and in arrays", async () => {
     const bytes = [Buffer.from([0, 0x5c, 0x22, 0xff]), null, Buffer.alloc(0)];
     await database.transaction(async (tx) => {
