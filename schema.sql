@@ -37,6 +37,7 @@ create table api_key_hashes (
   key_hash bytea not null,
   account_id uuid not null,
   api_key_id uuid not null,
+  mac bytea,
   constraint api_key_hashes_pkey PRIMARY KEY (key_hash),
   constraint api_key_hashes_account_id_api_key_id_fkey FOREIGN KEY (account_id, api_key_id) REFERENCES api_keys(account_id, id)
 );
@@ -61,6 +62,7 @@ create table api_keys (
   scopes text[],
   networks text[],
   expires_at timestamp with time zone,
+  mac bytea,
   constraint api_keys_pkey PRIMARY KEY (account_id, id),
   constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint api_keys_created_by_person_fkey FOREIGN KEY (created_by_person) REFERENCES people(id)
@@ -517,6 +519,7 @@ create table deposits (
   mined_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
   sender text,
+  mac bytea,
   constraint deposits_pkey PRIMARY KEY (account_id, id),
   constraint deposits_amount_check CHECK ((amount > 0)),
   constraint deposits_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
@@ -1213,6 +1216,7 @@ create table members (
   role text not null,
   created_at timestamp with time zone not null,
   votes_from timestamp with time zone,
+  mac bytea,
   constraint members_pkey PRIMARY KEY (account_id, person_id),
   constraint members_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'finance_manager'::text, 'accountant'::text, 'approver'::text, 'developer'::text]))),
   constraint members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -1420,6 +1424,7 @@ create table payment_details (
   updated_at timestamp with time zone not null,
   payee_index bytea,
   screening_version text,
+  mac bytea,
   constraint payment_details_pkey PRIMARY KEY (account_id, id),
   constraint payment_details_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint payment_details_rails_check CHECK ((rails = ANY (ARRAY['local'::text, 'swift'::text, 'wire'::text]))),
@@ -1497,6 +1502,7 @@ create table payouts (
   bank_account text,
   returned_to text,
   is_booking_implied boolean not null default false,
+  mac bytea,
   constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
   constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
@@ -1513,6 +1519,7 @@ create table people (
   email bytea not null,
   password_hash text,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint people_pkey PRIMARY KEY (id),
   constraint people_email_index_key UNIQUE (email_index)
 );
@@ -1528,6 +1535,7 @@ create table price_versions (
   spreads jsonb not null,
   stopped jsonb not null,
   expires_at timestamp with time zone,
+  mac bytea,
   constraint price_versions_pkey PRIMARY KEY (id),
   constraint price_versions_content_hash_key UNIQUE (content_hash)
 );
@@ -1605,6 +1613,7 @@ create table quotes (
   shortfall bigint not null default 0,
   spent_before bigint,
   tx_status text,
+  mac bytea,
   constraint quotes_pkey PRIMARY KEY (account_id, id),
   constraint quotes_approval_check CHECK ((((proposal_id IS NULL) = (approval_status IS NULL)) AND (approval_status = ANY (ARRAY['pending'::text, 'done'::text, 'rejected'::text, 'void'::text, 'lapsed'::text])))),
   constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
@@ -1663,6 +1672,7 @@ create table refund_addresses (
   address bytea not null,
   address_index bytea not null,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint refund_addresses_pkey PRIMARY KEY (account_id, id),
   constraint refund_addresses_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
@@ -1683,6 +1693,7 @@ create table refunds (
   updated_at timestamp with time zone not null,
   address_index bytea,
   network_fee bigint not null default 0,
+  mac bytea,
   constraint refunds_pkey PRIMARY KEY (account_id, id),
   constraint refunds_amount_check CHECK ((amount > 0)),
   constraint refunds_check CHECK (((network_fee >= 0) AND (network_fee < amount))),

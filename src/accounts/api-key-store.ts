@@ -2,11 +2,27 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRow, updateRow } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { ApiKey } from "./model.ts";
 
+export const API_KEYS = vouchedTable(
+  "api_keys",
+  ["account_id", "id"],
+  [
+    ...["name", "prefix", "last_four", "created_at", "revoked_at", "created_by_person", "scopes"],
+    ...["networks", "expires_at"],
+  ],
+);
+export const API_KEY_HASHES = vouchedTable(
+  "api_key_hashes",
+  ["key_hash"],
+  ["account_id", "api_key_id"],
+);
+
 export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
-  insertRow(tx, "api_keys", key);
-  insertRow(tx, "api_key_hashes", { key_hash, account_id: key.account_id, api_key_id: key.id });
+  const owner = { key_hash, account_id: key.account_id, api_key_id: key.id };
+  insertRow(tx, "api_keys", API_KEYS.withMacs(tx, [key])[0]!);
+  insertRow(tx, "api_key_hashes", API_KEY_HASHES.withMacs(tx, [owner])[0]!);
 }
 
 /** With its last use, to about ten minutes. */
@@ -25,21 +41,31 @@ export function listApiKeys(session: Session): Promise<(UsedKey & { account_name
 const isActive = (now: string) =>
   `revoked_at is null and (expires_at is null or expires_at > ${now})`;
 
+/**
+ * A key that was not created here, or changed, is none; nor one that the audit log says is revoked,
+ * which an earlier state of its row would not say.
+ */
 export async function findApiKeyByHash(
   session: Session,
   key_hash: Buffer,
   now: Date,
 ): Promise<UsedKey | undefined> {
-  const [key] = await session.query<UsedKey>(
-    `select api_keys.*, used_at from api_key_hashes
+  const [key] = await session.query<UsedKey & { hash_mac: Buffer | null }>(
+    `select api_keys.*, used_at, api_key_hashes.mac as hash_mac from api_key_hashes
      join api_keys on api_keys.account_id = api_key_hashes.account_id
        and api_keys.id = api_key_hashes.api_key_id
      left join api_key_uses on api_key_uses.account_id = api_keys.account_id
        and api_key_uses.api_key_id = api_keys.id
-     where key_hash = $1 and ${isActive("$2")}`,
+     where key_hash = $1 and ${isActive("$2")} and not exists (select from audit_entries e
+       where e.account_id = api_keys.account_id and e.record = 'api_key:' || api_keys.id
+         and e.action = 'api_key.revoke')`,
     [key_hash, now],
   );
-  return key;
+  if (!key) return undefined;
+  const { account_id, id: api_key_id, hash_mac: mac } = key;
+  const hash = { key_hash, account_id, api_key_id, mac };
+  const is_own = API_KEY_HASHES.vouchedOnly(session, [hash]).length > 0;
+  return is_own ? API_KEYS.vouchedOnly(session, [key])[0] : undefined;
 }
 
 /** The later time counts: several processes write it. */
@@ -89,19 +115,23 @@ export function listApiKeysById(session: Session, ids: readonly string[]): Promi
   return session.query<ApiKey>("select * from api_keys where id = any($1::uuid[])", [ids]);
 }
 
+/** Fails if somebody changed it. */
 export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
-  const [key] = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
-  return key;
+  const keys = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
+  return API_KEYS.assertVouched(tx, keys)[0];
 }
 
 export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, revoked_at: Date): void {
-  const { account_id, id } = key;
-  updateRow(tx, "api_keys", { account_id, id }, { revoked_at });
+  updateApiKey(tx, { ...key, revoked_at });
 }
 
 export function updateApiKeyExpiry(tx: Transaction, key: ApiKey, expires_at: Date): void {
-  const { account_id, id } = key;
-  updateRow(tx, "api_keys", { account_id, id }, { expires_at });
+  updateApiKey(tx, { ...key, expires_at });
+}
+
+function updateApiKey(tx: Transaction, key: ApiKey): void {
+  const { account_id, id, revoked_at, expires_at, mac } = API_KEYS.withMacs(tx, [key])[0]!;
+  updateRow(tx, "api_keys", { account_id, id }, { revoked_at, expires_at, mac });
 }
 
 export function listApiKeysOfAccount(

@@ -32,7 +32,7 @@ export async function setMemberRole(
   const is_promoted = may(role, "vote") && !may(known.role, "vote");
   const waits = is_promoted && vote_wait_ms > 0;
   const votes_from = waits ? new Date(now.getTime() + vote_wait_ms) : known.votes_from;
-  updateMemberRole(tx, { ...member, role, votes_from });
+  updateMemberRole(tx, { ...known, role, votes_from });
   record(tx, member, { ...by, action: "member.set_role", detail: { role } }, now);
 }
 

@@ -7,6 +7,7 @@ import {
   lockRow,
   updateRow,
 } from "../platform/db/rows.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
@@ -95,37 +96,56 @@ export type PersonRow = {
   created_at: Date;
 };
 
+/** Whose password it is. The e-mail only finds a person; it is encrypted for its row. */
+export const PEOPLE = vouchedTable("people", ["id"], ["password_hash"]);
+
 export function insertPerson(tx: Transaction, person: PersonRow): void {
-  insertRow(tx, "people", person);
+  insertRow(tx, "people", PEOPLE.withMacs(tx, [person])[0]!);
 }
 
-export function findPerson(session: Session, email_index: Buffer): Promise<PersonRow | undefined> {
-  return findRow(session, "people", { email_index });
+/** People are absent whose password somebody changed: they cannot sign in. */
+export async function findPerson(
+  session: Session,
+  email_index: Buffer,
+): Promise<PersonRow | undefined> {
+  return knownPerson(session, await findRow(session, "people", { email_index }));
 }
 
 /** Locked: whether the person has a password, and is a member elsewhere, stays as it is. */
-export function lockPerson(tx: Session, email_index: Buffer): Promise<PersonRow | undefined> {
-  return lockRow(tx, "people", { email_index });
+export async function lockPerson(tx: Session, email_index: Buffer): Promise<PersonRow | undefined> {
+  return knownPerson(tx, await lockRow(tx, "people", { email_index }));
 }
 
-export function lockPersonById(tx: Session, id: string): Promise<PersonRow | undefined> {
-  return lockRow(tx, "people", { id });
+export async function lockPersonById(tx: Session, id: string): Promise<PersonRow | undefined> {
+  return knownPerson(tx, await lockRow(tx, "people", { id }));
 }
 
-export function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
-  return findRow(session, "people", { id });
+export async function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
+  return knownPerson(session, await findRow(session, "people", { id }));
 }
+
+function knownPerson(session: Session, row: PersonRow | undefined): PersonRow | undefined {
+  return row && PEOPLE.vouchedOnly(session, [row])[0];
+}
+
+export const MEMBERS = vouchedTable(
+  "members",
+  ["account_id", "person_id"],
+  ["role", "votes_from", "created_at"],
+);
 
 export function insertMember(tx: Transaction, member: MemberRow): void {
-  insertRow(tx, "members", member);
+  insertRow(tx, "members", MEMBERS.withMacs(tx, [member])[0]!);
 }
 
-export function findMember(
+/** Absent if somebody changed the row: it gives no rights. */
+export async function findMember(
   session: Session,
   account_id: string,
   person_id: string,
 ): Promise<MemberRow | undefined> {
-  return findRow(session, "members", { account_id, person_id });
+  const row = await findRow<MemberRow>(session, "members", { account_id, person_id });
+  return row && MEMBERS.vouchedOnly(session, [row])[0];
 }
 
 export type MemberRow = {
@@ -137,12 +157,11 @@ export type MemberRow = {
   created_at: Date;
 };
 
+type ListedMember = MemberRow & { email: Buffer; has_password: boolean; has_factor: boolean };
+
 /** All members of an account, oldest first, with their sealed e-mails. */
-export function listMembers(
-  session: Session,
-  account_id: string,
-): Promise<(MemberRow & { email: Buffer; has_password: boolean; has_factor: boolean })[]> {
-  return session.query(
+export async function listMembers(session: Session, account_id: string): Promise<ListedMember[]> {
+  const rows = await session.query<ListedMember>(
     `select members.*, people.email, people.password_hash is not null as has_password,
        exists (select from totp_factors where person_id = people.id)
          or exists (select from passkeys where person_id = people.id) as has_factor
@@ -150,29 +169,36 @@ export function listMembers(
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],
   );
+  return MEMBERS.vouchedOnly(session, rows);
 }
 
-export function lockMembers(tx: Session, account_id: string): Promise<MemberRow[]> {
-  return tx.query<MemberRow>(
+export async function lockMembers(tx: Session, account_id: string): Promise<MemberRow[]> {
+  const rows = await tx.query<MemberRow>(
     "select * from members where account_id = $1 order by person_id for update",
     [account_id],
   );
+  return MEMBERS.vouchedOnly(tx, rows);
 }
 
-export function updateMemberRole(
-  tx: Transaction,
-  { account_id, person_id, role, votes_from }: Omit<MemberRow, "created_at">,
-): void {
-  updateRow(tx, "members", { account_id, person_id }, { role, votes_from });
+export function updateMemberRole(tx: Transaction, member: MemberRow): void {
+  const { account_id, person_id, role, votes_from, mac } = MEMBERS.withMacs(tx, [member])[0]!;
+  updateRow(tx, "members", { account_id, person_id }, { role, votes_from, mac });
 }
 
 /** The person votes in no account before then. */
-export function updateVotesFrom(tx: Transaction, person_id: string, votes_from: Date): void {
-  // The later of both; a null counts as none.
-  tx.write("update members set votes_from = greatest(votes_from, $2) where person_id = $1", [
-    person_id,
-    votes_from,
-  ]);
+export async function updateVotesFrom(
+  tx: Transaction,
+  person_id: string,
+  votes_from: Date,
+): Promise<void> {
+  const rows = await tx.query<MemberRow>(
+    "select * from members where person_id = $1 order by account_id for update",
+    [person_id],
+  );
+  for (const member of MEMBERS.vouchedOnly(tx, rows)) {
+    const is_later = (member.votes_from?.getTime() ?? 0) > votes_from.getTime();
+    if (!is_later) updateMemberRole(tx, { ...member, votes_from });
+  }
 }
 
 /**
@@ -195,23 +221,27 @@ export function deleteMember(
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };
+type ListedMembership = MemberRow & { account_name: string };
 
 /**
  * The accounts that a person belongs to, in the order in which they joined: another account,
  * however old, must not become the one in which they sign in by adding them.
  */
-export function listMemberships(
+export async function listMemberships(
   session: Session,
   person_id: string,
   limit: number,
 ): Promise<Membership[]> {
-  return session.query<Membership>(
-    `select members.account_id, accounts.name as account_name, members.role
+  const rows = await session.query<ListedMembership>(
+    `select members.*, accounts.name as account_name
      from members join accounts on accounts.id = members.account_id
      where members.person_id = $1
      order by members.created_at, members.account_id limit $2`,
     [person_id, limit],
   );
+  return MEMBERS.vouchedOnly(session, rows).map(({ account_id, account_name, role }) => {
+    return { account_id, account_name, role };
+  });
 }
 
 /** Filters people to members of the accounts, with their sealed e-mails. */

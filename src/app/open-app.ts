@@ -18,6 +18,7 @@ import { createServer, type LogDestination } from "../platform/http/server.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addRequestLog } from "../platform/request-log/request-log.ts";
+import { unvouched_rows, warnOfUnvouchedRows } from "../platform/sealing/vouched-rows.ts";
 import { ensureRecurring } from "../platform/tasks/tasks.ts";
 import type { Worker } from "../platform/tasks/worker.ts";
 import { watchInstallation } from "../platform/watch-installation.ts";
@@ -59,6 +60,7 @@ export async function openApp(
   };
   const server = createServer(server_options);
   const { log } = server;
+  warnOfUnvouchedRows(core.database, log);
   const request_log = config.request_log_days > 0 ? addRequestLog(server, database) : null;
   const files = { ...(await openFiles(config)), scan: openScan(config) };
   const sender = openSender(config);
@@ -82,7 +84,7 @@ export async function openApp(
     clock,
     log,
     sources: modules.flatMap(({ metrics = [] }) => metrics),
-    counters: modules.flatMap(({ counters = [] }) => counters),
+    counters: [unvouched_rows, ...modules.flatMap(({ counters = [] }) => counters)],
   });
   const { metrics_token } = config;
   const readiness = modules.flatMap((module) => module.readiness ?? []);

@@ -3,6 +3,7 @@ import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
 import { columnsOf, listRows } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 export type DepositAddress = {
@@ -27,6 +28,15 @@ export type Deposit = {
   created_at: Date;
 };
 
+export const DEPOSITS = vouchedTable(
+  "deposits",
+  ["account_id", "id"],
+  [
+    ...["user_id", "quote_id", "chain", "tx_id", "log_index", "sender", "token", "amount"],
+    ...["mined_at", "created_at"],
+  ],
+);
+
 /** The owners of these addresses; unknown addresses are absent. */
 export function findDepositAddresses(
   session: Session,
@@ -44,32 +54,35 @@ export function insertCryptoDeposits(
   tx: Session,
   deposits: readonly Deposit[],
 ): Promise<Deposit[]> {
+  const rows = DEPOSITS.withMacs(tx, deposits);
   return tx.query<Deposit>(
     `insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
-       amount, mined_at, created_at, sender)
+       amount, mined_at, created_at, sender, mac)
      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
        $7::int[], $8::text[], $9::bigint[], $10::timestamptz[], $11::timestamptz[],
-       $12::text[])
+       $12::text[], $13::bytea[])
      on conflict (account_id, chain, tx_id, log_index) do nothing returning *`,
     [
-      ...columnsOf(deposits, "account_id", "id", "user_id", "quote_id", "chain", "tx_id"),
-      ...columnsOf(deposits, "log_index", "token", "amount", "mined_at", "created_at", "sender"),
+      ...columnsOf(rows, "account_id", "id", "user_id", "quote_id", "chain", "tx_id"),
+      ...columnsOf(rows, "log_index", "token", "amount", "mined_at", "created_at", "sender"),
+      ...columnsOf(rows, "mac"),
     ],
   );
 }
 
-/** The deposits to a quote's address in its own token, oldest first. */
-export function listQuoteDeposits(
+/** The deposits to a quote's address in its own token, oldest first; fails on one of others. */
+export async function listQuoteDeposits(
   session: Session,
   account_id: string,
   quote_id: string,
   token: string,
 ): Promise<Deposit[]> {
-  return session.query<Deposit>(
+  const rows = await session.query<Deposit>(
     `select * from deposits where account_id = $1 and quote_id = $2 and token = $3
      order by mined_at, id`,
     [account_id, quote_id, token],
   );
+  return DEPOSITS.assertVouched(session, rows);
 }
 
 /** All deposits of a user, newest first. */

@@ -12,6 +12,7 @@ import {
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 export type RefundAddress = {
@@ -42,9 +43,29 @@ export type Refund = {
   updated_at: Date;
 };
 
+/** As the table has it. */
+export type StoredRefund = SealedRow<Refund> & { address_index: Buffer | null; mac: Buffer | null };
+
 export type SealedRow<Record extends { address: string }> = Omit<Record, "address"> & {
   address: Buffer;
 };
+
+/*
+ * The address itself is encrypted for its row: nobody without the key can put another one there.
+ */
+export const REFUND_ADDRESSES = vouchedTable(
+  "refund_addresses",
+  ["account_id", "id"],
+  ["user_id", "chain", "address_index", "created_at"],
+);
+export const REFUNDS = vouchedTable(
+  "refunds",
+  ["account_id", "id"],
+  [
+    ...["user_id", "token", "chain", "amount", "network_fee", "address_index", "status", "tx_id"],
+    ...["created_at", "updated_at"],
+  ],
+);
 
 const ADDRESSES = {
   refunds: sealedText("refunds", "address"),
@@ -65,8 +86,11 @@ export function insertRefundAddresses(
     tx,
     "refund_addresses",
     `account_id uuid, id uuid, user_id uuid, chain text, address bytea, address_index bytea,
-     created_at timestamptz`,
-    addresses.map((entry) => sealAddress("refund_addresses", entry)),
+     created_at timestamptz, mac bytea`,
+    REFUND_ADDRESSES.withMacs(
+      tx,
+      addresses.map((entry) => sealAddress("refund_addresses", entry)),
+    ),
   );
 }
 
@@ -78,7 +102,7 @@ export function listRefundAddresses(
   return listRows(session, "refund_addresses", { account_id, user_id }, page);
 }
 
-/** Which of these addresses are registered, by `registeredKey`. */
+/** Which of these addresses their users registered here, by `registeredKey`. */
 export async function findRegistered(
   session: Session,
   wanted: readonly { account_id: string; user_id: string; address_index: Buffer }[],
@@ -88,7 +112,8 @@ export async function findRegistered(
        and user_id = any($2::uuid[]) and address_index = any($3::bytea[])`,
     columnsOf(wanted, "account_id", "user_id", "address_index"),
   );
-  return new Map(rows.map((row) => [registeredKey(row, row.address_index), row]));
+  const known = REFUND_ADDRESSES.vouchedOnly(session, rows);
+  return new Map(known.map((row) => [registeredKey(row, row.address_index), row]));
 }
 
 export function registeredKey(
@@ -107,8 +132,11 @@ export function insertRefunds(
     "refunds",
     `account_id uuid, id uuid, user_id uuid, token text, chain text, amount bigint,
      network_fee bigint, address bytea, address_index bytea, status text, created_at timestamptz,
-     updated_at timestamptz`,
-    refunds.map((refund) => sealAddress("refunds", refund)),
+     updated_at timestamptz, mac bytea`,
+    REFUNDS.withMacs(
+      tx,
+      refunds.map((refund) => sealAddress("refunds", refund)),
+    ),
   );
 }
 
@@ -159,12 +187,14 @@ export async function findRefundOwner(
   return row;
 }
 
-export function findRefund(
+/** Fails if somebody changed it. */
+export async function findRefund(
   session: Session,
   account_id: string,
   id: string,
-): Promise<SealedRow<Refund> | undefined> {
-  return findRow(session, "refunds", { account_id, id });
+): Promise<StoredRefund | undefined> {
+  const row = await findRow<StoredRefund>(session, "refunds", { account_id, id });
+  return row && REFUNDS.assertVouched(session, [row])[0];
 }
 
 /** Of any accounts; absent ones are left out. */
@@ -175,20 +205,20 @@ export function findRefunds(
   return findRows(session, "refunds", keys);
 }
 
-export function lockRefund(
+/** Fails if somebody changed it. */
+export async function lockRefund(
   tx: Session,
   account_id: string,
   id: string,
-): Promise<SealedRow<Refund> | undefined> {
-  return lockRow(tx, "refunds", { account_id, id });
+): Promise<StoredRefund | undefined> {
+  const row = await lockRow<StoredRefund>(tx, "refunds", { account_id, id });
+  return row && REFUNDS.assertVouched(tx, [row])[0];
 }
 
-export function updateRefund(
-  tx: Transaction,
-  refund: Pick<Refund, "account_id" | "id" | "status" | "tx_id" | "updated_at">,
-): void {
-  const { account_id, id, status, tx_id, updated_at } = refund;
-  updateRow(tx, "refunds", { account_id, id }, { status, tx_id, updated_at });
+/** Writes the state of a locked refund. */
+export function updateRefund(tx: Transaction, refund: Omit<StoredRefund, "address" | "mac">): void {
+  const { account_id, id, status, tx_id, updated_at, mac } = REFUNDS.withMacs(tx, [refund])[0]!;
+  updateRow(tx, "refunds", { account_id, id }, { status, tx_id, updated_at, mac });
 }
 
 /** Decrypts the address of a row of either table. */

@@ -30,6 +30,7 @@ import {
   lockRefund,
   openAddress,
   type Refund,
+  type StoredRefund,
   updateRefund,
 } from "./refund-store.ts";
 
@@ -86,13 +87,16 @@ async function sendRefund(deps: RefundDeps, set: TaskSet, task: Task): Promise<v
   });
 }
 
+/** With the address to which it goes. */
+type Begun = Omit<StoredRefund, "address"> & Pick<Refund, "address"> & { is_held: boolean };
+
 /** The first step; null where there is nothing to send. */
 async function beginRefund(
   tx: Transaction,
   { keyring, travel }: RefundDeps,
   set: TaskSet,
   task: Task,
-): Promise<(Refund & { is_held: boolean }) | "held" | "barred" | null> {
+): Promise<Begun | "held" | "barred" | null> {
   const { account_id, record_id } = task;
   if ((await set.lock(tx, [task])).length === 0) return null;
   const row = await lockRefund(tx, account_id, record_id);
@@ -195,7 +199,7 @@ async function postpone(
 
 function recordOutcome(
   tx: Transaction,
-  refund: Omit<Refund, "address">,
+  refund: Omit<StoredRefund, "address">,
   outcome: { tx_id: string } | { refused: string },
   now: Date,
 ): void {

@@ -32,7 +32,7 @@ import {
 } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { additionProblems, type Quote, totalProblems, withTotals } from "./quotes/model.ts";
-import { lockQuotes, updateTotals } from "./quotes/store.ts";
+import { lockQuoteRows, updateTotals } from "./quotes/store.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { insertOfframps, type KeyedOfframp } from "./store.ts";
@@ -130,7 +130,7 @@ async function load(
     );
   const document_keys = keysOf("document_id");
   const [quotes, invoices, named, rows, keys, documents] = await Promise.all([
-    lockQuotes(
+    lockQuoteRows(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
     ),

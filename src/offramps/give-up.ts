@@ -23,9 +23,9 @@ import type { Checked } from "../platform/problems.ts";
 import type { CurrentPrices, Prices } from "../prices/price-book.ts";
 import type { Offramp } from "./model.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
-import { listPayouts } from "./payouts/store.ts";
+import { listPayouts, PAYOUTS } from "./payouts/store.ts";
 import type { Quote } from "./quotes/model.ts";
-import { lockQuotes, updateProgress } from "./quotes/store.ts";
+import { lockVouchedQuotes, updateProgress } from "./quotes/store.ts";
 import { advanceOfframp, type ChangedOfframp } from "./record-changes.ts";
 import { findOfframpLinks, type KeyedOfframp } from "./store.ts";
 
@@ -36,12 +36,18 @@ export type GiveUpFacts = {
   prices: Prices | null;
   /** The attempts of each offramp. */
   payouts: ReadonlyMap<string, readonly Payout[]>;
+  /** The offramps of which somebody changed an attempt: nothing is derived from it. */
+  changed: ReadonlySet<string>;
 };
 
 /** `quote`: with what is left of its shortfall; null if that did not change. */
 export type GivenUp = { change: ChangedOfframp; entries: NewEntry[]; quote: Quote | null };
 
 type OfframpKey = { account_id: string; id: string };
+
+const NO_FACTS: GiveUpFacts = {
+  ...{ quotes: new AccountMap<Quote>(), prices: null, payouts: new Map(), changed: new Set() },
+};
 
 /** The first part: locks the quotes, which are always locked before their offramps. */
 export async function lockForGiveUp(
@@ -51,14 +57,15 @@ export async function lockForGiveUp(
   now: Date,
 ): Promise<GiveUpFacts> {
   const seen = keys.length > 0 ? await findOfframpLinks(tx, keys) : [];
-  if (seen.length === 0) return { quotes: new AccountMap(), prices: null, payouts: new Map() };
+  if (seen.length === 0) return NO_FACTS;
   const quote_keys = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
-  const locked = await lockQuotes(tx, quote_keys);
+  const locked = await lockVouchedQuotes(tx, quote_keys);
   const current = await prices.currentPrices(now, tx);
   return {
     quotes: AccountMap.of(locked, (quote) => quote),
     prices: "stale" in current ? null : current,
     payouts: new Map(),
+    changed: new Set(),
   };
 }
 
@@ -68,8 +75,11 @@ export async function withPayouts(
   facts: GiveUpFacts,
   keys: readonly OfframpKey[],
 ): Promise<GiveUpFacts> {
-  const payouts = keys.length > 0 ? await listPayouts(tx, keys) : [];
-  return { ...facts, payouts: Map.groupBy(payouts, ({ offramp_id }) => offramp_id) };
+  const rows = keys.length > 0 ? await listPayouts(tx, keys) : [];
+  const payouts = PAYOUTS.vouchedOnly(tx, rows);
+  const known = new Set(payouts);
+  const changed = new Set(rows.filter((row) => !known.has(row)).map((row) => row.offramp_id));
+  return { ...facts, payouts: Map.groupBy(payouts, ({ offramp_id }) => offramp_id), changed };
 }
 
 /**
@@ -80,13 +90,17 @@ export async function withPayouts(
  * of the quote's shortfall is deducted.
  */
 export function giveUp(
-  { quotes, payouts, prices }: GiveUpFacts,
+  { quotes, payouts, prices, changed }: GiveUpFacts,
   entry: KeyedOfframp,
   status_message: string,
   now: Date,
 ): Checked<GivenUp> {
   const { offramp } = entry;
-  const quote = quotes.get(offramp.account_id, offramp.quote_id)!;
+  const quote = quotes.get(offramp.account_id, offramp.quote_id);
+  if (!quote || changed.has(offramp.id)) {
+    const message = "Its records were changed outside Sliproad: ask the operator.";
+    return { problems: [{ field: "offramp_id", code: "record_not_found", message }] };
+  }
   const is_funded_now = offramp.funded_at === null && quote.funded_at !== null;
   const funded_at = is_funded_now ? now : offramp.funded_at;
   const no_wait = { rate_until: null, rate_paused_at: null };

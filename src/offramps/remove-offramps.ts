@@ -10,7 +10,7 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { dropLater } from "./documents/upload-documents.ts";
 import type { Offramp } from "./model.ts";
 import { additionProblems, type Quote } from "./quotes/model.ts";
-import { lockQuotes, updateTotals } from "./quotes/store.ts";
+import { lockQuoteRows, updateTotals } from "./quotes/store.ts";
 import { deleteOfframps } from "./removed-offramp-store.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
@@ -89,7 +89,7 @@ async function load(
   tx: Transaction,
   commands: readonly Command<Removal>[],
 ): Promise<Loaded> {
-  const quotes = await lockQuotes(
+  const quotes = await lockQuoteRows(
     tx,
     commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
   );

@@ -32,7 +32,7 @@ import {
 import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
-import { listPayouts } from "./payouts/store.ts";
+import { listPayouts, PAYOUTS } from "./payouts/store.ts";
 import { type Quote, restUntil } from "./quotes/model.ts";
 import { findQuotes } from "./quotes/store.ts";
 import type { RateRules } from "./rate-promise.ts";
@@ -173,7 +173,7 @@ async function loadFacts(
     findQuotes(tx, of_quotes),
     prices.currentPrices(approvals.now(), tx),
   ]);
-  const payouts = Map.groupBy(rows, ({ offramp_id }) => offramp_id);
+  const payouts = Map.groupBy(PAYOUTS.assertVouched(tx, rows), ({ offramp_id }) => offramp_id);
   const rates = "stale" in current ? null : current.rates;
   const more = { quotes: AccountMap.of(quotes, (quote) => quote), rates };
   return { ...extra, invoices, named, payouts, stopped, toUsd, ...more };

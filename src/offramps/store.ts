@@ -304,19 +304,27 @@ export function claimUnfunded(
   ]);
 }
 
-/** The total of offramps given up before the quote was funded: it no longer pays for them. */
-export async function findAbandoned(
+type Totals = { token_amount: bigint; token_fees: bigint };
+
+/**
+ * The total of a quote's offramps, and of those given up before it was funded: it no longer pays
+ * for them.
+ */
+export async function findOfframpTotals(
   session: Session,
   quote: RecordKey,
-): Promise<{ token_amount: bigint; token_fees: bigint }> {
-  const [row] = await session.query<{ token_amount: bigint; token_fees: bigint }>(
-    `select coalesce(sum(token_amount), 0)::bigint as token_amount,
-       coalesce(sum(token_fee), 0)::bigint as token_fees
-     from offramps
-     where account_id = $1 and quote_id = $2 and status = 'failed' and funded_at is null`,
+): Promise<{ all: Totals; abandoned: Totals }> {
+  const rows = await session.query<Totals & { is_abandoned: boolean }>(
+    `select status = 'failed' and funded_at is null as is_abandoned,
+       sum(token_amount)::bigint as token_amount, sum(token_fee)::bigint as token_fees
+     from offramps where account_id = $1 and quote_id = $2 group by 1`,
     [quote.account_id, quote.id],
   );
-  return row!;
+  const sumOf = (counted: typeof rows) => ({
+    token_amount: counted.reduce((sum, row) => sum + row.token_amount, 0n),
+    token_fees: counted.reduce((sum, row) => sum + row.token_fees, 0n),
+  });
+  return { all: sumOf(rows), abandoned: sumOf(rows.filter((row) => row.is_abandoned)) };
 }
 
 /** The offramps of a user that a gate may hold. */

@@ -2,7 +2,7 @@ import type { Metadata } from "../catalogue/metadata.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import type { Quote } from "./quotes/model.ts";
-import { lockQuotes } from "./quotes/store.ts";
+import { lockQuoteRows } from "./quotes/store.ts";
 import { advanceOfframp } from "./record-changes.ts";
 import { updateReferences } from "./store.ts";
 
@@ -19,7 +19,7 @@ export const updateOfframps = (index_key: Buffer): OfframpRule<OfframpEdit, Acco
     const keys = commands.flatMap(({ account_id, input: { quote_id: id } }) =>
       id === null ? [] : [{ account_id, id }],
     );
-    return AccountMap.of(await lockQuotes(tx, keys), (quote) => quote);
+    return AccountMap.of(await lockQuoteRows(tx, keys), (quote) => quote);
   },
   decide: (entry, { input }, quotes, now) => {
     const { offramp } = entry;

@@ -3,6 +3,7 @@ import { columnsOf, insertRows, type RecordKey, updateRows } from "../platform/d
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 
@@ -10,8 +11,12 @@ export type PaymentDetailRow = {
   account_id: string;
   id: string;
   user_id: string;
+  currency: string;
+  rails: string;
+  beneficiary_type: string;
   status: PaymentDetailStatus;
   details: Buffer;
+  mac: Buffer | null;
   sequence: number;
   created_at: Date;
   updated_at: Date;
@@ -21,7 +26,21 @@ export type PaymentDetailRow = {
 
 const FIELDS = sealedJson<PaymentDetail["fields"]>("payment_details", "details");
 
-const COLUMNS = `account_id, id, user_id, status, details, sequence, created_at, updated_at,
+/**
+ * Not covered: the details, which are encrypted for their row; `payee_index`, which follows from
+ * them; and which lists they were compared with.
+ */
+export const PAYMENT_DETAILS = vouchedTable(
+  "payment_details",
+  ["account_id", "id"],
+  [
+    ...["user_id", "currency", "rails", "beneficiary_type", "status", "sequence", "created_at"],
+    "updated_at",
+  ],
+);
+
+const COLUMNS = `account_id, id, user_id, currency, rails, beneficiary_type, status, details,
+  sequence, created_at, updated_at, mac,
   exists (select from screening_state where version is not null
     and version is distinct from payment_details.screening_version) as is_stale`;
 
@@ -65,18 +84,19 @@ export function findPaymentDetails(
   );
 }
 
-/** Locks payment details in key order; unknown ones are absent. */
-export function lockPaymentDetails(
+/** Locks payment details in key order; unknown ones are absent. Fails if somebody changed one. */
+export async function lockPaymentDetails(
   tx: Session,
   keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
-  return tx.query<PaymentDetailRow>(
+  const rows = await tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
      order by account_id, id for no key update of payment_details`,
     columnsOf(keys, "account_id", "id"),
   );
+  return PAYMENT_DETAILS.assertVouched(tx, rows);
 }
 
 /** The first payment details without a payee index, locked. */
@@ -144,14 +164,21 @@ export function insertPaymentDetails(
     "payment_details",
     `account_id uuid, id uuid, user_id uuid, currency text, rails text, beneficiary_type text,
      status text, details bytea, payee_index bytea, screening_version text,
-     created_at timestamptz, updated_at timestamptz`,
-    rows,
+     created_at timestamptz, updated_at timestamptz, mac bytea`,
+    PAYMENT_DETAILS.withMacs(tx, rows),
   );
 }
 
 export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[]): void {
-  const changes = "status text, sequence int, updated_at timestamptz";
-  updateRows(tx, "payment_details", "account_id uuid, id uuid", changes, details);
+  const changes = "status text, sequence int, updated_at timestamptz, mac bytea";
+  const rows = details.map((detail) => ({ ...detail.fields, ...detail }));
+  updateRows(
+    tx,
+    "payment_details",
+    "account_id uuid, id uuid",
+    changes,
+    PAYMENT_DETAILS.withMacs(tx, rows),
+  );
 }
 
 /** Decrypts the personal data of the rows; rows of an erased user are left out. */
@@ -159,7 +186,7 @@ export function toPaymentDetails(
   rows: readonly PaymentDetailRow[],
   keys: SubjectKeys,
 ): PaymentDetail[] {
-  return rows.flatMap(({ details, is_stale: _, ...row }) => {
+  return rows.flatMap(({ details, is_stale: _, mac: __, ...row }) => {
     const key = keys.get(row.account_id, row.user_id);
     if (!key) return [];
     return [{ ...row, fields: FIELDS.open(key, row, details) }];

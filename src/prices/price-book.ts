@@ -17,6 +17,7 @@ import {
 } from "../platform/money.ts";
 import { RatesUnreadableError, refreshRates, sourceName } from "./refresh-rates.ts";
 import {
+  findLastPriceVersion,
   findLastPriceVersionId,
   listPriceVersions,
   type PriceVersion,
@@ -67,8 +68,8 @@ export const STORED_PRICES: PriceVersions & CurrentPrices = {
     return new Map(rows.map((row) => [row.id, toPrices(row)]));
   },
   currentPrices: async (at, session) => {
-    const id = session && (await findLastPriceVersionId(session));
-    const prices = id && (await STORED_PRICES.find(session, [id])).get(id);
+    const last = session && (await findLastPriceVersion(session));
+    const prices = last && toPrices(last);
     return prices && !isOld(prices, at) ? prices : { stale: true };
   },
 };
@@ -126,7 +127,10 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
   };
   const readLast = async (session: Session) => {
     const id = await findLastPriceVersionId(session);
-    return id ? (await find(session, [id])).get(id) : undefined;
+    const known = id && (await find(session, [id])).get(id);
+    if (known || !id) return known || undefined;
+    const last = await findLastPriceVersion(session);
+    return last && toPrices(last);
   };
   const look = async () => {
     const looked_at_ms = performance.now();

@@ -1,6 +1,7 @@
 import type { FeeTable } from "../catalogue/fee-table.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRow, insertRows } from "../platform/db/rows.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { RateCheck, RateTable } from "./rate-checks.ts";
 
 /** Currencies that are not quoted because the exposure is above its maximum, in order. */
@@ -21,8 +22,17 @@ export type PriceVersion = {
   created_at: Date;
 };
 
-const COLUMNS = `id, content_hash, source, as_of, rates, fees, spreads, stopped, expires_at,
-  created_at`;
+export const PRICE_VERSIONS = vouchedTable(
+  "price_versions",
+  ["id"],
+  [
+    ...["content_hash", "source", "as_of", "rates", "fees", "spreads", "stopped", "expires_at"],
+    "created_at",
+  ],
+);
+
+/** The newest of the service itself is among these, or there is none. */
+const NEWEST_MAX = 100;
 
 export async function findLastPriceVersionId(session: Session): Promise<string | undefined> {
   const [row] = await session.query<{ id: string }>(
@@ -31,21 +41,30 @@ export async function findLastPriceVersionId(session: Session): Promise<string |
   return row?.id;
 }
 
+/** The newest that this service wrote: no other is used. */
 export async function findLastPriceVersion(session: Session): Promise<PriceVersion | undefined> {
-  const [row] = await session.query<PriceVersion>(
-    `select ${COLUMNS} from price_versions order by id desc limit 1`,
-  );
-  return row;
+  const [newest] = await listNewest(session, 1);
+  const [known] = newest ? PRICE_VERSIONS.vouchedOnly(session, [newest]) : [];
+  if (known || !newest) return known;
+  return (await listNewest(session, NEWEST_MAX)).find((row) => PRICE_VERSIONS.holds(session, row));
 }
 
-export function listPriceVersions(
+function listNewest(session: Session, limit: number): Promise<PriceVersion[]> {
+  return session.query<PriceVersion>("select * from price_versions order by id desc limit $1", [
+    limit,
+  ]);
+}
+
+/** Those that this service wrote. */
+export async function listPriceVersions(
   session: Session,
   ids: readonly string[],
 ): Promise<PriceVersion[]> {
-  return session.query<PriceVersion>(
-    `select ${COLUMNS} from price_versions where id = any($1::uuid[])`,
+  const rows = await session.query<PriceVersion>(
+    "select * from price_versions where id = any($1::uuid[])",
     [ids],
   );
+  return PRICE_VERSIONS.vouchedOnly(session, rows);
 }
 
 /** One writer at a time; readers and quotes that refer to a version are not blocked. */
@@ -54,7 +73,7 @@ export async function lockPriceVersions(tx: Session): Promise<void> {
 }
 
 export function insertPriceVersion(tx: Transaction, version: PriceVersion): void {
-  insertRow(tx, "price_versions", version);
+  insertRow(tx, "price_versions", PRICE_VERSIONS.withMacs(tx, [version])[0]!);
 }
 
 export function listRateChecks(session: Session): Promise<RateCheck[]> {

@@ -26,6 +26,7 @@ import { verifyOnramps } from "./verify-onramps.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
+import { verifyAccountRows, verifySharedRows } from "./verify-rows.ts";
 import { verifyScreening } from "./verify-screening.ts";
 import { verifySends } from "./verify-sends.ts";
 import { verifyTreasury } from "./verify-treasury.ts";
@@ -92,6 +93,7 @@ export function verify(
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
         (hasMacs(session) ? await verifyMacs(session, account.id) : null) ??
+        (await verifyAccountRows(session, account.id)) ??
         (index_key ? await verifyBankAnswers(session, index_key, account.id) : null) ??
         (keyring ? await verifyDetails(session, keyring, account.id) : null) ??
         (keyring && index_key
@@ -101,7 +103,9 @@ export function verify(
       if (fault) return { accounts: accounts.length, fault };
     }
     const fault =
-      (await verifySends(tx)) ?? (anchors ? await verifyAnchors(tx, key, anchors) : null);
+      (await verifySharedRows(tx)) ??
+      (await verifySends(tx)) ??
+      (anchors ? await verifyAnchors(tx, key, anchors) : null);
     return { accounts: accounts.length, fault };
   }, READ_ALL);
 }

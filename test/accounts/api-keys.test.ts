@@ -1,6 +1,11 @@
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listApiKeysOfAccount } from "../../src/accounts/api-key-store.ts";
+import {
+  listApiKeysOfAccount,
+  lockApiKey,
+  updateApiKeyExpiry,
+  updateApiKeyRevoked,
+} from "../../src/accounts/api-key-store.ts";
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { KEY_SCOPE_NAMES, KEY_SCOPES, scopeOf } from "../../src/accounts/key-scopes.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
@@ -127,10 +132,7 @@ describe("the end of a key", () => {
     const { key, id } = await addKey({ expires_at: new Date(Date.now() + HOUR_MS) });
     const write = () => server.call("POST", "/apps", { app: { name: "Ends" } }, { key });
     expect((await write()).status).toBe(200);
-    await server.core.database.query("update api_keys set expires_at = $2 where id = $1", [
-      id,
-      new Date(Date.now() - 1),
-    ]);
+    await changeKey(id, { expires_at: new Date(Date.now() - 1) });
     // At once for writes, within a second for reads.
     expect((await write()).status).toBe(401);
     await waitFor(async () => {
@@ -192,7 +194,7 @@ describe("the rotation of a key", () => {
         clock.now(),
       );
     expect((await rotate())?.old.expires_at).toEqual(soon);
-    await database.query("update api_keys set revoked_at = now() where id = $1", [id]);
+    await changeKey(id, { revoked_at: new Date() });
     expect(await rotate()).toBeNull();
   });
 });
@@ -232,6 +234,15 @@ describe("a key", () => {
     expect(typeof detail === "string" ? JSON.parse(detail) : detail).toEqual(expected);
   });
 });
+
+/** As the service would write it, but at a time of its own. */
+async function changeKey(id: string, change: { expires_at: Date } | { revoked_at: Date }) {
+  await server.core.database.transaction(async (tx) => {
+    const key = (await lockApiKey(tx, id))!;
+    if ("expires_at" in change) updateApiKeyExpiry(tx, key, change.expires_at);
+    else updateApiKeyRevoked(tx, key, change.revoked_at);
+  });
+}
 
 async function addKey(restrictions: Partial<KeyRestrictions>) {
   const { database, index_key, clock } = server.core;

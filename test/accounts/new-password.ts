@@ -1,3 +1,5 @@
+import { updatePassword } from "../../src/accounts/sign-in/password-store.ts";
+import { lockPersonById } from "../../src/accounts/store.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -12,7 +14,8 @@ export async function whilePasswordIsSet<Result>(
 ): Promise<Result> {
   let outcome: Promise<Result> | undefined;
   await database.transaction(async (tx) => {
-    await tx.query("update people set password_hash = 'new' where id = $1", [person_id]);
+    await lockPersonById(tx, person_id);
+    updatePassword(tx, person_id, "new");
     let is_answered = false;
     outcome = act();
     outcome.finally(() => {

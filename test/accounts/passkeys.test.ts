@@ -559,7 +559,7 @@ describe("a passkey", () => {
     const { database, index_key, clock } = server.deps;
     const [reset, gone] = [await addKeyed(), await addKeyed()];
     await database.transaction(async (tx) => {
-      resetFactor(tx, index_key, { ...reset, account_id }, BY, clock.now());
+      await resetFactor(tx, index_key, { ...reset, account_id }, BY, clock.now());
       await removeMember(tx, { account_id, person_id: gone.person_id }, BY, clock.now());
     });
     for (const { device, person_id, person } of [reset, gone]) {

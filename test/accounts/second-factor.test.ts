@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { stepOfCode } from "../../src/accounts/second-factor/totp.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
+import { changeMember } from "../harness/members.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { ENROL, enrol } from "./authenticator.ts";
 import { whilePasswordIsSet } from "./new-password.ts";
@@ -229,9 +230,7 @@ describe("a role that votes", () => {
   test("must do it at the next request when the role is given to a member", async () => {
     const { person, person_id } = await addPerson();
     expect((await person.get("/dashboard")).statusCode).toBe(200);
-    await server.deps.database.query("update members set role = 'approver' where person_id = $1", [
-      person_id,
-    ]);
+    await changeMember(server.deps.database, person_id, { role: "approver" });
     expect((await person.get("/dashboard")).headers.location).toMatch(/security\/second-factor/);
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS } from "../../src/platform/durations.ts";
+import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, settle } from "../offramps/story.ts";
 import {
@@ -195,9 +196,7 @@ describe("a proposal made with a key", () => {
     const { id } = proposalIn(await user.refund(250));
     const cy = await addMember(server, "approver");
     await cy.confirm(id);
-    await server.db.database.query("update members set role = 'developer' where person_id = $1", [
-      cy.person_id,
-    ]);
+    await changeMember(server.db.database, cy.person_id, { role: "developer" });
     expect((await showProposal(server, id)).confirmations).toBe(0);
     await ada.confirm(id);
     expect((await showProposal(server, id)).status).toBe("pending");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { removeMember } from "../../src/accounts/change-members.ts";
 import { type ProbeServer, startProbeServer } from "../accounts/probe-server.ts";
+import { changeMember } from "../harness/members.ts";
 import {
   addApp,
   addMember,
@@ -369,9 +370,7 @@ describe("introspection and revocation", () => {
     const write = () => probe.call("POST", "/probe", tokens.access_token);
     // From now on the server remembers the caller, and the scopes, for a second.
     expect((await write()).status).toBe(200);
-    await server.db.database.query("update members set role = 'approver' where person_id = $1", [
-      lowered_id,
-    ]);
+    await changeMember(server.db.database, lowered_id, { role: "approver" });
     expect([401, 403]).toContain((await write()).status);
   });
 
@@ -381,9 +380,7 @@ describe("introspection and revocation", () => {
     const changed = await Person.signedIn(server, account_id, changed_id);
     const app = await addApp(server, server.account_id);
     const tokens = await letIn(server, changed, app, SCOPE, account_id);
-    await server.db.database.query("update members set role = 'approver' where person_id = $1", [
-      changed_id,
-    ]);
+    await changeMember(server.db.database, changed_id, { role: "approver" });
     expect((await probe.call("POST", "/probe", tokens.access_token)).status).toBe(403);
     expect((await probe.call("GET", "/probe", tokens.access_token)).status).toBe(200);
 

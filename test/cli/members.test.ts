@@ -6,6 +6,7 @@ import { HOUR_MS } from "../../src/platform/durations.ts";
 import { enrol } from "../accounts/authenticator.ts";
 import { addMember, type TestMember } from "../approvals/proposal-fixture.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
+import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { advance, findFault, settle } from "../offramps/story.ts";
@@ -124,9 +125,7 @@ it("commands change roles and end memberships, but an account keeps an admin", a
   const promoted = await run("set-role", "--email", second, "--role", "admin", "--json");
   expect(memberIn(promoted)).toMatchObject({ account_id, role: "admin" });
   await confirmed(former, promoted);
-  await server.db.database.query("update members set role = 'accountant' where person_id = $1", [
-    ...[former.person_id],
-  ]);
+  await changeMember(server.db.database, former.person_id, { role: "accountant" });
   await confirmed(latter, await run("remove", "--email", first, "--reason", "left", "--json"));
   const listed = JSON.parse((await run("list", "--json")).stdout).members;
   expect(listed).toMatchObject([{ email: second, role: "admin" }]);

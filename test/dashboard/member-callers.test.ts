@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mayDo } from "../../src/accounts/member-callers/operations.ts";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
 import { readDocument } from "../harness/api-document.ts";
+import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
@@ -103,8 +104,7 @@ describe("a signed-in member at the API", () => {
     const { account_id } = server;
     const role = "finance_manager";
     const bob = await signInMember(server, { account_id, role, email: "bob@example.test" });
-    const update = "update members set role = $2 where person_id = $1";
-    await server.core.database.query(update, [bob.person_id, "accountant"]);
+    await changeMember(server.core.database, bob.person_id, { role: "accountant" });
     expect((await bob.call("POST", "/users", USER)).statusCode).toBe(403);
     await server.core.database.query("delete from sessions where person_id = $1", [bob.person_id]);
     expect((await bob.call("GET", "/users")).statusCode).toBe(401);

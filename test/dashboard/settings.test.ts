@@ -4,6 +4,7 @@ import { readOutbox } from "../../src/partners/mail/sandbox.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
+import { changeMember } from "../harness/members.ts";
 
 let server: TestServer;
 let account: { account_id: string; key: string };
@@ -243,8 +244,6 @@ it("ends what was begun with a session that has ended since", async () => {
   const { account_id } = account;
   const email = "gone@example.test";
   const gone = await signInMember(server, { account_id, role: "admin", email });
-  await server.core.database.query("update members set role = 'developer' where person_id = $1", [
-    gone.person_id,
-  ]);
+  await changeMember(server.core.database, gone.person_id, { role: "developer" });
   expect((await gone.call("POST", "/dashboard/api/keys", { name: "x" })).statusCode).toBe(403);
 });

@@ -3,6 +3,7 @@ import type { Session } from "../../src/platform/db/database.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { findFault } from "../../src/verify/verify.ts";
+import { verifyAccountRows } from "../../src/verify/verify-rows.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { deposit, good, openStory, settle } from "./story.ts";
 
@@ -44,31 +45,27 @@ async function createRecords(on: TestServer): Promise<void> {
 type Column = { table_name: string; column_name: string; data_type: string };
 
 /** Encrypted with its place, so a changed value fails to decrypt when it is read. */
-const CIPHERTEXT = ["offramps.details", "events.body"];
+const CIPHERTEXT = [
+  ...["offramps.details", "events.body", "payment_details.details", "refunds.address"],
+  "refund_addresses.address",
+];
 
-/**
- * Progress and timestamps. They move no money: what does is covered by an event or a ledger entry.
- */
-const NOTES = [
-  ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
-  ...["tx_status", "spent_before", "closed_at", "created_at", "updated_at", "from_balance"],
-].map((column) => `quotes.${column}`);
+/** What the chain last said about the transfer, and when something changed: they move no money. */
+const NOTES = ["quotes.tx_status", "quotes.updated_at"];
+/** Follows from the encrypted details; and with which lists they were compared. */
+const DERIVED = ["payment_details.payee_index", "payment_details.screening_version"];
 /** Counts retries between two events, so no event vouches for it; it only ends the retries. */
 const RETRIES = ["offramps.document_fetch_failures"];
 /** The trace that an event's webhooks belong to has no effect on money. */
 const TRACES = ["events.trace_id"];
-const HAND_OVER = ["payment_detail_id", "flagged_at", "created_at", "updated_at"].map(
-  (column) => `payouts.${column}`,
-);
-
-/** Of a return: whether its booking is still to be reported. It decides on an exception only. */
-const REPORTS = ["payouts.is_booking_implied"];
+/** That somebody was told of a payout that the bank does not answer. */
+const TOLD = ["payouts.flagged_at"];
 
 /** Of the search: a wrong one hides a payout from the search by its reference, and moves nothing. */
 const SEARCHED = ["offramps.reference_index"];
 
 const UNPROVEN = new Set([
-  ...[...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER, ...REPORTS, ...SEARCHED],
+  ...[...CIPHERTEXT, ...NOTES, ...DERIVED, ...RETRIES, ...TRACES, ...TOLD, ...SEARCHED],
 ]);
 
 /** Columns whose values the database itself restricts. */
@@ -82,6 +79,11 @@ const OTHER_VALUES: Record<string, string> = {
   // The database allows either only together with the other.
   "events.change_id": "gen_random_uuid(), role = 'buyer'",
   "events.role": "'buyer', change_id = gen_random_uuid()",
+  "payment_details.status": "case status when 'failed' then 'approved' else 'failed' end",
+  "payment_details.beneficiary_type":
+    "case beneficiary_type when 'business' then 'individual' else 'business' end",
+  "payment_details.rails": "'wire'",
+  "refunds.status": "'failed'",
   "quotes.deposit_token": "'usdt'",
   "quotes.tx_status": "'failed'",
   "quotes.proposal_id": "gen_random_uuid(), approval_status = 'done'",
@@ -96,6 +98,7 @@ const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   smallint: (column) => `${column} + 100`,
   numeric: (column) => `coalesce(${column}, 0) + 1`,
   bytea: (column) => `coalesce(${column}, '') || '\\x01'`,
+  ARRAY: () => "array['x']",
   "timestamp with time zone": (column) =>
     `coalesce(${column}, '2026-11-15T00:00:00Z') + interval '1 second'`,
 };
@@ -108,11 +111,21 @@ const NAMES: Record<string, string> = {
   offramps: "id",
   quotes: "id",
   payouts: "offramp_id",
+  deposits: "id",
+  payment_details: "id",
+  refund_addresses: "id",
+  refunds: "id",
+  api_keys: "id",
   events: "id",
   ledger_entries: "id",
   ledger_lines: "entry_id",
   ledger_balances: "ledger_account",
 };
+
+/** Tables whose rows carry a MAC: another check may find the change first, and name another row. */
+const WITH_MAC = ["deposits", "payment_details", "refund_addresses", "refunds", "api_keys"];
+/** Of an account that does not exist: the foreign key, which this test turns off, refuses it. */
+const MOVED = WITH_MAC.map((table) => `${table}.account_id`);
 
 /** A balance of zero equals none, and a quote without offramps proves nothing. */
 const CHOSEN: Record<string, string> = { ledger_balances: "balance > 0" };
@@ -142,7 +155,9 @@ async function tamper(column: Column, row: string): Promise<string | null> {
         row,
       ]);
       const key = signingKey(signingSeed(config));
-      fault = await findFault(tx, key, server.account_id, now());
+      fault =
+        (await findFault(tx, key, server.account_id, now())) ??
+        (await verifyAccountRows(tx, server.account_id));
       throw undo;
     })
     .catch((error) => {
@@ -170,14 +185,17 @@ describe("a value changed directly in the database", () => {
        where account_id = $1 and ${CHOSEN[table] ?? "true"} order by ctid limit ${ROWS}`,
         [server.account_id],
       );
-      expect(rows.length).toBeGreaterThan(1);
+      expect(rows.length).toBeGreaterThan(0);
       const missed: string[] = [];
       for (const column of columns) {
         const field = `${table}.${column.column_name}`;
-        if (UNPROVEN.has(field)) continue;
+        if (UNPROVEN.has(field) || MOVED.includes(field)) continue;
         for (const row of rows) {
           const fault = await tamper(column, row.place);
-          const is_name = column.column_name === name || column.column_name === "account_id";
+          const is_name =
+            column.column_name === name ||
+            column.column_name === "account_id" ||
+            WITH_MAC.includes(table);
           if (!fault || (!is_name && !fault.includes(row.name))) {
             missed.push(`${field} of ${row.name}: ${fault}`);
             break;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { listAccounts } from "../../src/accounts/store.ts";
+import { insertMember, insertPerson, listAccounts } from "../../src/accounts/store.ts";
 import { insertAppGrant, updateAppGrantRevoked, updateAppUsed } from "../../src/apps/store.ts";
 import type { EventName } from "../../src/events/model.ts";
 import {
@@ -131,15 +131,13 @@ export async function authorise(
   const { database, clock } = server.core;
   const person_id = randomUUID();
   const now = clock.now();
-  await database.query(
-    `insert into people (id, email_index, email, password_hash, created_at)
-     values ($1, $2, $2, '', $3)`,
-    [person_id, Buffer.from(person_id), now],
-  );
-  await database.query(
-    "insert into members (account_id, person_id, role, created_at) values ($1, $2, 'admin', $3)",
-    [account_id, person_id, now],
-  );
+  const email = Buffer.from(person_id);
+  const person = { id: person_id, email_index: email, email, password_hash: "" };
+  const member = { account_id, person_id, role: "admin", votes_from: null } as const;
+  await database.transaction(async (tx) => {
+    insertPerson(tx, { ...person, created_at: now });
+    insertMember(tx, { ...member, created_at: now });
+  });
   const grant = { account_id, app_id, app_account_id: server.account_id, person_id };
   await database.transaction(async (tx) => insertAppGrant(tx, { ...grant, created_at: now }));
   return person_id;

@@ -12,16 +12,17 @@ import { removeFactors } from "./remove-factors.ts";
  * a new member: whoever knows the password and had the factor removed must not vote at once, before
  * the person has read the mail.
  */
-export function resetFactor(
+export async function resetFactor(
   tx: Transaction,
   index_key: Buffer,
   person: { account_id: string; person_id: string; email: string; vote_wait_ms?: number },
   by: By,
   now: Date,
-): void {
+): Promise<void> {
   const { account_id, person_id, email, vote_wait_ms = 0 } = person;
   removeFactors(tx, person_id);
-  if (vote_wait_ms > 0) updateVotesFrom(tx, person_id, new Date(now.getTime() + vote_wait_ms));
+  if (vote_wait_ms > 0)
+    await updateVotesFrom(tx, person_id, new Date(now.getTime() + vote_wait_ms));
   deleteSessionsOfPerson(tx, person_id);
   const record = `person:${person_id}`;
   recordAudit(tx, { account_id, ...by, action: "second_factor.reset", record }, now);

@@ -1,6 +1,8 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { insertRow, updateRow } from "../../platform/db/rows.ts";
 
+import { PEOPLE } from "../store.ts";
+
 export type LinkKind = "invitation" | "reset";
 
 type PasswordLinkRow = {
@@ -54,5 +56,6 @@ export async function deleteExpiredLinks(session: Session, now: Date): Promise<v
 
 /** Null: the person cannot sign in until they have set one. */
 export function updatePassword(tx: Transaction, id: string, password_hash: string | null): void {
-  updateRow(tx, "people", { id }, { password_hash });
+  const { mac } = PEOPLE.withMacs(tx, [{ id, password_hash }])[0]!;
+  updateRow(tx, "people", { id }, { password_hash, mac });
 }

@@ -1,6 +1,7 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { deleteRow, insertRow, updateRow } from "../../platform/db/rows.ts";
 import type { Role } from "../model.ts";
+import { MEMBERS } from "../store.ts";
 
 type StoredState = "awaiting_factor" | "active";
 
@@ -41,6 +42,8 @@ type SessionView = {
   has_passkey: boolean;
 };
 
+type MemberColumns = { votes_from: Date | null; created_at: Date; mac: Buffer | null };
+
 /** Neither expired at `now` nor unused since `used_after`. */
 export async function findSessionByHash(
   session: Session,
@@ -48,9 +51,10 @@ export async function findSessionByHash(
   now: Date,
   used_after: Date,
 ): Promise<SessionView | undefined> {
-  const [row] = await session.query<SessionView>(
+  const [row] = await session.query<SessionView & MemberColumns>(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
+       accounts.is_operator, members.role, members.votes_from, members.created_at, members.mac,
+       people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
        sessions.factor_at,
        exists (select from totp_factors where person_id = sessions.person_id) as has_app,
@@ -63,7 +67,7 @@ export async function findSessionByHash(
      where token_hash = $1 and expires_at > $2 and used_at > $3`,
     [token_hash, now, used_after],
   );
-  return row;
+  return row && MEMBERS.vouchedOnly(session, [row])[0];
 }
 
 type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {

@@ -12,8 +12,13 @@ import { listOpenHolds } from "../../partners/hold/hold-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { describeRejected, findRejectedCount } from "../../platform/sealing/rejected-entries.ts";
+import { NOT_WRITTEN_HERE } from "../../platform/sealing/vouched-rows.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
+import {
+  listRecurring,
+  listTasksFailedWith,
+  workerHealth,
+} from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
 import { checkBanks } from "./check-banks.ts";
@@ -41,6 +46,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     await checkWatchers(core),
     await checkLogs(core),
     await checkHold(core),
+    await checkRows(core),
     ...(core.config.chains_file === undefined
       ? []
       : [await checkChains(core), ...(await checkSending(core, core.config.chains_file))]),
@@ -122,6 +128,16 @@ export async function checkHold({ database }: Core): Promise<Finding> {
   const advice = "see sliproad payouts status, then sliproad payouts release";
   const finding = `on hold since ${held_at.toISOString()}${why}; ${advice}`;
   return { check, ok: true, warning: true, finding };
+}
+
+/** What is held because somebody changed a row that it needs. */
+async function checkRows({ database }: Core): Promise<Finding> {
+  const check = "rows";
+  const [held] = await listTasksFailedWith(database, NOT_WRITTEN_HERE, 1);
+  if (!held) return { check, ok: true, finding: "nothing is held because of a changed row" };
+  const { kind, record_id, last_error } = held;
+  const finding = `${kind} of ${record_id} is held: ${last_error}; run sliproad verify`;
+  return { check, ok: false, finding };
 }
 
 async function checkChains({ database }: Core): Promise<Finding> {

@@ -9,7 +9,7 @@ import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
 import type { Quote } from "../quotes/model.ts";
-import { lockQuotes } from "../quotes/store.ts";
+import { lockQuoteRows } from "../quotes/store.ts";
 import { reassessOfframps } from "../reassess-offramps.ts";
 import { advanceOfframp, type ChangedOfframp } from "../record-changes.ts";
 import { findOfframps } from "../store.ts";
@@ -48,7 +48,7 @@ export function attachDocuments(
         account_id,
         id,
       }));
-      const locked = AccountMap.of(await lockQuotes(tx, quotes), (quote) => quote);
+      const locked = AccountMap.of(await lockQuoteRows(tx, quotes), (quote) => quote);
       return { uploads: new Map(), rejected: [], quotes: locked };
     },
     loadMore: async (tx, extra, offramps) => ({

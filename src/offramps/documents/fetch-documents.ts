@@ -14,7 +14,7 @@ import type { SlowWork } from "../../platform/tasks/slow-work.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
-import { lockQuotes } from "../quotes/store.ts";
+import { lockQuoteRows } from "../quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import {
@@ -72,7 +72,7 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return false;
     // Like an upload: whoever proposes to pay the quote sees the document, or is seen by this.
-    if (entry) await lockQuotes(tx, [{ ...key, id: entry.offramp.quote_id }]);
+    if (entry) await lockQuoteRows(tx, [{ ...key, id: entry.offramp.quote_id }]);
     const rows = await lockOfframps(tx, [key]);
     const [current] = await openOfframps(tx, deps.keyring, rows);
     const is_wanted = fetched && current && isWanted(current.offramp);

@@ -2,32 +2,47 @@ import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platform/db/rows.ts";
 import { newId } from "../../platform/ids.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import type { Offramp } from "../model.ts";
 import type { Payout } from "./model.ts";
 
 const PAYOUT_KEY = "account_id uuid, offramp_id uuid, attempt int";
+
+/** Of the other columns `flagged_at` only says that somebody was told. */
+export const PAYOUTS = vouchedTable(
+  "payouts",
+  ["account_id", "offramp_id", "attempt"],
+  [
+    ...["payment_detail_id", "end_to_end_id", "status", "returned_amount", "bank_account"],
+    ...["returned_to", "is_booking_implied", "created_at", "updated_at"],
+  ],
+);
 
 export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void {
   insertRows(
     tx,
     "payouts",
     `account_id uuid, offramp_id uuid, attempt int, payment_detail_id uuid, end_to_end_id text,
-     status text, created_at timestamptz, updated_at timestamptz`,
-    payouts,
+     status text, created_at timestamptz, updated_at timestamptz, mac bytea`,
+    PAYOUTS.withMacs(tx, payouts),
   );
 }
 
-/** Locks the payouts with these end-to-end ids; unknown ones are absent. */
-export function lockPayouts(
+/**
+ * Locks the payouts with these end-to-end ids. Unknown ones are absent, and those that somebody
+ * changed: what a bank says about one becomes an exception, which the operator resolves.
+ */
+export async function lockPayouts(
   tx: Session,
   account_id: string,
   end_to_end_ids: readonly string[],
 ): Promise<Payout[]> {
-  return tx.query<Payout>(
+  const rows = await tx.query<Payout>(
     `select * from payouts where account_id = $1 and end_to_end_id = any($2::text[])
      order by account_id, offramp_id, attempt for no key update`,
     [account_id, end_to_end_ids],
   );
+  return PAYOUTS.vouchedOnly(tx, rows);
 }
 
 /** All attempts of these offramps, first to last. */
@@ -39,12 +54,12 @@ export function listPayouts(session: Session, keys: readonly RecordKey[]): Promi
   );
 }
 
-/** Locks the current attempt of each offramp. */
-export function lockCurrentPayouts(
+/** Locks the current attempt of each offramp; fails if somebody changed one. */
+export async function lockCurrentPayouts(
   tx: Session,
   offramps: readonly Pick<Offramp, "account_id" | "id" | "attempt">[],
 ): Promise<Payout[]> {
-  return tx.query<Payout>(
+  const rows = await tx.query<Payout>(
     `select payouts.* from payouts
      join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))
        as wanted (account_id, offramp_id, attempt)
@@ -52,13 +67,14 @@ export function lockCurrentPayouts(
      order by account_id, offramp_id, attempt for no key update of payouts`,
     columnsOf(offramps, "account_id", "id", "attempt"),
   );
+  return PAYOUTS.assertVouched(tx, rows);
 }
 
 /** Writes the state of locked payouts. */
 export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void {
   const changes = `status text, returned_amount bigint, bank_account text, returned_to text,
-    is_booking_implied boolean, updated_at timestamptz`;
-  updateRows(tx, "payouts", PAYOUT_KEY, changes, payouts);
+    is_booking_implied boolean, updated_at timestamptz, mac bytea`;
+  updateRows(tx, "payouts", PAYOUT_KEY, changes, PAYOUTS.withMacs(tx, payouts));
 }
 
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */

@@ -10,7 +10,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { Quote } from "./model.ts";
 import { recordDeposits } from "./record-deposits.ts";
-import { findQuotes, lockQuotes, updateTransferStatus } from "./store.ts";
+import { findQuotes, lockQuoteRows, updateTransferStatus } from "./store.ts";
 
 const AGAIN_MIN_MS = 2_000;
 const AGAIN_MAX_MS = 10 * MINUTE_MS;
@@ -81,7 +81,7 @@ async function recordStatuses(
     (one) => one,
   );
   const changed: Quote[] = [];
-  for (const quote of await lockQuotes(tx, tasks.map(toKey))) {
+  for (const quote of await lockQuoteRows(tx, tasks.map(toKey))) {
     const { account_id, id, tx_id, funded_at, closed_at } = quote;
     if (tx_id === null) continue;
     const one = found.get(account_id, id);

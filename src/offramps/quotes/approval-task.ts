@@ -164,6 +164,7 @@ async function refuse(
     quotes: AccountMap.of([refused], (one) => one),
     prices: null,
     payouts: new Map(),
+    changed: new Set(),
   };
   const given_up = toOfframps(rows, keys).flatMap((entry) => {
     const decided = giveUp(facts, entry, message, now);

@@ -8,9 +8,10 @@ import { findBalances } from "../../ledger/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import { minOf } from "../../platform/money.ts";
+import { UnvouchedRowError } from "../../platform/sealing/vouched-rows.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { lockUsers } from "../../users/store.ts";
-import { findAbandoned } from "../store.ts";
+import { findOfframpTotals } from "../store.ts";
 import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
 import { type LatePayeeDeps, proposeLatePayees } from "./late-payees.ts";
 import { countedFor, type Quote, restUntil, toleranceOf } from "./model.ts";
@@ -76,7 +77,10 @@ async function spentBefore(tx: Transaction, quote: Quote, owed: bigint): Promise
  * left out; giving up locks the quote too, so this cannot change under its lock.
  */
 export async function withoutAbandoned(session: Session, quote: Quote): Promise<Quote> {
-  const abandoned = await findAbandoned(session, quote);
+  const { all, abandoned } = await findOfframpTotals(session, quote);
+  if (all.token_amount !== quote.token_amount || all.token_fees !== quote.token_fees) {
+    throw new UnvouchedRowError(`the totals of quote ${quote.id} are not those of its offramps`);
+  }
   return {
     ...quote,
     token_amount: quote.token_amount - abandoned.token_amount,

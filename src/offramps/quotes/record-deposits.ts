@@ -24,7 +24,7 @@ import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { screenAgain } from "../../users/screen-again.ts";
 import { existsScreening, lockUsers } from "../../users/store.ts";
 import { FUND_QUOTE_TASK } from "../task-kinds.ts";
-import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
+import { findQuotes, lockQuoteRows, lockVouchedQuotes, updateProgress } from "./store.ts";
 
 const TRANSFERS_PER_READ_MAX = 500;
 
@@ -112,7 +112,7 @@ async function setAsideUncredited(
   entry: Addressed,
   now: Date,
 ): Promise<void> {
-  await lockQuotes(tx, [{ account_id, id: entry.owner.quote_id }]);
+  await lockQuoteRows(tx, [{ account_id, id: entry.owner.quote_id }]);
   const recorded = await Promise.all([
     findRecorded(tx, "deposits", account_id, [entry.transfer]),
     findRecorded(tx, "set_aside_transfers", account_id, [entry.transfer]),
@@ -150,16 +150,18 @@ async function creditAll(
   const seen = await findQuotes(tx, keys);
   // Locked against an erasure: nothing may be owed to a person who is erased at the same time.
   const users = AccountMap.of(await lockUsers(tx, seen), (user) => user);
-  const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
+  const quotes = new Map((await lockVouchedQuotes(tx, keys)).map((quote) => [quote.id, quote]));
   // Under the locks: several readers may have the same page.
   const transfers = addressed.map(({ transfer }) => transfer);
   const set_aside = await findRecorded(tx, "set_aside_transfers", account_id, transfers);
   const entries = addressed.filter(({ transfer }) => !set_aside.has(transferKey(transfer)));
   const isErased = ({ owner }: Addressed) =>
     !users.has(owner.account_id, quotes.get(owner.quote_id)!.user_id);
-  const isTooLarge = ({ transfer }: Addressed) => transfer.amount > AMOUNT_MAX;
-  setAside(tx, entries.filter(isTooLarge), "not_creditable", now);
-  const fitting = entries.filter((entry) => !isTooLarge(entry));
+  // Too large, or to a quote that somebody changed: whose it is must be decided by a person.
+  const isUncreditable = ({ transfer, owner }: Addressed) =>
+    transfer.amount > AMOUNT_MAX || !quotes.has(owner.quote_id);
+  setAside(tx, entries.filter(isUncreditable), "not_creditable", now);
+  const fitting = entries.filter((entry) => !isUncreditable(entry));
   setAside(tx, fitting.filter(isErased), "erased_user", now);
   const deposits = fitting
     .filter((entry) => !isErased(entry))

@@ -10,8 +10,24 @@ import {
   updateRows,
 } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../../users/store.ts";
 import type { Quote, QuoteStatus } from "./model.ts";
+
+/**
+ * Not covered: the totals, which are the sums of its offramps and compared with them when it is
+ * funded, and `tx_status`, which only says what the chain last said.
+ */
+export const QUOTES = vouchedTable(
+  "quotes",
+  ["account_id", "id"],
+  [
+    ...["user_id", "deposit_token", "deposit_token_chain", "deposit_address", "price_version_id"],
+    ...["expires_at", "created_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
+    ...["received", "from_balance", "shortfall", "spent_before", "funded_at", "closed_at"],
+    ...["proposal_id", "approval_status"],
+  ],
+);
 
 export function findQuote(
   session: Session,
@@ -70,8 +86,21 @@ export async function countOpenQuotes(
   return counts;
 }
 
-/** Locks the quotes of a set in key order; absent ones are left out. */
-export function lockQuotes(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
+/**
+ * Locks the quotes of a set in key order; absent ones are left out. Fails if somebody changed one:
+ * what is written again has a MAC, and would be trusted.
+ */
+export async function lockQuotes(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
+  return QUOTES.assertVouched(tx, await lockQuoteRows(tx, keys));
+}
+
+/** The same without those that somebody changed. */
+export async function lockVouchedQuotes(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
+  return QUOTES.vouchedOnly(tx, await lockQuoteRows(tx, keys));
+}
+
+/** The same unchecked, for whoever writes at most their totals. */
+export function lockQuoteRows(tx: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
   return lockRows(tx, "quotes", keys);
 }
 
@@ -98,8 +127,8 @@ export function insertQuotes(tx: Transaction, quotes: readonly Quote[]): void {
     "quotes",
     `account_id uuid, id uuid, user_id uuid, deposit_token text, deposit_token_chain text,
      deposit_address text, price_version_id uuid, expires_at timestamptz, created_at timestamptz,
-     updated_at timestamptz`,
-    quotes,
+     updated_at timestamptz, mac bytea`,
+    QUOTES.withMacs(tx, quotes),
   );
   insertRows(
     tx,
@@ -132,8 +161,8 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
      tx_status text,
      received bigint, from_balance bigint, funded_at timestamptz, spent_before bigint,
      closed_at timestamptz, updated_at timestamptz, proposal_id uuid, approval_status text,
-     shortfall bigint`,
-    [quote],
+     shortfall bigint, mac bytea`,
+    QUOTES.withMacs(tx, [quote]),
   );
 }
 

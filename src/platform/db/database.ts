@@ -20,7 +20,11 @@ export type Session = {
 };
 
 /** What belongs to a database as this process has it open. */
-type Bound = { macs?: Macs };
+type Bound = {
+  macs?: Macs;
+  /** Called with the name of a row that this service did not write as it is. */
+  onUnvouched?: (name: string) => void;
+};
 
 /**
  * A transaction in few round trips. `query` sends at once (BEGIN is sent with the first one);

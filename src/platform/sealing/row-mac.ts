@@ -15,7 +15,7 @@ const MAC_BYTES = 1 + TAG_BYTES;
  * As the database returns it: a `numeric` or JSON column has no single spelling, so give its text
  * or a digest.
  */
-type MacValue =
+export type MacValue =
   | string
   | number
   | bigint

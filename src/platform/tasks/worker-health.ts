@@ -88,3 +88,16 @@ async function listFailing(session: Session) {
      group by kind order by kind`,
   );
 }
+
+/** Tasks whose last error contains these words, the longest waiting first. */
+export function listTasksFailedWith(
+  session: Session,
+  words: string,
+  limit: number,
+): Promise<{ kind: string; record_id: string; last_error: string }[]> {
+  return session.query(
+    `select kind, record_id, last_error from tasks
+     where attempts > 0 and strpos(last_error, $1) > 0 order by created_at limit $2`,
+    [words, limit],
+  );
+}

@@ -3,6 +3,7 @@ import { setMemberRole } from "../../../src/accounts/change-members.ts";
 import { APPROVALS, confirmAs, shownIn } from "../../approvals/proposal-fixture.ts";
 import { eraseUser } from "../../harness/erase-user.ts";
 import type { HttpVisitor } from "../../harness/http-visitor.ts";
+import { changeMember } from "../../harness/members.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { findFault } from "../../offramps/story.ts";
@@ -132,9 +133,7 @@ describe("a KYC decision that needs two people", () => {
     const { user_id, path } = await addWaiting(server);
     const dan = await signInAs(server, server.account_id, "approver");
     const votes_from = new Date(server.core.clock.now().getTime() + 60_000);
-    await server.core.database.query("update members set votes_from = $2 where person_id = $1", [
-      ...[dan.person_id, votes_from],
-    ]);
+    await changeMember(server.core.database, dan.person_id, { votes_from });
     const refused = await decide(dan.visitor, path, "approve");
     expect(refused.statusCode).toBe(422);
     expect(refused.body).toContain("you can vote from");

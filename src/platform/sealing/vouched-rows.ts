@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { Counter } from "prom-client";
+import type { Session } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
+import { LruMap } from "../lru-map.ts";
+import type { TaskLog } from "../tasks/task-log.ts";
+import { type MacValue, rowMac } from "./row-mac.ts";
+
+/**
+ * A table whose rows decide about money. Each row carries a MAC over these columns, made by the
+ * store that writes it; whoever relies on a row checks it first, and `verify` checks them all.
+ */
+export type VouchedTable = {
+  table: string;
+  /** The primary key. */
+  key: readonly string[];
+  columns: readonly string[];
+  /** These rows with their MACs, as they will be stored. */
+  withMacs<Row extends object>(session: Session, rows: readonly Row[]): (Row & { mac: Buffer })[];
+  /** Whether this service wrote the row as it is. */
+  holds(session: Session, row: object): boolean;
+  /** The rows, or an error if this service did not write one of them. */
+  assertVouched<Row extends object>(session: Session, rows: Row[]): Row[];
+  /** Those of the rows that this service wrote; the others raise the alarm. */
+  vouchedOnly<Row extends object>(session: Session, rows: Row[]): Row[];
+  /** How a row is named in messages. */
+  nameOf(row: object): string;
+};
+
+/** For alarms: how often a row was not used because its MAC is wrong. */
+export const unvouched_rows = new Counter({
+  name: "sliproad_unvouched_rows_total",
+  help: "Rows that were not used because Sliproad did not write them as they are",
+  labelNames: ["table"],
+  registers: [],
+});
+
+/** What a task or a request fails with that needs such a row: nothing moves, others go on. */
+export class UnvouchedRowError extends Error {}
+
+export const NOT_WRITTEN_HERE = "was not written by Sliproad as it is";
+
+/** A row that is read every second is named once in a while. */
+const NAMED_AGAIN_AFTER_MS = 10 * MINUTE_MS;
+const NAMES_MAX = 1_000;
+
+/** From now on the log names the rows that are not used. */
+export function warnOfUnvouchedRows(database: Session, log: TaskLog): void {
+  const named_ms = new LruMap<string, number>(NAMES_MAX);
+  database.bound!.onUnvouched = (row) => {
+    const now_ms = performance.now();
+    const last_ms = named_ms.get(row);
+    if (last_ms !== undefined && now_ms - last_ms < NAMED_AGAIN_AFTER_MS) return;
+    named_ms.set(row, now_ms);
+    log.error({ row }, `a row ${NOT_WRITTEN_HERE}: it is not used; run sliproad verify`);
+  };
+}
+
+type Values = Record<string, unknown>;
+
+/**
+ * `key` is the primary key, `columns` what else is covered. A row must have all of them when it is
+ * written: what the database fills in by itself cannot be covered.
+ */
+export function vouchedTable(
+  table: string,
+  key: readonly string[],
+  columns: readonly string[],
+): VouchedTable {
+  const mac = rowMac(table, ...key, ...columns);
+  const toValues = (row: object) => {
+    const values: Record<string, MacValue> = {};
+    for (const name of [...key, ...columns]) values[name] = toMacValue((row as Values)[name]);
+    return values;
+  };
+  const nameOf = (row: object) =>
+    `${table} ${key.map((name) => textOf((row as Values)[name])).join(" ")}`;
+  const holds: VouchedTable["holds"] = (session, row) => {
+    const { mac: stored = null } = row as { mac?: Buffer | null };
+    return mac.holds(session, { ...toValues(row), mac: stored });
+  };
+  const isVouched = (session: Session, row: object) => {
+    if (holds(session, row)) return true;
+    unvouched_rows.inc({ table });
+    session.bound?.onUnvouched?.(nameOf(row));
+    return false;
+  };
+  return {
+    ...{ table, key, columns, holds, nameOf },
+    withMacs: (session, rows) =>
+      rows.map((row) => ({ ...row, mac: mac.make(session, toValues(row)) })),
+    assertVouched: (session, rows) => {
+      for (const row of rows) {
+        if (isVouched(session, row)) continue;
+        throw new UnvouchedRowError(`${nameOf(row)} ${NOT_WRITTEN_HERE}`);
+      }
+      return rows;
+    },
+    vouchedOnly: (session, rows) => rows.filter((row) => isVouched(session, row)),
+  };
+}
+
+/** JSON has no single spelling: the database orders its keys, so the digest is of ordered keys. */
+function toMacValue(value: unknown): MacValue {
+  const is_plain =
+    typeof value !== "object" ||
+    value === null ||
+    value instanceof Date ||
+    Buffer.isBuffer(value) ||
+    (Array.isArray(value) && value.every((part) => typeof part === "string"));
+  if (is_plain) return value as MacValue;
+  return createHash("sha256")
+    .update(JSON.stringify(inOrder(value)))
+    .digest();
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, part]) => part !== undefined);
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, part]) => [name, inOrder(part)]);
+}
+
+function textOf(value: unknown): string {
+  return Buffer.isBuffer(value) ? value.toString("hex") : String(value);
+}
