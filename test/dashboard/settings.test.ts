@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
+import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
-import { changeMember } from "../harness/members.ts";
 
 let server: TestServer;
 let account: { account_id: string; key: string };
