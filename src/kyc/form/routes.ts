@@ -1,13 +1,16 @@
 import { join } from "node:path";
 import cookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { limitLookups } from "../../accounts/limit-lookups.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { FILE_TURNS } from "../../platform/http/account-turns.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Html } from "../../platform/http/html.ts";
 import type { JsonBody } from "../../platform/http/json-body.ts";
 import { createRateLimiter } from "../../platform/http/rate-limit.ts";
+import { untilClosed } from "../../platform/http/route.ts";
 import { FILE_POLICY } from "../../platform/http/security-headers.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
 import { addStaticFiles, readStaticFiles } from "../../platform/http/static-files.ts";
@@ -166,11 +169,16 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     const keys = await deps.keyring.openUserKeys(deps.database, [key]);
     const subject_key = keys.get(key.account_id, key.user_id);
     if (!found || !may_see || !subject_key) throw new Refusal("record_not_found");
-    return reply
+    reply
       .type(MEDIA_TYPES[found.type])
       .header("Content-Disposition", `inline; filename="${slot}.${found.type}"`)
-      .header("Content-Security-Policy", FILE_POLICY)
-      .send(await openKycFile(deps.files, key, found.file, subject_key));
+      .header("Content-Security-Policy", FILE_POLICY);
+    // Those of one link wait for each other, not the account's own downloads.
+    return FILE_TURNS.send(visitor.session.id, async () => {
+      reply.send(await openKycFile(deps.files, key, found.file, subject_key));
+      await untilClosed(reply);
+      return reply;
+    });
   });
 
   app.delete("/kyc/session/files/:slot", async (request, reply) => {
@@ -200,9 +208,10 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
 /** The session of the link in the URL, which must be open. */
 async function openLink(deps: Deps, request: FastifyRequest) {
   const { token } = request.params as { token: string };
-  const session = await findLinkSession(deps, token);
+  const network = callerNetwork(request.ip);
+  const session = await limitLookups(network, () => findLinkSession(deps, token));
   if (!session) {
-    await deps.attempts.wrong(callerNetwork(request.ip));
+    await deps.attempts.wrong(network);
     throw new Refusal("record_not_found", "This link is not valid; ask for a new one.");
   }
   assertOpen(session, deps.clock.now());
@@ -218,9 +227,10 @@ function visitorOf(request: FastifyRequest): Visitor {
 async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visitor> {
   const link_id = readLinkId(request);
   const value = link_id && readCookie(deps, request, link_id);
-  const visitor = await findVisitor(deps, link_id, value);
+  const network = callerNetwork(request.ip);
+  const visitor = await limitLookups(network, () => findVisitor(deps, link_id, value));
   if (!visitor) {
-    await deps.attempts.wrong(callerNetwork(request.ip));
+    await deps.attempts.wrong(network);
     throw new Refusal("unauthorized", "Open the link you received again.");
   }
   assertOpen(visitor.session, deps.clock.now());

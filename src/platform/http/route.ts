@@ -163,7 +163,7 @@ function watchCaller({ raw }: FastifyReply): AbortSignal {
 }
 
 /** Its last byte was sent, or the caller is gone. */
-function untilClosed({ raw }: FastifyReply): Promise<void> {
+export function untilClosed({ raw }: FastifyReply): Promise<void> {
   if (raw.closed) return Promise.resolve();
   return new Promise((resolve) => raw.once("close", () => resolve()));
 }
