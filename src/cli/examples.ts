@@ -25,7 +25,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     examples: ["sliproad demo", "sliproad demo --json", "NO_COLOR=1 sliproad demo --fast"],
     more: "It needs a running sandbox (sliproad start) and moves no real money.",
   },
-  migrate: { examples: ["sliproad migrate", "sliproad migrate --json"] },
+  migrate: {
+    examples: ["sliproad migrate", "sliproad migrate --json", "sliproad migrate --distribute"],
+    more: "Several database servers: docs/guides/citus.md.",
+  },
+  "files copy": {
+    examples: ["sliproad files copy --to s3", "sliproad files copy --to directory --json"],
+    more: "Files on S3: docs/guides/operating.md.",
+  },
   "accounts create": { examples: ["sliproad accounts create --name Acme"] },
   "accounts list": { examples: ["sliproad accounts list", "sliproad accounts list --json"] },
   "accounts set-billing-email": {

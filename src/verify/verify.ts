@@ -46,7 +46,7 @@ const verifyRecords = inOrder(
 );
 
 /** Only with the keys of MACs. */
-const verifyMacs = inOrder(verifyVotes, verifyBalanceMacs);
+export const verifyMacs = inOrder(verifyVotes, verifyBalanceMacs);
 
 export type VerifyInput = {
   now: Date;

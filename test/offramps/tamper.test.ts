@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Session } from "../../src/platform/db/database.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
-import { findFault } from "../../src/verify/verify.ts";
+import { findFault, verifyMacs } from "../../src/verify/verify.ts";
 import { verifyAccountRows } from "../../src/verify/verify-rows.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { deposit, good, openStory, settle } from "./story.ts";
@@ -157,6 +157,7 @@ async function tamper(column: Column, row: string): Promise<string | null> {
       const key = signingKey(signingSeed(config));
       fault =
         (await findFault(tx, key, server.account_id, now())) ??
+        (await verifyMacs(tx, server.account_id)) ??
         (await verifyAccountRows(tx, server.account_id));
       throw undo;
     })

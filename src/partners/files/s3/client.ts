@@ -127,7 +127,8 @@ export function signRequest(
 ): { origin: string; path: string; headers: Record<string, string> } {
   const { protocol, host, pathname } = new URL(settings.endpoint);
   const { bucket, path_style, region } = settings;
-  const base = pathname.replace(/\/+$/, "");
+  let base = pathname;
+  while (base.endsWith("/")) base = base.slice(0, -1);
   const parts = [base, ...(path_style ? [bucket] : []), key];
   const named = path_style ? host : `${bucket}.${host}`;
   const search = query ? `?${new URLSearchParams(query)}` : "";
