@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRow, updateRow } from "../platform/db/rows.ts";
+import { accountsOf, findRow, insertRow, updateRow } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
 import type { ApiKey } from "./model.ts";
@@ -25,19 +25,24 @@ export function listApiKeys(session: Session): Promise<(UsedKey & { account_name
 const isActive = (now: string) =>
   `revoked_at is null and (expires_at is null or expires_at > ${now})`;
 
+/** Two reads by key: the second one asks only for the account's own data. */
 export async function findApiKeyByHash(
   session: Session,
   key_hash: Buffer,
   now: Date,
 ): Promise<UsedKey | undefined> {
+  const owner = await findRow<{ account_id: string; api_key_id: string }>(
+    session,
+    "api_key_hashes",
+    { key_hash },
+  );
+  if (!owner) return undefined;
   const [key] = await session.query<UsedKey>(
-    `select api_keys.*, used_at from api_key_hashes
-     join api_keys on api_keys.account_id = api_key_hashes.account_id
-       and api_keys.id = api_key_hashes.api_key_id
+    `select api_keys.*, used_at from api_keys
      left join api_key_uses on api_key_uses.account_id = api_keys.account_id
        and api_key_uses.api_key_id = api_keys.id
-     where key_hash = $1 and ${isActive("$2")}`,
-    [key_hash, now],
+     where api_keys.account_id = $1 and api_keys.id = $2 and ${isActive("$3")}`,
+    [owner.account_id, owner.api_key_id, now],
   );
   return key;
 }
@@ -59,10 +64,11 @@ export async function findActiveKeys(
   account_ids: string[],
   now: Date,
 ): Promise<Set<string>> {
+  const accounts = accountsOf(session, account_ids);
   const rows = await session.query<{ id: string }>(
     `select id from api_keys
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ${isActive("$3")}`,
-    [account_ids, api_key_ids, now],
+     where account_id ${accounts.equal} and id = any($2::uuid[]) and ${isActive("$3")}`,
+    [accounts.value, api_key_ids, now],
   );
   return new Set(rows.map((row) => row.id));
 }

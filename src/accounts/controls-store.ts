@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { findRow, updateRow } from "../platform/db/rows.ts";
+import { accountsOf, findRow, updateRow } from "../platform/db/rows.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 
 /** What limits an account's requests beyond the settings. */
@@ -23,17 +23,30 @@ export function updateControls(tx: Transaction, controls: AccountControls): void
  * Locks those of the accounts in which amounts are counted, in key order; the others have nothing
  * to count and are left out. This lock comes before those of users and quotes.
  */
-export function lockControls(
+export async function lockControls(
   tx: Session,
   owned: readonly { account_id: string }[],
   counts_all: boolean,
 ): Promise<AccountControls[]> {
+  const accounts = accountsOf(tx, owned);
+  // The rules that hold for every account belong to none: they are read with the others, or before
+  // them where a statement names one account.
+  const of_all = `or exists (select from limit_rules where account_id = '${FIRST_ID}')`;
+  const counts = counts_all || (tx.by_account && (await existsRuleOfAll(tx)));
   return tx.query<AccountControls>(
     `select account_id, approval_above_usd from account_controls
-     where account_id = any($1::uuid[]) and ($2 or approval_above_usd is not null
+     where account_id ${accounts.equal} and ($2 or approval_above_usd is not null
        or exists (select from limit_rules
-         where limit_rules.account_id in (account_controls.account_id, '${FIRST_ID}')))
+         where limit_rules.account_id = ${accounts.is_one ? "$1" : "account_controls.account_id"})
+       ${tx.by_account ? "" : of_all})
      order by account_id for no key update`,
-    [[...new Set(owned.map(({ account_id }) => account_id))], counts_all],
+    [accounts.value, counts],
   );
+}
+
+async function existsRuleOfAll(session: Session): Promise<boolean> {
+  const rows = await session.query("select from limit_rules where account_id = $1 limit 1", [
+    FIRST_ID,
+  ]);
+  return rows.length > 0;
 }

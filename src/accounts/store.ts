@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  accountsOf,
   deleteRow,
   findRow,
   insertRow,
@@ -184,6 +185,7 @@ export function deleteMember(
   { account_id, person_id }: { account_id: string; person_id: string },
 ): void {
   deleteRow(tx, "members", { account_id, person_id });
+  deleteRow(tx, "sessions", { account_id, person_id });
   tx.write(
     `delete from oauth_artifacts where (model, id_hash) in (
        select model, id_hash from oauth_artifacts where grant_id in (
@@ -220,10 +222,11 @@ export function listMembersById(
   account_ids: string[],
   person_ids: string[],
 ): Promise<{ person_id: string; email: Buffer }[]> {
+  const accounts = accountsOf(session, account_ids);
   return session.query(
     `select distinct members.person_id, people.email
      from members join people on people.id = members.person_id
-     where members.account_id = any($1::uuid[]) and members.person_id = any($2::uuid[])`,
-    [account_ids, person_ids],
+     where members.account_id ${accounts.equal} and members.person_id = any($2::uuid[])`,
+    [accounts.value, person_ids],
   );
 }

@@ -1,5 +1,5 @@
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf } from "../platform/db/rows.ts";
+import { setOf } from "../platform/db/rows.ts";
 import { listQuoteDeposits } from "./deposit-store.ts";
 import { hashAddress } from "./refund-store.ts";
 
@@ -37,6 +37,12 @@ export async function listFromAddresses(
 ): Promise<Map<string, bigint>> {
   if (wanted.length === 0) return new Map();
   // As text: a sum may be larger than a bigint.
+  const t = setOf(
+    session,
+    "t",
+    "account_id uuid, user_id uuid, token text, chain text, address text, address_index bytea",
+    wanted,
+  );
   const rows = await session.query<AddressMoney & { left_over: string }>(
     `select t.*, (
        (select coalesce(sum(own.tokens), 0)
@@ -57,12 +63,8 @@ export async function listFromAddresses(
        - (select coalesce(sum(r.amount), 0) from refunds r where r.account_id = t.account_id
          and r.user_id = t.user_id and r.address_index = t.address_index and r.token = t.token
          and r.status <> 'failed'))::text as left_over
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
-       as t (account_id, user_id, token, chain, address, address_index)`,
-    [
-      ...columnsOf(wanted, "account_id", "user_id", "token", "chain", "address", "address_index"),
-      without_quote_id,
-    ],
+     from ${t.from}`,
+    [...t.values, without_quote_id],
   );
   return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
 }

@@ -1,6 +1,6 @@
 import { CHAINS } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows } from "../platform/db/rows.ts";
+import { insertRows, setOf } from "../platform/db/rows.ts";
 import { type Entry, type EntryLine, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
@@ -18,11 +18,12 @@ export async function findBalances(
   keys: readonly LedgerAccountKey[],
 ): Promise<Balances> {
   if (keys.length === 0) return { get: () => 0n };
+  const t = setOf(session, "t", "account_id uuid, ledger_account text, currency text", keys);
   const rows = await session.query<LedgerAccountKey & { balance: bigint }>(
     `select account_id, ledger_account, currency, b.balance from ledger_balances b
-     join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+     join ${t.from}
        using (account_id, ledger_account, currency)`,
-    columnsOf(keys, "account_id", "ledger_account", "currency"),
+    t.values,
   );
   const balances = new Map(rows.map((row) => [textOf(row), row.balance]));
   return { get: (key) => balances.get(textOf(key)) ?? 0n };
@@ -138,24 +139,30 @@ export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[
  * because `(…) in (select … unnest)` is planned as a scan of the whole table.
  */
 export function lockBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
+  const t = setOf(tx, "t", "account_id uuid, ledger_account text, currency text", keys);
   tx.write(
     `select from ledger_balances b
-     join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+     join ${t.from}
        using (account_id, ledger_account, currency)
      order by account_id, ledger_account, currency for update of b`,
-    columnsOf(keys, "account_id", "ledger_account", "currency"),
+    t.values,
   );
 }
 
 export function updateBalances(tx: Transaction, changes: readonly BalanceChange[]): void {
+  const t = setOf(
+    tx,
+    "t",
+    "account_id uuid, ledger_account text, currency text, change bigint",
+    changes,
+  );
   tx.write(
     `update ledger_balances set balance = ledger_balances.balance + t.change
-     from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
-       as t (account_id, ledger_account, currency, change)
+     from ${t.from}
      where ledger_balances.account_id = t.account_id
        and ledger_balances.ledger_account = t.ledger_account
        and ledger_balances.currency = t.currency`,
-    columnsOf(changes, "account_id", "ledger_account", "currency", "change"),
+    t.values,
   );
 }
 

@@ -1,5 +1,11 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey, updateRows } from "../platform/db/rows.ts";
+import {
+  accountsOf,
+  distinctSetOf,
+  insertRows,
+  type RecordKey,
+  updateRows,
+} from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -58,10 +64,11 @@ export function findPaymentDetails(
   session: Session,
   keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     where account_id = any($1::uuid[]) and id = any($2::uuid[])`,
-    [[...new Set(keys.map((key) => key.account_id))], [...new Set(keys.map((key) => key.id))]],
+     where account_id ${accounts.equal} and id = any($2::uuid[])`,
+    [accounts.value, [...new Set(keys.map((key) => key.id))]],
   );
 }
 
@@ -70,12 +77,13 @@ export function lockPaymentDetails(
   tx: Session,
   keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", keys);
   return tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+     join ${wanted.from}
        using (account_id, id)
      order by account_id, id for no key update of payment_details`,
-    columnsOf(keys, "account_id", "id"),
+    wanted.values,
   );
 }
 
@@ -101,13 +109,14 @@ export function lockUnscreenedDetails(
   users: readonly UserKey[],
   version: string,
 ): Promise<PaymentDetailRow[]> {
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, user_id uuid", users);
   return tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     join ${wanted.from}
        using (account_id, user_id)
      where status in ('approved', 'pending') and screening_version is distinct from $3
      order by account_id, id for no key update of payment_details`,
-    [...columnsOf(users, "account_id", "user_id"), version],
+    [...wanted.values, version],
   );
 }
 

@@ -17,6 +17,7 @@ export function withCalls(database: Database, onCall: () => void): Database {
     transaction: async (work, options) => {
       const result = await database.transaction(async (tx) => {
         const done = await work({
+          ...tx,
           query: (text, values) => around(() => tx.query(text, values)),
           write: (text, values) => tx.write(text, values),
         });

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow, insertRow, updateRow } from "../../platform/db/rows.ts";
+import { deleteRow, findRow, insertRow, updateRow } from "../../platform/db/rows.ts";
 import type { Role } from "../model.ts";
 
 type StoredState = "awaiting_factor" | "active";
@@ -48,22 +48,23 @@ export async function findSessionByHash(
   now: Date,
   used_after: Date,
 ): Promise<SessionView | undefined> {
-  const [row] = await session.query<SessionView>(
+  const [row] = await session.query<Omit<SessionView, "role">>(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
+       accounts.is_operator, people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
        sessions.factor_at,
        exists (select from totp_factors where person_id = sessions.person_id) as has_app,
        exists (select from passkeys where person_id = sessions.person_id) as has_passkey
      from sessions
-     join members on members.account_id = sessions.account_id
-       and members.person_id = sessions.person_id
      join accounts on accounts.id = sessions.account_id
      join people on people.id = sessions.person_id
      where token_hash = $1 and expires_at > $2 and used_at > $3`,
     [token_hash, now, used_after],
   );
-  return row;
+  if (!row) return undefined;
+  const { account_id, person_id } = row;
+  const member = await findRow<{ role: Role }>(session, "members", { account_id, person_id });
+  return member && { ...row, role: member.role };
 }
 
 type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {

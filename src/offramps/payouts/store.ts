@@ -1,6 +1,13 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platform/db/rows.ts";
+import {
+  accountsOf,
+  columnsOf,
+  distinctSetOf,
+  insertRows,
+  type RecordKey,
+  updateRows,
+} from "../../platform/db/rows.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Offramp } from "../model.ts";
 import type { Payout } from "./model.ts";
@@ -32,10 +39,11 @@ export function lockPayouts(
 
 /** All attempts of these offramps, first to last. */
 export function listPayouts(session: Session, keys: readonly RecordKey[]): Promise<Payout[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<Payout>(
-    `select * from payouts where account_id = any($1::uuid[]) and offramp_id = any($2::uuid[])
+    `select * from payouts where account_id ${accounts.equal} and offramp_id = any($2::uuid[])
      order by account_id, offramp_id, attempt`,
-    columnsOf(keys, "account_id", "id"),
+    [accounts.value, ...columnsOf(keys, "id")],
   );
 }
 
@@ -44,13 +52,14 @@ export function lockCurrentPayouts(
   tx: Session,
   offramps: readonly Pick<Offramp, "account_id" | "id" | "attempt">[],
 ): Promise<Payout[]> {
+  const keys = offramps.map(({ account_id, id, attempt }) => {
+    return { account_id, offramp_id: id, attempt };
+  });
+  const wanted = distinctSetOf(tx, "wanted", PAYOUT_KEY, keys);
   return tx.query<Payout>(
-    `select payouts.* from payouts
-     join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))
-       as wanted (account_id, offramp_id, attempt)
-       using (account_id, offramp_id, attempt)
+    `select payouts.* from payouts join ${wanted.from} using (account_id, offramp_id, attempt)
      order by account_id, offramp_id, attempt for no key update of payouts`,
-    columnsOf(offramps, "account_id", "id", "attempt"),
+    wanted.values,
   );
 }
 
@@ -61,13 +70,15 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
   updateRows(tx, "payouts", PAYOUT_KEY, changes, payouts);
 }
 
+export type Unanswered = { account_id: string; offramp_id: string; attempt: number };
+
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
 export function listUnanswered(
-  tx: Session,
+  session: Session,
   before: Date,
   limit: number,
-): Promise<{ account_id: string; offramp_id: string; attempt: number }[]> {
-  return tx.query(
+): Promise<Unanswered[]> {
+  return session.query(
     `select account_id, offramp_id, attempt from payouts
      where status in ('submitting', 'sent') and flagged_at is null and created_at < $1
      order by created_at limit $2`,
@@ -77,7 +88,7 @@ export function listUnanswered(
 
 export function updateFlagged(
   tx: Transaction,
-  payouts: readonly { account_id: string; offramp_id: string; attempt: number }[],
+  payouts: readonly Unanswered[],
   now: Date,
 ): void {
   const rows = payouts.map((payout) => ({ ...payout, flagged_at: now }));

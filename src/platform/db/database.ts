@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { HOUR_MS } from "../durations.ts";
 import type { Macs } from "../sealing/macs.ts";
+import { newTransactionNumber, observed } from "./observe.ts";
 import {
   CommitUnknownError,
   DatabaseUnavailableError,
@@ -13,6 +14,8 @@ import { destroyConnection, openPool, type PoolUse } from "./pool.ts";
 
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
+  /** Every transaction is of one account, which its statements name by equality (rows.ts). */
+  readonly by_account?: boolean;
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** The same object in all sessions of a database. */
   readonly bound?: Bound;
@@ -53,6 +56,8 @@ type DatabaseOptions = {
   connections_max: number;
   /** Send statements without waiting for the answers to earlier ones. Default: true. */
   pipeline?: boolean;
+  /** See `Session`. Default: false. */
+  by_account?: boolean;
   /** The limit of every statement that has none of its own. */
   answer_max_ms?: number;
   on_error?: (error: Error) => void;
@@ -67,13 +72,16 @@ export const READ_ALL: TransactionOptions = { answer_max_ms: LONG_ANSWER_MAX_MS 
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { pipeline = true, on_error = () => {}, answer_max_ms = ANSWER_MAX_MS } = options;
+  const { by_account = false } = options;
   const openSender = pipeline ? senderOf : oneByOne;
   const pool = openPool({ ...options, pipeline, on_error, answer_max_ms });
   const bound: Bound = {};
 
   return {
     bound,
+    by_account,
     query: async (text, values) => {
+      observed(newTransactionNumber(), text, values);
       const client = await pool.connect();
       let is_reusable = false;
       try {
@@ -90,13 +98,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: async (work, limit = {}) => {
       const client = await pool.connect();
       const send = openSender(client, limit.answer_max_ms);
-      const run = (tx: Transaction) => work({ ...tx, bound });
+      const run = (tx: Transaction) => work({ ...tx, by_account, bound });
       return runTransaction(client, send, run, () => pool.isLost(client));
     },
     connection: async (work) => {
       const client = await pool.connect();
       try {
-        return await work({ query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)), bound });
+        const query = rowsOf(openSender(client, LONG_ANSWER_MAX_MS));
+        return await work({ query, by_account, bound });
       } finally {
         // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);
@@ -204,13 +213,16 @@ function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
   // The statements after a failed BEGIN report it; unhandled it would end the process.
   send("begin").catch(() => {});
   const query = rowsOf(send);
+  const transaction = newTransactionNumber();
   const tx: Transaction = {
     query: async (text, values) => {
       assertOpen();
+      observed(transaction, text, values);
       return query(text, values);
     },
     write: (text, values) => {
       assertOpen();
+      observed(transaction, text, values);
       writes.push([text, values.map(toParameter)]);
     },
   };

@@ -40,8 +40,7 @@ export function createPump(
     let more = false;
     try {
       claim = await claimFor(deps, queue);
-      // After a full set there may be more tasks; claiming again costs less than checking first.
-      more = claim.tasks.length === queue.limit;
+      more = claim.more;
     } finally {
       queue.claimed(more);
     }

@@ -9,6 +9,8 @@ export type TaskClaim = {
   tasks: Task[];
   /** By `performance.now()`: after this another worker may have claimed the tasks. */
   held_until_ms: number;
+  /** There may be further due tasks of the kind. */
+  more: boolean;
 };
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
@@ -24,11 +26,24 @@ const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
  * index order, and are written by `ctid`. The ctid stays valid because the same statement has
  * locked the row.
  */
-const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
-const leased = (locking: string) => `${KEYS} cross join lateral (
+const LEASED = (locking: string) => `
+  unnest($1::uuid[], $2::uuid[]) as key (account_id, id) cross join lateral (
     select t.account_id, t.id, t.ctid as place from tasks t
     where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3 ${locking}
   ) as mine`;
+
+/** The same where a claim is of one account, for a database in which a ctid is not unique. */
+const LEASED_OF_ONE = (locking: string) => `
+  select t.id from tasks t
+  where t.account_id = $1 and t.id = any($2::uuid[]) and t.lease_id = $3
+  order by t.id ${locking}`;
+
+/** The condition of tasks that still have the lease $3; $1 and $2 are their keys. */
+function isLeased(session: Session, locking = "for update"): string {
+  return session.by_account
+    ? `t.account_id = $1 and t.id = any (array(${LEASED_OF_ONE(locking)}))`
+    : `t.ctid = any (array(select mine.place from ${LEASED(locking)}))`;
+}
 
 /**
  * Which kinds have due tasks, one probe per kind and queue: the only statement of an idle worker.
@@ -61,27 +76,85 @@ type ClaimQuery = {
 };
 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
-  const { lease_id, lease_ms, now, real_now } = query;
-  const leased_until = new Date(real_now.getTime() + lease_ms);
+  const { lease_id, lease_ms, now } = query;
   const held_until_ms = performance.now() + lease_ms;
+  const { tasks, more } = database.by_account
+    ? await claimOfOneAccount(database, query)
+    : await claimOfAll(database, query);
+  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
+  return { lease_id, lease_ms, now, tasks, more, held_until_ms };
+}
+
+type Claimed = { tasks: Task[]; more: boolean };
+
+const RETURNING =
+  "returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts";
+
+/** Due and not leased, oldest first; $1 to $4 are kind, time, real time, limit. */
+const CLAIMABLE = (query: ClaimQuery, of_account = "") => `
+  where t.kind = $1 and t.due_at <= $2 and ${UNLEASED} ${of_account}
+    and ${query.failed ? "t.attempts > 0" : "t.attempts = 0"}
+  order by t.due_at limit $4`;
+
+function leaseOf({ real_now, lease_ms, lease_id }: ClaimQuery): [Date, string] {
+  return [new Date(real_now.getTime() + lease_ms), lease_id];
+}
+
+async function claimOfAll(database: Database, query: ClaimQuery): Promise<Claimed> {
   const tasks = await database.transaction(async (tx) => {
-    const planned = tx.query("select set_config('enable_sort', 'off', true)");
-    planned.catch(() => {});
+    dontSort(tx);
     return tx.query<Task>(
       `update tasks t set leased_until = $5, lease_id = $6
        where t.ctid = any (array(
-         select t.ctid from tasks t
-         where t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
-           and ${query.failed ? "t.attempts > 0" : "t.attempts = 0"}
-         order by t.due_at limit $4
-         for update skip locked
-       ))
-       returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts`,
-      [query.kind, now, real_now, query.limit, leased_until, lease_id],
+         select t.ctid from tasks t ${CLAIMABLE(query)} for update skip locked
+       )) ${RETURNING}`,
+      [query.kind, query.now, query.real_now, query.limit, ...leaseOf(query)],
     );
   });
-  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
-  return { lease_id, lease_ms, now, tasks, held_until_ms };
+  // After a full set there may be more tasks; claiming again costs less than checking first.
+  return { tasks, more: tasks.length === query.limit };
+}
+
+/** How many due tasks are looked at to find the accounts that have any. */
+const LOOKED_AT = 100;
+
+/**
+ * The tasks of the account whose task is due first, or of the next one if another worker has
+ * claimed them meanwhile. The accounts are found without a lock; a database distributed by account asks all
+ * its nodes for that, and one for the claim.
+ */
+async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
+  const { kind, now, real_now, limit } = query;
+  const seen = await database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query<{ account_id: string }>(
+      `select t.account_id from tasks t ${CLAIMABLE(query)}`,
+      [kind, now, real_now, LOOKED_AT],
+    );
+  });
+  const accounts = new Set(seen.map((task) => task.account_id));
+  for (const account_id of accounts) {
+    const tasks = await database.transaction(async (tx) => {
+      dontSort(tx);
+      return tx.query<Task>(
+        `update tasks t set leased_until = $5, lease_id = $6
+         where t.account_id = $7 and t.id = any (array(
+           select t.id from tasks t ${CLAIMABLE(query, "and t.account_id = $7")}
+           for update skip locked
+         )) ${RETURNING}`,
+        [kind, now, real_now, limit, ...leaseOf(query), account_id],
+      );
+    });
+    const more = tasks.length === limit || accounts.size > 1;
+    if (tasks.length > 0) return { tasks, more };
+  }
+  return { tasks: [], more: false };
+}
+
+/** Of this transaction: the backlog is read in the order of its index, never sorted. */
+function dontSort(tx: Transaction): void {
+  const planned = tx.query("select set_config('enable_sort', 'off', true)");
+  planned.catch(() => {});
 }
 
 /**
@@ -99,19 +172,22 @@ export async function lockTasks(
     String(claim.lease_ms),
   ]);
   limited.catch(() => {});
+  if (tx.by_account) {
+    const ids = await tx.query<{ id: string }>(LEASED_OF_ONE("for update"), [
+      ...keys(tx, tasks),
+      claim.lease_id,
+    ]);
+    return ids.map(({ id }) => ({ account_id: tasks[0]!.account_id, id }));
+  }
   return tx.query(
-    `select mine.account_id, mine.id from ${leased("for update")}
+    `select mine.account_id, mine.id from ${LEASED("for update")}
      order by mine.account_id, mine.id`,
-    [...keys(inKeyOrder(tasks)), claim.lease_id],
+    [...keys(tx, inKeyOrder(tasks)), claim.lease_id],
   );
 }
 
 export function deleteTasks(tx: Transaction, lease_id: string, tasks: readonly Task[]): void {
-  tx.write(
-    `delete from tasks t
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(tasks), lease_id],
-  );
+  tx.write(`delete from tasks t where ${isLeased(tx)}`, [...keys(tx, tasks), lease_id]);
 }
 
 /** Releases the tasks until a later time; a success also resets earlier failures. */
@@ -126,8 +202,8 @@ export function updatePostponed(
     `update tasks t set leased_until = null, lease_id = null,
        due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
        ${succeeded ? ", attempts = 0, last_error = null" : ""}
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
+     where ${isLeased(tx)}`,
+    [...keys(tx, tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
   );
 }
 
@@ -141,8 +217,8 @@ export async function updateRepeated(
   await session.query(
     `update tasks t set leased_until = null, lease_id = null, due_at = $4, attempts = 0,
        last_error = null
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(inKeyOrder(tasks)), lease_id, due_at],
+     where ${isLeased(session)}`,
+    [...keys(session, inKeyOrder(tasks)), lease_id, due_at],
   );
 }
 
@@ -155,9 +231,9 @@ export async function updateFailed(
   const rows = await session.query<{ id: string }>(
     `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
        leased_until = null, lease_id = null
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))
+     where ${isLeased(session)}
      returning t.id`,
-    [...keys(inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
+    [...keys(session, inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
   );
   return rows.map((row) => row.id);
 }
@@ -175,8 +251,8 @@ export async function updateLeases(
   await session.query(
     `update tasks t set leased_until = $4::timestamptz,
        lease_id = case when $4::timestamptz is null then null else t.lease_id end
-     where t.ctid = any (array(select mine.place from ${leased("for update skip locked")}))`,
-    [...keys(tasks), lease_id, leased_until],
+     where ${isLeased(session, "for update skip locked")}`,
+    [...keys(session, tasks), lease_id, leased_until],
   );
 }
 
@@ -198,8 +274,12 @@ export async function deleteHeartbeat(session: Session, worker_id: string): Prom
   await session.query("delete from worker_heartbeats where worker_id = $1", [worker_id]);
 }
 
-function keys(tasks: readonly Task[]): [string[], string[]] {
-  return [tasks.map((task) => task.account_id), tasks.map((task) => task.id)];
+function keys(session: Session, tasks: readonly Task[]): [string | string[], string[]] {
+  const accounts = tasks.map((task) => task.account_id);
+  const ids = tasks.map((task) => task.id);
+  if (!session.by_account) return [accounts, ids];
+  if (new Set(accounts).size > 1) throw new Error("a set of tasks is of one account");
+  return [accounts[0]!, ids];
 }
 
 /** The order in which all code locks task rows. */
