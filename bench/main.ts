@@ -7,6 +7,7 @@ import { dashboardLists } from "./dashboard-scenario.ts";
 import { listOfframpPages, listOnrampPages } from "./list-scenario.ts";
 import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } from "./measure.ts";
 import { addAccount } from "./payers.ts";
+import { payouts } from "./payout-scenario.ts";
 import { findPgbench } from "./pgbench.ts";
 import { assertSameRows, readLengths } from "./same-rows.ts";
 import { screening } from "./screening.ts";
@@ -26,6 +27,7 @@ const SCENARIOS = {
   "batch-100": batch100,
   deliveries,
   "dead-endpoint": deadEndpoint,
+  payouts,
   "list-offramps": listOfframpPages,
   "list-onramps": listOnrampPages,
   "dashboard-lists": dashboardLists,

@@ -45,6 +45,7 @@ export async function openStage(profile_dir: string | null): Promise<Stage> {
       SLIPROAD_LOG_LEVEL: "silent",
       SLIPROAD_QUOTE_LIFE_MINUTES: "1440",
       SLIPROAD_QUOTES_OPEN_MAX: "0",
+      SLIPROAD_DOCUMENTS: "threshold",
     };
     const core = await openCore(readConfig(environment), postgres.url);
     closing.push(core.database.close);
