@@ -50,13 +50,18 @@ export function createWorker(options: WorkerOptions): Worker {
   const { poll_ms = 100, lease_ms = 30_000, heartbeat_ms = 5_000, sets_max = 16 } = options;
   const outage = createOutage(log, poll_ms);
   let progressed_at = realTime(clock);
-  const progressed = () => {
+  const pause = createPause();
+  const noteProgress = () => {
     progressed_at = realTime(clock);
+  };
+  // Most sets leave tasks for the next step: it begins at once, not with the next poll.
+  const progressed = () => {
+    noteProgress();
+    pause.wake();
   };
   const deps = { database, clock, log, outage, lease_ms, progressed };
   const pump = createPump(deps, handlers, sets_max);
   const kinds = handlers.map((handler) => handler.kind);
-  const pause = createPause();
   let state: "new" | "running" | "stopped" = "new";
   let looking: Promise<void>;
   let stopHeartbeat: () => Promise<void>;
@@ -71,7 +76,7 @@ export function createWorker(options: WorkerOptions): Worker {
         }
         const query = { kinds, now: clock.now(), real_now: realTime(clock) };
         const due = await listDueKinds(database, query);
-        if (due.every(({ fresh, failed }) => !fresh && !failed)) progressed();
+        if (due.every(({ fresh, failed }) => !fresh && !failed)) noteProgress();
         pump.offer(due);
       } catch (error) {
         outage.failed(error);
