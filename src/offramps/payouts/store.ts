@@ -3,7 +3,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platform/db/rows.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Offramp } from "../model.ts";
-import type { Payout } from "./model.ts";
+import { type Payout, readEndToEndId } from "./model.ts";
 
 const PAYOUT_KEY = "account_id uuid, offramp_id uuid, attempt int";
 
@@ -18,16 +18,16 @@ export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void
 }
 
 /** Locks the payouts with these end-to-end ids; unknown ones are absent. */
-export function lockPayouts(
+export async function lockPayouts(
   tx: Session,
   account_id: string,
   end_to_end_ids: readonly string[],
 ): Promise<Payout[]> {
-  return tx.query<Payout>(
-    `select * from payouts where account_id = $1 and end_to_end_id = any($2::text[])
-     order by account_id, offramp_id, attempt for no key update`,
-    [account_id, end_to_end_ids],
-  );
+  const keys = end_to_end_ids.flatMap((id) => {
+    const key = readEndToEndId(id);
+    return key ? [{ account_id, id: key.offramp_id, attempt: key.attempt }] : [];
+  });
+  return lockCurrentPayouts(tx, keys);
 }
 
 /** All attempts of these offramps, first to last. */
@@ -39,7 +39,7 @@ export function listPayouts(session: Session, keys: readonly RecordKey[]): Promi
   );
 }
 
-/** Locks the current attempt of each offramp. */
+/** Locks the current attempt of each offramp, or the attempt that is given with its id. */
 export function lockCurrentPayouts(
   tx: Session,
   offramps: readonly Pick<Offramp, "account_id" | "id" | "attempt">[],
@@ -59,6 +59,26 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
   const changes = `status text, returned_amount bigint, bank_account text, returned_to text,
     is_booking_implied boolean, updated_at timestamptz`;
   updateRows(tx, "payouts", PAYOUT_KEY, changes, payouts);
+}
+
+/** The bank has accepted these payouts; those that it has answered meanwhile stay as they are. */
+export function updateSent(
+  tx: Transaction,
+  payouts: readonly Pick<Payout, "account_id" | "offramp_id" | "attempt">[],
+  now: Date,
+): void {
+  tx.write(
+    `update payouts set status = 'sent', updated_at = $4 from (
+       select p.account_id, p.offramp_id, p.attempt
+       from unnest($1::uuid[], $2::uuid[], $3::int[]) as t (account_id, offramp_id, attempt)
+       join payouts p using (account_id, offramp_id, attempt)
+       where p.status = 'submitting'
+       order by p.account_id, p.offramp_id, p.attempt for no key update of p
+     ) as locked
+     where payouts.account_id = locked.account_id and payouts.offramp_id = locked.offramp_id
+       and payouts.attempt = locked.attempt`,
+    [...columnsOf(payouts, "account_id", "offramp_id", "attempt"), now],
+  );
 }
 
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
@@ -83,6 +103,15 @@ export function updateFlagged(
   const rows = payouts.map((payout) => ({ ...payout, flagged_at: now }));
   updateRows(tx, "payouts", PAYOUT_KEY, "flagged_at timestamptz", rows);
 }
+
+/**
+ * The condition that `payouts p` has the end-to-end id of this table. Found by the parts of the id,
+ * which are the payout's key; an id of another form belongs to none.
+ */
+export const isPayoutOf = (table: string) =>
+  `p.account_id = ${table}.account_id and p.end_to_end_id = ${table}.end_to_end_id
+   and p.offramp_id = case when ${table}.end_to_end_id ~ '^[0-9a-f]{32}[0-9]{3}'
+     then left(${table}.end_to_end_id, 32)::uuid end`;
 
 /** Which of these answers were applied before. */
 export async function findBankAnswers(
