@@ -24,13 +24,15 @@ ENV PATH=/app/node_modules/.bin:/usr/local/bin:/usr/bin:/bin \
     NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=4000 \
+    SLIPROAD_WORKER_PORT=4001 \
     SLIPROAD_DATA_DIR=/var/lib/sliproad
 USER 10001:10001
 WORKDIR /var/lib/sliproad
 VOLUME /var/lib/sliproad
 EXPOSE 4000 4001
 STOPSIGNAL SIGTERM
+# `sliproad worker` listens on a port of its own; the other commands on PORT.
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "Promise.any([process.env.PORT, process.env.SLIPROAD_WORKER_PORT].map((port) => fetch(`http://127.0.0.1:${port}/readyz`))).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/app/bin/sliproad"]
 CMD ["start"]

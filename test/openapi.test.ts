@@ -275,6 +275,10 @@ function pathsTo(text: string, value: unknown, path: readonly string[] = []): st
   return Object.entries(value).flatMap(([name, inner]) => pathsTo(text, inner, [...path, name]));
 }
 
+function onlyJson({ "application/json": json }: Schema): Schema {
+  return json ? { "application/json": json } : {};
+}
+
 /** Every answer and webhook of the document: its name, schema and example. */
 function listExamples({ raw }: ApiDocument): { name: string; schema: Schema; example: unknown }[] {
   const operations = [raw.paths, raw.webhooks].flatMap((group) =>
@@ -282,13 +286,15 @@ function listExamples({ raw }: ApiDocument): { name: string; schema: Schema; exa
   );
   const bodies = operations.flatMap(({ operationId, responses, requestBody }) => [
     [operationId, responses[200]?.content] as const,
-    [`${operationId} request`, requestBody?.content] as const,
+    // Uploads are described in words.
+    [`${operationId} request`, requestBody && onlyJson(requestBody.content)] as const,
   ]);
   const errors = Object.entries<Schema>(raw.components.responses).map(
     ([name, { content }]) => [name, content] as const,
   );
   return [...bodies, ...errors].flatMap(([name, content]) => {
-    const json = content?.["application/json"];
-    return json ? [{ name, schema: json.schema, example: json.example }] : [];
+    return Object.entries<Schema>(content ?? {}).map(([type, { schema, example }]) => {
+      return { name: `${name} ${type}`, schema, example };
+    });
   });
 }

@@ -7020,7 +7020,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    /** @example %PDF-1.7 … */
+                    "application/pdf": string;
+                    /** @example ÿØÿà…JFIF… */
+                    "image/jpeg": string;
+                    /** @example ‰PNG… */
+                    "image/png": string;
                 };
             };
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
@@ -7209,7 +7214,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    /** @example %PDF-1.7 … */
+                    "application/pdf": string;
+                    /** @example ÿØÿà…JFIF… */
+                    "image/jpeg": string;
+                    /** @example ‰PNG… */
+                    "image/png": string;
                 };
             };
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
@@ -9249,7 +9259,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    /**
+                     * @example id,created_at,status
+                     *     …
+                     */
+                    "text/csv": string;
+                    /**
+                     * @example {"id":"…","created_at":"…","status":"…"}
+                     *     …
+                     */
+                    "application/jsonl": string;
                 };
             };
             /** @description `version_unknown`, `unknown_format`, `bad_request` */
@@ -9974,7 +9993,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    /** @example %PDF-1.7 … */
+                    "application/pdf": string;
                 };
             };
             /** @description `version_unknown`, `unknown_format`, `bad_request` */

@@ -198,7 +198,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     description: "The PDF shows the invoice in its present state.",
     tag: TAG,
     answer: InvoiceRecord,
-    is_file: true,
+    file_types: ["application/pdf"],
     errors: ["unavailable"],
     scope: "invoices:read",
     id_form: REQUEST_ID,

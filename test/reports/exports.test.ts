@@ -72,7 +72,7 @@ function readyOf(id: string) {
 }
 
 async function download(id: string): Promise<string> {
-  const headers = { authorization: `Bearer ${server.key}` };
+  const headers = { authorization: `Bearer ${server.key}`, accept: "text/csv, application/jsonl" };
   const answer = await fetch(`${server.url}/exports/${id}/file`, { headers });
   expect(answer.status).toBe(200);
   return answer.text();

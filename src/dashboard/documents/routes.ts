@@ -100,7 +100,7 @@ function addFileRoute(addRoute: AddRoute, deps: DocumentDeps): void {
     description: "The file with this hash. The audit log names who opened it.",
     query: FileQuery,
     answer: Type.String(),
-    is_file: true,
+    file_types: Object.values(MEDIA_TYPES),
     errors: ["invalid_transition"],
     handle: async ({ caller, params: { offramp_id: id }, query, problems }) => {
       if (!isId(id)) throw new Refusal("record_not_found");

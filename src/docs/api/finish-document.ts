@@ -31,12 +31,21 @@ export function finishDocument(described: Json): Json {
   return steps.reduce((document, step) => step(document), plain);
 }
 
+/** How a file of each type begins; the document's readers see that it is no JSON. */
+const FILE_EXAMPLES: Readonly<Record<string, string>> = {
+  "application/pdf": "%PDF-1.7 …",
+  "image/jpeg": "ÿØÿà…JFIF…",
+  "image/png": "‰PNG…",
+  "text/csv": "id,created_at,status\r\n…",
+  "application/jsonl": '{"id":"…","created_at":"…","status":"…"}\n…',
+};
+
 function addAnswerExamples(document: Json): Json {
   const { schemas } = document.components;
   return mapOperations(document, (operation) => {
     const { description: _, ...success } = operation.responses["200"];
     const content = Object.entries<Json>(success.content).map(([type, { schema }]) => {
-      if (type !== "application/json") return [type, { schema }];
+      if (type !== "application/json") return [type, { schema, example: FILE_EXAMPLES[type] }];
       // The library repeats the response's description in its schema.
       const { description: __, ...rest } = schema;
       return [type, { schema: rest, example: buildExample(schemas, rest, operation.operationId) }];

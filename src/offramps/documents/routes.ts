@@ -101,7 +101,7 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
     description: "Returns the file that was uploaded or fetched last.",
     tag: TAG,
     answer: Type.String(),
-    is_file: true,
+    file_types: Object.values(MEDIA_TYPES),
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const { row, key } = await open(deps, caller, params.offramp_id, problems);

@@ -103,7 +103,7 @@ export function addUploadedDocumentRoutes(
     description: "The file as an attachment, for keys of the account only.",
     tag: TAG,
     answer: Type.String(),
-    is_file: true,
+    file_types: Object.values(MEDIA_TYPES),
     errors: [],
     handle: async ({ caller: { account_id }, params, problems }) => {
       const key = await openUser(account_id, params.user_id, problems);

@@ -47,12 +47,17 @@ export function checkEncoding(request: FastifyRequest, reply: FastifyReply): voi
 }
 
 const JSON_FORMAT = /application\/(json|\*)|\*\/\*/i;
-/** Documents and images, including the generic type that the OpenAPI description uses. */
-const FILE_FORMAT = /application\/(pdf|octet-stream)|image\/(jpeg|png|\*)/i;
-
 function checkFormat(request: FastifyRequest): void {
   const { accept } = request.headers;
   if (accept === undefined || JSON_FORMAT.test(accept)) return;
-  if (request.routeOptions.config.is_file && FILE_FORMAT.test(accept)) return;
+  const { file_types = [] } = request.routeOptions.config;
+  if (file_types.some((type) => acceptsFile(accept, type))) return;
   throw new Refusal("unknown_format");
+}
+
+/** By its own type such as text/csv, by text/*, or as bytes. */
+function acceptsFile(accept: string, type: string): boolean {
+  const family = `${type.slice(0, type.indexOf("/"))}/*`;
+  const ranges = accept.split(",").map((range) => range.split(";", 1)[0]!.trim().toLowerCase());
+  return [type, family, "application/octet-stream"].some((range) => ranges.includes(range));
 }

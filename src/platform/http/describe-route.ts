@@ -62,8 +62,8 @@ export function describeRoute(
   const id = Type.String(spec.id_form ? {} : { format: "uuid" });
   const params = Type.Object(Object.fromEntries(names.map((name) => [name, id])));
   const response: Record<string, unknown> = {
-    200: spec.is_file
-      ? { description: "The file", content: { "application/octet-stream": { schema: FILE } } }
+    200: spec.file_types
+      ? { description: "The file", content: describeFile(spec.file_types) }
       : { description: "Success", ...reference(app, spec.answer) },
   };
   const error_codes = errorsOf(spec, names.length > 0);
@@ -85,6 +85,10 @@ export function describeRoute(
     ...(body ? { body } : {}),
     response,
   } as FastifySchema;
+}
+
+function describeFile(types: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(types.map((type) => [type, { schema: FILE }]));
 }
 
 const IDEMPOTENCY_HEADERS = Type.Object({

@@ -56,8 +56,8 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   members_only?: boolean;
   /** True for a write that is not a command; its answer is stored for replay as well. */
   stores_nothing?: boolean;
-  /** True when the answer is a file instead of JSON. */
-  is_file?: boolean;
+  /** The media types of the answer, when it is a file instead of JSON. */
+  file_types?: readonly string[];
   /** True for a read that waits for other things than the database. */
   is_long?: boolean;
   handle: (request: ApiRequest<Path, Static<Query>, Static<Body>>) => Promise<RouteAnswer>;

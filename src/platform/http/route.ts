@@ -60,9 +60,9 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
     config: {
       is_api: true,
       operation: spec.operation,
-      is_file: spec.is_file ?? false,
       members_only: spec.members_only ?? false,
       ...(spec.scope ? { scope: spec.scope } : {}),
+      ...(spec.file_types ? { file_types: spec.file_types } : {}),
     },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
     handler: async (request, reply) => {
@@ -96,7 +96,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
           watchCaller: () => watchCaller(reply),
         });
       const { account_id } = request.caller!;
-      if (spec.is_file) {
+      if (spec.file_types) {
         return FILE_TURNS.send(account_id, async () => {
           send(reply, await handle());
           await untilClosed(reply);

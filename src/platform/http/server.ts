@@ -56,8 +56,8 @@ declare module "fastify" {
     scope?: string;
     /** Only members who are signed in. */
     members_only?: boolean;
-    /** The answer is a file. */
-    is_file?: boolean;
+    /** The media types of the answer, when it is a file. */
+    file_types?: readonly string[];
   }
 }
 

@@ -179,7 +179,7 @@ function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
     description: "The file as an attachment. 404 until it is ready, and after it was removed.",
     tag: TAG,
     answer: Type.String(),
-    is_file: true,
+    file_types: Object.values(MEDIA_TYPES),
     errors: [],
     handle: async ({ caller: { account_id }, params, problems }) => {
       const record = await load(account_id, params.export_id, problems);
@@ -189,7 +189,7 @@ function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
         throw error instanceof FileMissingError ? noFile(record) : error;
       });
       const file_name = `${kind}-${id}.${format}`;
-      return { file, media_type: MEDIA_TYPES[format], file_name };
+      return { file, media_type: `${MEDIA_TYPES[format]}; charset=utf-8`, file_name };
     },
   });
 }

@@ -64,6 +64,6 @@ const FORMATS: Record<ExportFormat, Format> = {
 };
 
 export const MEDIA_TYPES: Record<ExportFormat, string> = {
-  csv: "text/csv; charset=utf-8",
-  jsonl: "application/jsonl; charset=utf-8",
+  csv: "text/csv",
+  jsonl: "application/jsonl",
 };

@@ -92,7 +92,9 @@ describe("the PDF of an invoice", () => {
     ["application/octet-stream", 200],
     ["text/html, application/pdf;q=0.9", 200],
     ["application/json", 200],
+    ["application/*", 200],
     ["text/html", 400],
+    ["text/csv", 400],
   ])("with Accept: %s the response is %d", async (accept, status) => {
     const invoice = good(await create(server, { ...FULL, invoiceNumber: `for ${accept}` }));
     expect((await fetchPdf(invoice.id, accept)).status).toBe(status);

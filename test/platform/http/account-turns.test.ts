@@ -125,7 +125,7 @@ it("sends ten files of one account at a time, and those of others beside them", 
   });
   addRoute(app, Buffer.alloc(32), {
     ...{ method: "GET", path: "/file", operation: "", summary: "", description: "", tag: "" },
-    ...{ answer: Type.String(), errors: [], is_file: true },
+    ...{ answer: Type.String(), errors: [], file_types: ["text/plain"] },
     handle: async () => {
       const file = new PassThrough();
       file.write("begun");
