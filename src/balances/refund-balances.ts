@@ -228,9 +228,9 @@ function decideOne(
 function spendOf(
   value: Limits["value"],
   user: { account_id: string; user_id: string },
-  { token, amount }: RefundTerms,
+  { token, amount: tokens }: RefundTerms,
 ): Spend {
-  const usd = value(null, token, amount);
+  const usd = value({ price_version_id: null, token, tokens, is_paid_out: false });
   return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
 }
 

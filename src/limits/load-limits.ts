@@ -252,8 +252,5 @@ async function valueAll<Use extends TokenSum>(
 ): Promise<(Use & Total)[]> {
   const version_ids = uses.map(({ price_version_id }) => price_version_id);
   const value = await loadTokenValues(session, deps, version_ids);
-  return uses.map((use) => ({
-    ...use,
-    usd: value(use.price_version_id, use.token, use.tokens),
-  }));
+  return uses.map((use) => ({ ...use, usd: value(use) }));
 }

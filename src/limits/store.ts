@@ -3,6 +3,7 @@ import { columnsOf, deleteRow, findRow, insertRows, type RecordKey } from "../pl
 import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import { EVERY, type LimitRule, type UseKey } from "./model.ts";
+import type { Tokens } from "./usd-rates.ts";
 
 export function listRules(session: Session, account_ids: readonly string[]): Promise<LimitRule[]> {
   return session.query<LimitRule>(
@@ -45,13 +46,8 @@ export function deleteRule(
   deleteRow(tx, "limit_rules", { account_id, user_id, scope, time_window });
 }
 
-/** Uses at one version of the rates, in millionths of a token. Null: at the last version. */
-export type TokenSum = {
-  price_version_id: string | null;
-  token: string;
-  tokens: bigint;
-  count: number;
-};
+/** So many uses at one version of the rates. */
+export type TokenSum = Tokens & { count: number };
 type TokenUse = TokenSum & { at: Date };
 
 /** As text: a sum may be larger than a bigint. */
@@ -82,7 +78,7 @@ const LAST_RETURN = `left join lateral (select p.returned_amount from payouts p
 const FREED_TOKENS = cameBack("coalesce(r.returned_amount, o.destination_amount)");
 const IS_ALL_FREED = "coalesce(r.returned_amount, o.destination_amount) >= o.destination_amount";
 
-const PAYEE_USE = "q.price_version_id, q.deposit_token as token";
+const PAYEE_USE = "q.price_version_id, q.deposit_token as token, true as is_paid_out";
 const TO_PAYEE = `payment_details d
   join offramps o on o.payment_detail_id = d.id and o.account_id = d.account_id
     and o.status not in ('failed', 'bounced')
@@ -128,31 +124,32 @@ const BY_HOUR: Bucket = (column) =>
 /** Sums what a quote is for, less what it frees: the quotes alone are read in most cases. */
 function sumStatement(ofUser: OfUser, at: Bucket): string {
   const of_user = ofUser("user_id");
-  return `select price_version_id, token, at, sum(tokens)::text as tokens, sum(count)::int as count
+  return `select price_version_id, token, at, is_paid_out, sum(tokens)::text as tokens,
+      sum(count)::int as count
     from (
       select price_version_id, deposit_token as token, ${at("executed_at")} as at,
-        sum(token_amount - token_fees) as tokens, sum(offramp_count) as count
+        true as is_paid_out, sum(token_amount - token_fees) as tokens, sum(offramp_count) as count
       from quotes where account_id = $1 and executed_at > $2 and id >= $4 ${of_user}
       group by 1, 2, 3
       union all
-      select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, -sum(${FREED_TOKENS}),
-        -count(*) filter (where ${IS_ALL_FREED})
+      select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, true,
+        -sum(${FREED_TOKENS}), -count(*) filter (where ${IS_ALL_FREED})
       from offramps o
       join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at > $2
       ${LAST_RETURN}
       where o.account_id = $1 and o.status = 'failed' and o.id >= $4 ${ofUser("o.user_id")}
       group by 1, 2, 3
       union all
-      select null::uuid, token, ${at("created_at")}, sum(amount), count(*) from refunds
+      select null::uuid, token, ${at("created_at")}, false, sum(amount), count(*) from refunds
       where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
       group by 1, 2, 3
       union all
-      select price_version_id, crypto_currency, ${at("created_at")}, sum(destination_amount),
-        count(*)
+      select price_version_id, crypto_currency, ${at("created_at")}, false,
+        sum(destination_amount), count(*)
       from onramps
       where account_id = $1 and id >= $3 and created_at > $2 and status <> 'failed' ${of_user}
       group by 1, 2, 3
-    ) as parts group by price_version_id, token, at order by at`;
+    ) as parts group by price_version_id, token, at, is_paid_out order by at`;
 }
 
 async function sumUses<At extends Date | null>(
@@ -161,9 +158,9 @@ async function sumUses<At extends Date | null>(
   since: Date,
   at: Bucket,
 ): Promise<(TokenSum & { at: At })[]> {
-  const of_payee = `select price_version_id, token, ${at("at")} as at, sum(tokens)::text as tokens,
-      count(*)::int as count
-    from (${PAYEE_USES}) as uses group by 1, 2, 3 order by 3`;
+  const of_payee = `select price_version_id, token, ${at("at")} as at, is_paid_out,
+      sum(tokens)::text as tokens, count(*)::int as count
+    from (${PAYEE_USES}) as uses group by 1, 2, 3, 4 order by 3`;
   const of_user = key.scope === "user" ? OF_ONE_USER : OF_ANY_USER;
   const statement = key.scope === "payee" ? of_payee : sumStatement(of_user, at);
   const rows = await session.query<SumRow & { at: At }>(statement, valuesOf(key, since));
@@ -192,8 +189,8 @@ function pageStatement(ofUser: OfUser): string {
     and status <> 'failed' ${of_user}`;
   const onramps = `from onramps where account_id = $1 and id >= $3 and created_at > $2
     and status <> 'failed' ${of_user}`;
-  return `select price_version_id, token, tokens, count, at from (
-      (select q.price_version_id, q.deposit_token as token,
+  return `select price_version_id, token, is_paid_out, tokens, count, at from (
+      (select q.price_version_id, q.deposit_token as token, true as is_paid_out,
         coalesce(sum(case when o.status = 'failed' then ${SENT_TOKENS} - ${FREED_TOKENS}
           else ${SENT_TOKENS} end), 0)::bigint as tokens,
         (count(o.id) filter (where o.status <> 'failed' or not ${IS_ALL_FREED}))::int as count,
@@ -204,8 +201,8 @@ function pageStatement(ofUser: OfUser): string {
       left join offramps o on o.account_id = q.account_id and o.quote_id = q.id
       ${LAST_RETURN}
       group by q.id, q.price_version_id, q.deposit_token, q.executed_at)
-      union all (select null, token, amount, 1, created_at as at ${refunds} ${page})
-      union all (select price_version_id, crypto_currency, destination_amount, 1,
+      union all (select null, token, false, amount, 1, created_at as at ${refunds} ${page})
+      union all (select price_version_id, crypto_currency, false, destination_amount, 1,
         created_at as at ${onramps} ${page})
     ) as uses ${page}`;
 }
@@ -266,8 +263,8 @@ export async function findOpenQuoteSums(
 ): Promise<TokenSum[]> {
   const open = "account_id = $1 and closed_at is null and funded_at is null";
   const rows = await session.query<SumRow>(
-    `select price_version_id, deposit_token as token, sum(token_amount)::text as tokens,
-       count(*)::int as count
+    `select price_version_id, deposit_token as token, true as is_paid_out,
+       sum(token_amount)::text as tokens, count(*)::int as count
      from (
        select * from quotes where ${open} and executed_at is null and expires_at > $2
        union all select * from quotes where ${open} and executed_at is not null

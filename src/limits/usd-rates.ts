@@ -2,14 +2,25 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Session } from "../platform/db/database.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import { type Decimal, powerOfTen, roundUp } from "../platform/money.ts";
-import type { PriceVersions } from "../prices/price-book.ts";
+import type { Prices, PriceVersions } from "../prices/price-book.ts";
 import { findLastPriceVersionId } from "../prices/store.ts";
 
-/** Tokens in cents of usd at a version of the rates, rounded up; the last version for null. */
-export type ValueTokens = (version_id: string | null, token: string, tokens: bigint) => bigint;
+/** Millionths of a token. */
+export type Tokens = {
+  /** The version of the rates; null: the last one. */
+  price_version_id: string | null;
+  token: string;
+  tokens: bigint;
+  /** They are not sent but pay for payouts: these are worth less by our spread. */
+  is_paid_out: boolean;
+};
 
-/** What one token is worth in usd, by token. */
-type UsdRates = ReadonlyMap<string, Decimal>;
+/** In cents of usd, rounded up. */
+export type ValueTokens = (tokens: Tokens) => bigint;
+
+/** What one token is worth in usd, and how much usd is paid out for it, by token. */
+type UsdRates = { source: RateOfToken; payout: RateOfToken };
+type RateOfToken = ReadonlyMap<string, Decimal>;
 
 /** Keeps the few rates that limits need of each version: a month has tens of thousands. */
 export type UsdRateCache = LruMap<string, UsdRates>;
@@ -39,16 +50,24 @@ export async function loadTokenValues(
   }
   for (let at = 0; at < missing.length; at += VERSIONS_PER_READ) {
     const versions = await prices.find(session, missing.slice(at, at + VERSIONS_PER_READ));
-    for (const [id, { rates }] of versions) {
-      const in_usd = [...rates].flatMap(([token, by_currency]) => {
-        const rate = by_currency.get("usd");
-        return rate ? [[token, rate] as const] : [];
-      });
-      known.set(id, new Map(in_usd));
-      usd_rates.set(id, new Map(in_usd));
+    for (const [id, { rates, source_rates }] of versions) {
+      const in_usd = { source: usdRates(source_rates), payout: usdRates(rates) };
+      known.set(id, in_usd);
+      usd_rates.set(id, in_usd);
     }
   }
-  return (id, token, tokens) => usdOf(known.get(id ?? last_id ?? "")?.get(token), tokens);
+  return ({ price_version_id, token, tokens, is_paid_out }) => {
+    const rates = known.get(price_version_id ?? last_id ?? "");
+    return usdOf(rates?.[is_paid_out ? "payout" : "source"].get(token), tokens);
+  };
+}
+
+function usdRates(rates: Prices["rates"]): RateOfToken {
+  const in_usd = [...rates].flatMap(([token, by_currency]) => {
+    const rate = by_currency.get("usd");
+    return rate ? [[token, rate] as const] : [];
+  });
+  return new Map(in_usd);
 }
 
 /** A token without a rate counts as one dollar. */

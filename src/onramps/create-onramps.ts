@@ -164,8 +164,8 @@ function decideOne(
 function spendOf(
   value: Limits["value"],
   user: { account_id: string; user_id: string },
-  { price_version_id, crypto_currency, destination_amount }: OnrampTerms,
+  { price_version_id, crypto_currency: token, destination_amount: tokens }: OnrampTerms,
 ): Spend {
-  const usd = value(price_version_id, crypto_currency, destination_amount);
+  const usd = value({ price_version_id, token, tokens, is_paid_out: false });
   return { ...user, largest: usd, parts: [{ payee: null, usd, count: 1 }] };
 }

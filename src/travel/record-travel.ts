@@ -29,7 +29,7 @@ export async function recordTravel(
   if (travel_rule_above_usd === null) return;
   const { account_id, user_id, token, amount, record_id } = transfer;
   const value = await loadTokenValues(tx, limits, [price_version_id]);
-  const amount_usd = value(price_version_id, token, amount);
+  const amount_usd = value({ price_version_id, token, tokens: amount, is_paid_out: false });
   if (amount_usd <= travel_rule_above_usd) return;
   const row = await findUser(tx, { account_id, user_id });
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);

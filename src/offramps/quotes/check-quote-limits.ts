@@ -40,7 +40,8 @@ export async function loadQuoteLimits(
 
 function spendOf(value: Limits["value"], quote: Quote, own: readonly QuotePart[]): Spend {
   const { account_id, user_id, price_version_id, deposit_token } = quote;
-  const usdOf = (tokens: bigint) => value(price_version_id, deposit_token, tokens);
+  const paid = { price_version_id, token: deposit_token, is_paid_out: true };
+  const usdOf = (tokens: bigint) => value({ ...paid, tokens });
   const largest = own.map((part) => usdOf(part.largest)).reduce((a, b) => (a > b ? a : b), 0n);
   const parts = own.map(({ payee, tokens, count }) => ({
     payee: payee.toString("hex"),
