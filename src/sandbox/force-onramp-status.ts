@@ -13,6 +13,7 @@ import {
 } from "../onramps/deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credits.ts";
 import { findLines, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
+import { isRateClose } from "../onramps/fund-onramp.ts";
 import {
   fundingProblem,
   isReturnable,
@@ -99,15 +100,21 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   await moveDepositToRest({ ...deps, holds_delivery: true }, line!, now);
 }
 
-/** A late deposit is matched by the operator, which needs approval above the approval amount. */
+/**
+ * A late deposit, or one whose rate has moved, is matched by the operator, which needs approval
+ * above the approval amount. It counts as in `approved-settlements.ts`.
+ */
 function refuseUnapproved(deps: OnrampForceDeps, onramp: Onramp, now: Date): Promise<void> {
   const { database, approvals, operator_id: account_id } = deps;
   const { deposit_amount: amount, fiat_currency: currency } = onramp;
   const credit = { amount, currency, matched_amount: null, booked_at: now };
-  if (fundingProblem(onramp, credit, "code") !== "late") return Promise.resolve();
+  const is_late = fundingProblem(onramp, credit, "code") === "late";
   return database.transaction(async (tx) => {
-    const request = { account_id, amount: { amount, currency }, counts_as: [onramp.id] };
+    const leaving = { amount: onramp.destination_amount, currency: onramp.crypto_currency };
+    const counted = { account_id, amount: { amount, currency }, leaving };
+    const request = { ...counted, counts_as: [onramp.id] };
     const controls = await lockSums(tx, approvals, [request]);
+    if (!is_late && (await isRateClose(tx, deps, onramp, now))) return;
     const sums = await loadSums(tx, approvals, controls, [request]);
     if (sums.reasonFor(request) !== null) {
       throw needsApproval("Match its deposit with POST /deposits/:deposit_id/match.");

@@ -109,6 +109,28 @@ it("matched late by the operator, it counts with the tokens that leave, not with
   expect((await show()).status).toBe("initiated");
 });
 
+it("in the sandbox too, what the operator would have to match needs approval", async () => {
+  const RISING = ["0.836", "0.873", "0.912", "0.953", "0.99"];
+  const walk = async (steps: readonly string[]) => {
+    for (const eur of steps) await rates.set(server, { eur });
+  };
+  const force = (id: string) =>
+    server.call("PATCH", `/sandbox/onramps/${id}`, { onramp: { status: "sending_fiat" } });
+  const terms = { fiat_currency: "eur", fiat_rails: "local", destination_amount: 1300 };
+  for (const late_ms of [0, DAY_MS]) {
+    await walk([...RISING.toReversed(), "0.8"]);
+    const near = await openOnramp(server, terms);
+    good(await force(near.id));
+    const { id, show } = await openOnramp(server, terms);
+    await walk(RISING);
+    await advance(server, late_ms);
+    // 1044.16 eur are less than the approval amount by now, the tokens are not.
+    const refused = { status: 422, body: { error_code: "invalid_transition" } };
+    expect(await force(id)).toMatchObject(refused);
+    expect((await show()).status).toBe("initiated");
+  }
+});
+
 it("with a spread, it is compared with the rate at which tokens are sold now", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "sliproad-risk-")), "risk.json");
   writeFileSync(path, JSON.stringify({ spread_basis_points: { eur: 100 } }));
