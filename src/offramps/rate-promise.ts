@@ -3,8 +3,11 @@ import { listProposalTimes, type ProposalTime } from "../approvals/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { RecordKey } from "../platform/db/rows.ts";
 import { type Decimal, parseDecimal, powerOfTen } from "../platform/money.ts";
+import type { Prices } from "../prices/price-book.ts";
 import type { Gate } from "./gates.ts";
 import type { Offramp } from "./model.ts";
+import { findReturn, type Payout } from "./payouts/model.ts";
+import { type Quote, restUntil } from "./quotes/model.ts";
 
 /**
  * How long the rate of a quote is kept for a payout that waits: it is a promise for a short time,
@@ -88,18 +91,33 @@ function noRate({ destination_currency }: Offramp): Gate {
   return { message, by: "operator" };
 }
 
+/** What decides whether a payout that was stopped before it left may still go. */
+type StoppedFacts = {
+  payouts: readonly Payout[];
+  quote: Quote;
+  /** Null when there are no current rates. */
+  rates: Prices["rates"] | null;
+};
+
 /**
- * Whether a payout that a gate stopped before it left may go at the quote's rate. Its gate may have
- * been closed by the caller, so that after the quote's time the rate must still be close to it.
+ * Whether a payout that was stopped before it left must not go at the quote's rate any more. The
+ * caller may decide when it goes on, so that after the quote's time the rate must still be close
+ * to it. Of a payout that came back, what came back is paid again, whatever the rate.
  */
-export function isRateKept(
+export function hasRateMoved(
   rules: RateRules,
-  offramp: Pick<Offramp, "rate">,
-  { rest_until, rate_now }: Pick<Facts, "rest_until" | "rate_now">,
+  offramp: Offramp,
+  { payouts, quote, rates }: StoppedFacts,
   now: Date,
 ): boolean {
-  return now <= rest_until || (rate_now !== null && isClose(rules, offramp, rate_now));
+  if (now <= restUntil(quote) || findReturn(offramp, payouts)) return false;
+  const rate_now = rates?.get(offramp.deposit_token)?.get(offramp.destination_currency);
+  return rate_now === undefined || !isClose(rules, offramp, rate_now);
 }
+
+export const RATE_HAS_MOVED =
+  "The rate has moved too far since the quote expired, and no money had left: refund the " +
+  "payout and quote again.";
 
 /** Fewer destination units for one token are worse for us. */
 function isClose(

@@ -33,10 +33,16 @@ import type { Offramp } from "./model.ts";
 import { instruction, recordInstructions } from "./payouts/assess-offramps.ts";
 import { findReturn, type Payout } from "./payouts/model.ts";
 import { listPayouts, PAYOUTS } from "./payouts/store.ts";
-import { type Quote, restUntil } from "./quotes/model.ts";
+import type { Quote } from "./quotes/model.ts";
 import { findQuotes } from "./quotes/store.ts";
-import type { RateRules } from "./rate-promise.ts";
-import { isRateKept, keptUntil, loadStoppedTimes, type StoppedTimes } from "./rate-promise.ts";
+import {
+  hasRateMoved,
+  keptUntil,
+  loadStoppedTimes,
+  RATE_HAS_MOVED,
+  type RateRules,
+  type StoppedTimes,
+} from "./rate-promise.ts";
 import { advanceOfframp } from "./record-changes.ts";
 import { findOfframps, type OfframpRow } from "./store.ts";
 
@@ -179,25 +185,16 @@ async function loadFacts(
   return { ...extra, invoices, named, payouts, stopped, toUsd, ...more };
 }
 
-/**
- * Of a payout that came back, what came back is paid again. One that a gate stopped before it left
- * is still tokens: it goes at the quote's rate only while that is kept.
- */
 function movedRateProblems(
   rules: RateRules,
   offramp: Offramp,
   { payouts, quotes, rates }: RerouteExtra,
   now: Date,
 ): Problem[] {
-  const { account_id, quote_id, deposit_token, destination_currency } = offramp;
-  if (findReturn(offramp, payouts.get(offramp.id) ?? [])) return [];
-  const rest_until = restUntil(quotes.get(account_id, quote_id)!);
-  const rate_now = rates?.get(deposit_token)?.get(destination_currency) ?? null;
-  if (isRateKept(rules, offramp, { rest_until, rate_now }, now)) return [];
-  const message =
-    "The rate has moved too far since the quote expired, and no money had left: refund the " +
-    "payout and quote again.";
-  return [{ field: "offramp_id", code: "invalid_transition", message }];
+  const quote = quotes.get(offramp.account_id, offramp.quote_id)!;
+  const facts = { payouts: payouts.get(offramp.id) ?? [], quote, rates };
+  if (!hasRateMoved(rules, offramp, facts, now)) return [];
+  return [{ field: "offramp_id", code: "invalid_transition", message: RATE_HAS_MOVED }];
 }
 
 /** Locks the users and the payment details, before the offramps. */
@@ -304,9 +301,10 @@ function spendOf(
   { payees, version_ids }: Pick<RerouteExtra, "payees" | "version_ids">,
   { account_id, user_id, quote_id, payment_detail_id, ...offramp }: Reroutable,
 ): Spend {
-  const { deposit_token, token_amount, token_fee } = offramp;
-  const version_id = version_ids.get(quote_id) ?? null;
-  const usd = value(version_id, deposit_token, token_amount - token_fee);
+  const { deposit_token: token, token_amount, token_fee } = offramp;
+  const price_version_id = version_ids.get(quote_id) ?? null;
+  const tokens = token_amount - token_fee;
+  const usd = value({ price_version_id, token, tokens, is_paid_out: true });
   const payee = payees.get(payment_detail_id)?.toString("hex") ?? null;
   const parts = [{ payee, usd, count: 1 }];
   return { account_id, user_id, largest: usd, parts, scopes: ["payee"] };

@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { MINUTE_MS } from "../../src/platform/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
+import { createTestRates } from "../harness/rates.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { advance, findFault, good, openStory, settle } from "./story.ts";
 
+const rates = createTestRates({ eur: "0.86" });
 let server: TestServer;
 beforeAll(async () => {
-  const environment = { SLIPROAD_DOCUMENTS: "never", SLIPROAD_CANARY_USD: "50" };
-  server = await startTestServer({ environment });
+  const settings = {
+    SLIPROAD_DOCUMENTS: "never",
+    SLIPROAD_CANARY_USD: "50",
+    SLIPROAD_QUOTE_LIFE_MINUTES: "5",
+  };
+  server = await startTestServer({ environment: { ...rates.environment, ...settings } });
 });
 afterAll(() => server.close());
 
@@ -80,6 +86,35 @@ it("one that waits can be given up: its tokens are owed again, and it is never s
   });
   expect(await findFault(server)).toBeNull();
 });
+
+it.each([
+  ["0.8557", "fiat_sent"],
+  // More than 0.5 % worse for us.
+  ["0.8556", "bounced"],
+])(
+  "who proves the rail has no option on the rate: at %s it is %s",
+  async (eur, status) => {
+    await server.core.database.query("delete from proven_rails");
+    await rates.set(server, { eur: "0.86" });
+    const large = await openStory(server, [{ amount: 500 }]);
+    const total = await large.total();
+    good(await large.execute());
+    await waitFor(async () => (await large.show()).status_message?.includes("are new here"));
+    await advance(server, HOUR_MS + 6 * MINUTE_MS);
+    await rates.set(server, { eur });
+    const small = await openStory(server, [{ amount: 40 }]);
+    good(await small.execute());
+    await small.waitForStatus("fiat_sent");
+    await advance(server, 2 * MINUTE_MS);
+    const { status_message } = await large.waitForStatus(status);
+    if (status === "fiat_sent") return;
+    expect(status_message).toContain("The rate has moved too far");
+    good(await large.giveUp());
+    expect(await large.owed()).toBe(total);
+    expect(await findFault(server)).toBeNull();
+  },
+  60_000,
+);
 
 it("on a new rail the bank has no more than the limit at a time, however many are sent", async () => {
   await server.core.database.query("delete from proven_rails");

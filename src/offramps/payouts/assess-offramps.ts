@@ -39,7 +39,7 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
 
 type GateDeps = { keyring: Keyring; catalogue: Catalogue };
 
-type GateLookup = {
+export type GateLookup = {
   kycs: AccountMap<Kyc>;
   detail_statuses: AccountMap<PaymentDetailStatus>;
   quotes: AccountMap<Quote>;

@@ -8,14 +8,22 @@ import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import { isBeingScreened } from "../../users/clearance.ts";
+import type { Gate } from "../gates.ts";
 import type { Offramp } from "../model.ts";
+import { hasRateMoved, RATE_HAS_MOVED } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
+import type { KeyedOfframp } from "../store.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
 import { bounced, lapseLater } from "./apply-bank-answers.ts";
-import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
+import {
+  findClosedGate,
+  type GateLookup,
+  lockForGates,
+  type OfframpAssessDeps,
+} from "./assess-offramps.ts";
 import { findCanaryWaits } from "./canary.ts";
 import type { Payout } from "./model.ts";
-import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
+import { listPayouts, lockCurrentPayouts, lockPayouts, PAYOUTS, updatePayouts } from "./store.ts";
 
 export type SendDeps = OfframpAssessDeps & {
   database: Database;
@@ -128,16 +136,18 @@ async function markSubmitting(
     deps,
     recorded.map(({ offramp }) => offramp),
   );
+  const moved = await findMoved(tx, deps, recorded, { gates, waits }, now);
   for (const entry of sending) {
     const payout = payouts.get(entry.offramp.id);
     if (!payout || !["recorded", "submitting"].includes(payout.status)) continue;
     const status_message = waits.get(entry.offramp.id);
     if (status_message !== undefined) {
       const is_told = entry.offramp.status_message === status_message;
-      if (!is_told) changes.push(advanceOfframp(entry, { status_message }, now));
+      const rate_until = new Date(now.getTime() + deps.rate_hold_ms);
+      if (!is_told) changes.push(advanceOfframp(entry, { status_message, rate_until }, now));
       continue;
     }
-    const closed = findClosedGate(deps.policy, entry.offramp, gates);
+    const closed = moved.get(entry.offramp.id) ?? findClosedGate(deps.policy, entry.offramp, gates);
     const kyc = gates.kycs.get(entry.offramp.account_id, entry.offramp.user_id);
     // Anybody can make a verdict out of date, by tokens from a new wallet: that must not end it.
     const is_unscreened = kyc !== undefined && isBeingScreened(kyc);
@@ -146,8 +156,9 @@ async function markSubmitting(
       changed.push({ ...payout, status: "submitting", updated_at: now });
       // It said what the payout waited for.
       const has_waited = payout.status === "recorded" && entry.offramp.status_message !== null;
-      if (has_waited) changes.push(advanceOfframp(entry, { status_message: null }, now));
-    } else if (payout.status === "recorded" && !is_unscreened) {
+      const gone = { status_message: null, rate_until: null };
+      if (has_waited) changes.push(advanceOfframp(entry, gone, now));
+    } else if (payout.status === "recorded" && (!is_unscreened || moved.has(entry.offramp.id))) {
       // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: now });
       const change = bounced(closed.message, deps.reroute_ms, now);
@@ -166,6 +177,36 @@ async function markSubmitting(
   lapseLater(tx, changes, now);
   const instructions = await toInstructions(tx, deps, submitting);
   return { instructions, held, new_rails: new Set(waits.keys()), unscreened };
+}
+
+/**
+ * Those whose rail was new and is not any more, but whose rate has moved too far meanwhile. Any
+ * payout proves a rail, the caller's too: who decides when it goes would have an option on the
+ * rate.
+ */
+async function findMoved(
+  tx: Transaction,
+  deps: SendDeps,
+  recorded: readonly KeyedOfframp[],
+  { gates, waits }: { gates: GateLookup; waits: ReadonlyMap<string, string> },
+  now: Date,
+): Promise<ReadonlyMap<string, Gate>> {
+  const proven = recorded
+    .map(({ offramp }) => offramp)
+    .filter(({ id, rate_until }) => rate_until !== null && !waits.has(id));
+  if (proven.length === 0) return new Map();
+  const [rows, current] = await Promise.all([
+    listPayouts(tx, proven),
+    deps.prices.currentPrices(now, tx),
+  ]);
+  const payouts = Map.groupBy(PAYOUTS.assertVouched(tx, rows), ({ offramp_id }) => offramp_id);
+  const rates = "stale" in current ? null : current.rates;
+  const moved = proven.filter((offramp) => {
+    const { account_id, id, quote_id } = offramp;
+    const quote = gates.quotes.get(account_id, quote_id)!;
+    return hasRateMoved(deps, offramp, { payouts: payouts.get(id) ?? [], quote, rates }, now);
+  });
+  return new Map(moved.map(({ id }) => [id, { message: RATE_HAS_MOVED, by: "caller" }]));
 }
 
 async function toInstructions(
