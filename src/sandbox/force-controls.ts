@@ -101,10 +101,20 @@ export async function refuseWhileHeld(
   if (problems.length > 0) throw Refusal.of(problems);
 }
 
+/** The same for a payout: nor while its payee is like an entry of a list. */
+export async function refuseWhileStopped(
+  tx: Transaction,
+  offramp: Pick<Offramp, "account_id" | "user_id" | "payment_detail_id">,
+  field: string,
+): Promise<void> {
+  await refuseWhileHeld(tx, offramp, field);
+  await refuseWhileCompared(tx, { ...offramp, id: offramp.payment_detail_id }, field);
+}
+
 /** Only a reviewer of the operator's approves a payee who is like an entry of a list. */
 export async function refuseWhileCompared(
   tx: Transaction,
-  { account_id, user_id, id }: PaymentDetail,
+  { account_id, user_id, id }: Pick<PaymentDetail, "account_id" | "user_id" | "id">,
   field: string,
 ): Promise<void> {
   const facts = await listMatchFacts(tx, [{ account_id, user_id }]);

@@ -37,7 +37,6 @@ import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { minOf } from "../platform/money.ts";
-import { holdProblems } from "../users/clearance.ts";
 import { lockKycs } from "../users/store.ts";
 import { findPath } from "./find-path.ts";
 import {
@@ -45,7 +44,7 @@ import {
   forceExecution,
   forceReroute,
   needsApproval,
-  refuseWhileHeld,
+  refuseWhileStopped,
 } from "./force-controls.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 
@@ -114,7 +113,7 @@ async function takeStep(
     return database.transaction((tx) => markSent(tx, seen, clock.now()));
   }
   await database.transaction(async (tx) => {
-    if (to === "sending_fiat") await refuseWhileHeld(tx, seen, FIELD);
+    if (to === "sending_fiat") await refuseWhileStopped(tx, seen, FIELD);
     const locked = await lockForGiveUp(tx, deps.prices, [seen], clock.now());
     const [entry] = await openOfframps(tx, deps.keyring, await lockOfframps(tx, [seen]));
     if (entry?.offramp.status !== seen.status) return;
@@ -129,13 +128,13 @@ async function takeStep(
 
 /** As if the bank had received its instruction, so that the bank's answer can follow. */
 async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void> {
-  const kyc = (await lockKycs(tx, [seen])).get(seen.account_id, seen.user_id);
+  // Users are locked before offramps.
+  await lockKycs(tx, [seen]);
   const rows = await lockOfframps(tx, [seen]);
   const payouts = await lockCurrentPayouts(tx, rows);
   const waiting = payouts.filter(({ status }) => ["recorded", "submitting"].includes(status));
   const is_unsent = waiting.some(({ status }) => status === "recorded");
-  const held = kyc && is_unsent ? holdProblems(kyc, FIELD) : [];
-  if (held.length > 0) throw Refusal.of(held);
+  for (const row of is_unsent ? rows : []) await refuseWhileStopped(tx, row, FIELD);
   updatePayouts(
     tx,
     waiting.map((payout) => ({ ...payout, status: "sent", updated_at: now })),

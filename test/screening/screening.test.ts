@@ -215,7 +215,18 @@ it("a payee who is like an entry is approved by a reviewer, not by a call of the
   const path = `/sandbox/users/${user_id}/payment_details/${id}`;
   const set = (status: string) => server.call("PATCH", path, { payment_detail: { status } });
   heldBy(await set("approved"));
+  // Nor is a payout to them moved on by one.
+  const quote_id = await addQuote(server, user_id);
+  const money = { destination_amount: 50, destination_currency: "eur" };
+  const added = await server.call("POST", `/users/${user_id}/quotes/${quote_id}/offramps`, {
+    offramps: [{ payment_detail_id: id, ...money }],
+  });
+  const { id: offramp_id } = good(added).offramps[0];
+  const pay = () =>
+    server.call("PATCH", `/sandbox/offramps/${offramp_id}`, { offramp: { status: "fiat_sent" } });
+  heldBy(await pay());
   await decide(id, "clear");
+  good(await pay());
   good(await set("pending"));
   good(await set("approved"));
 });
