@@ -577,7 +577,7 @@ export interface paths {
         };
         /**
          * Show a record's history
-         * @description Every change, posting and decision about one offramp, onramp, quote, refund, user, payment detail, deposit or bank exception: what happened, who caused it, and why.
+         * @description Every change, posting and decision about one offramp, onramp, quote, refund, user, payment detail, invoice, deposit or bank exception: what happened, who caused it, and why.
          */
         get: operations["showHistory"];
         put?: never;

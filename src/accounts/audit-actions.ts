@@ -22,7 +22,8 @@ export const AUDIT_ACTIONS = [
   ...(["deposit.dismiss", "deposit.set_aside"] as const),
   ...(["document.attach", "document.read", "document.approved", "document.rejected"] as const),
   ...(["encryption.rotate", "export.write", "export.remove", "exposure.convert"] as const),
-  ...(["kyc.read", "kyc.read_file", "kyc.send_back"] as const),
+  ...(["invoice.change"] as const),
+  ...(["kyc.create_session", "kyc.read", "kyc.read_file", "kyc.send_back"] as const),
   ...KYC_DECISIONS.flatMap(
     (name) => [`kyc.${name}`, `kyc.propose_${name}`, `kyc.confirm_${name}`] as const,
   ),
@@ -49,7 +50,7 @@ export const AUDIT_ACTIONS = [
   ...(["session.password", "session.refuse", "session.end", "session.end_others"] as const),
   ...(["session.switch_account", "travel.export", "treasury.book", "user.erase"] as const),
   ...(["user.request_erasure", "user.restore", "user.freeze", "user.unfreeze"] as const),
-  ...(["wallet.skip"] as const),
+  ...(["user.update", "wallet.skip"] as const),
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -62,8 +62,8 @@ export const PERMISSIONS = {
   create_exports: {
     roles: ["admin", "finance_manager", "accountant"],
     meaning:
-      "Create and remove files for auditors; in the operator's account, start a check of all " +
-      "books.",
+      "Create, download and remove files for auditors, the audit log among them; in the " +
+      "operator's account, start a check of all books.",
   },
   operate: {
     roles: ["admin", "finance_manager"],

@@ -14,6 +14,7 @@ import {
   ownRole,
 } from "./model.ts";
 import { claimProblems } from "./payments/claim-model.ts";
+import { type ActedBy, recordActs } from "./record-acts.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
 import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
 
@@ -23,6 +24,7 @@ type WantedChange = {
   /** Null when the request names no existing change. */
   name: ChangeName | null;
   input: ChangeInput | null;
+  by: ActedBy;
   problems: readonly Problem[];
 };
 
@@ -56,13 +58,15 @@ export function changeInvoices(
       return { invoices: AccountMap.of(invoices, ({ invoice }) => invoice), billed, paying };
     },
     decide: decideOne,
-    record: (tx, _loaded, accepted, now) =>
-      recordChanges(
-        tx,
-        renderer,
-        accepted.map(({ output }) => output),
-        now,
-      ),
+    record: (tx, _loaded, accepted, now) => {
+      const changes = accepted.map(({ output }) => output);
+      recordChanges(tx, renderer, changes, now);
+      const acts = accepted.map(({ command, output: { invoice, change } }) => ({
+        ...{ account_id: command.account_id, invoice_id: invoice.id },
+        ...{ name: change.name, by: command.input.by },
+      }));
+      recordActs(tx, acts, now);
+    },
     render: (changed) => renderer.invoice(changed, ownRole(changed.invoice.format)),
   };
 }

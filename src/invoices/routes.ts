@@ -25,6 +25,7 @@ import type { ChangeInput } from "./model.ts";
 import { notNow } from "./model.ts";
 import { loadPdf } from "./pdf/load-pdf.ts";
 import type { PdfRenderer } from "./pdf/renderer.ts";
+import { actedBy } from "./record-acts.ts";
 import {
   ChangeInvoiceBody,
   CreateInvoiceBody,
@@ -235,7 +236,8 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
           notNow("create", "Only the account that created the invoice can do this."),
         ]);
       }
-      return submit(command({ invoice_id, name: "create", input: null, problems }));
+      const by = actedBy(caller);
+      return submit(command({ invoice_id, name: "create", input: null, by, problems }));
     },
   });
 
@@ -261,14 +263,15 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       const invoice_id = params.invoice_id;
       const view = await findVisibleView(deps, caller.account_id, invoice_id);
       if (!view || view.owner_account_id === caller.account_id) {
-        return submit(command({ invoice_id, name, input, problems: all }));
+        return submit(command({ invoice_id, name, input, by: actedBy(caller), problems: all }));
       }
       if (all.length > 0 || name === null) throw Refusal.of(all);
       const request = command(null);
       return deps.executor.keepAnswer(request, async () => {
         const key = { account_id: view.owner_account_id, id: view.id };
         const change_key = changeKey(deps.index_key, request);
-        const act = { name, input, role: view.role, caller: request, change_key };
+        const by_party = { ...request, by: actedBy(caller) };
+        const act = { name, input, role: view.role, caller: by_party, change_key };
         const entry = await changeAsParty(deps, key, act, deps.clock.now());
         deps.wake();
         return deps.renderer.invoice(entry, view.role);

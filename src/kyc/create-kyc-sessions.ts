@@ -1,6 +1,8 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
-import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
@@ -78,9 +80,24 @@ export function createKycSessions(
       );
       const expiring = sessions.map((session) => ({ ...session, due_at: session.expires_at }));
       enqueueTasksAt(tx, EXPIRE_SESSION_TASK, expiring, now);
+      recordActs(tx, accepted, now);
     },
     render: ({ session, token }) => renderSession(session.user_id, token),
   };
+}
+
+/** Who got the link: whoever opens it can identify as the user. */
+function recordActs(
+  tx: Transaction,
+  accepted: readonly Accepted<NewKycSession, Created>[],
+  now: Date,
+): void {
+  const acts = accepted.map(({ command, output: { session } }) => {
+    const { account_id, user_id, id: kyc_session_id } = session;
+    const act = { account_id, actor: actorOf(command), record: `user:${user_id}`, reason: "" };
+    return { ...act, action: "kyc.create_session" as const, detail: { kyc_session_id } };
+  });
+  recordAudits(tx, acts, now);
 }
 
 async function load(

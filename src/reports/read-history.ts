@@ -1,3 +1,4 @@
+import type { AuditRow } from "../accounts/audit-store.ts";
 import { listVotes } from "../approvals/votes/vote-store.ts";
 import { CHAINS } from "../catalogue/chains.ts";
 import { bodyPlace } from "../events/record-events.ts";
@@ -9,12 +10,14 @@ import { findOfframpLinks } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import type { Kyc } from "../users/model.ts";
 import {
   type HistoryEvent,
   type HistoryProposal,
   listAuditOf,
   listEntryIds,
   listEventsOf,
+  listMatchIds,
   listProposalsOf,
   type RecordKey,
 } from "./store.ts";
@@ -38,7 +41,7 @@ export const ITEMS_MAX = 500;
 /** How the audit log names records that have a history. */
 const RECORD_KINDS = [
   ...["offramp", "onramp", "quote", "refund", "user", "deposit", "payment_detail"],
-  ...["bank_exception", "account"],
+  ...["bank_exception", "invoice", "account"],
 ];
 /** The keys of postings that are on no ledger account of the record itself. */
 const KEY_KINDS = [
@@ -48,11 +51,19 @@ const KEY_KINDS = [
 
 type HistoryDeps = Pick<ModuleCore, "database" | "keyring">;
 
+/** Who reads a history. */
+type Reader = {
+  account_id: string;
+  is_operator: boolean;
+  /** Accounts must not learn who is on a list; of the operator's members those who decide do. */
+  reviews_screening?: boolean;
+};
+
 /** Everything that happened to one record: what it became, what moved, and who decided. */
 export async function readHistory(
   { database: session, keyring }: HistoryDeps,
   key: RecordKey,
-  { is_operator }: { is_operator: boolean },
+  reader: Reader,
 ): Promise<HistoryItem[]> {
   const { account_id, record_id } = key;
   const ledger_accounts = [
@@ -65,9 +76,10 @@ export async function readHistory(
   // Whoever executed a quote, and whoever approved it, decided on each of its payouts.
   const [offramp] = await findOfframpLinks(session, [{ account_id, id: record_id }]);
   const quote_id = offramp?.quote_id;
-  const [events, own_audit, entry_ids, ...listed] = await Promise.all([
+  const [events, own_audit, operators, entry_ids, ...listed] = await Promise.all([
     listEventsOf(session, key, ITEMS_MAX),
     listAuditOf(session, account_id, records, ITEMS_MAX),
+    reader.is_operator ? listOperatorActs(session, key, records, reader) : [],
     listEntryIds(session, account_id, { ledger_accounts, keys }, ITEMS_MAX),
     listProposalsOf(session, key, ITEMS_MAX),
     quote_id ? listProposalsOf(session, { account_id, record_id: quote_id }, ITEMS_MAX) : [],
@@ -76,7 +88,7 @@ export async function readHistory(
   const [keyOf, entries, exception_entries, votes] = await Promise.all([
     keyring.openOwners(session, events),
     listEntriesById(session, account_id, entry_ids),
-    is_operator ? listExceptionEntries(session, record_id) : [],
+    reader.is_operator ? listExceptionEntries(session, record_id) : [],
     listVotes(
       session,
       proposals.map(({ id }) => ({ account_id, id })),
@@ -85,7 +97,11 @@ export async function readHistory(
   const moved = entries.flatMap(({ key: posted }) => actedRecord(posted) ?? []);
   const acted = new Set([...moved, ...(quote_id ? [`quote:${quote_id}`] : [])]);
   const others = [...acted].filter((record) => !records.includes(record));
-  const audit = [...own_audit, ...(await listAuditOf(session, account_id, others, ITEMS_MAX))];
+  const audit = [
+    ...own_audit.filter((entry) => !operators.some((act) => isSameAct(act, entry))),
+    ...operators,
+    ...(await listAuditOf(session, account_id, others, ITEMS_MAX)),
+  ];
   const items: HistoryItem[] = [
     ...events.map((event) => toChange(event, keyOf(event))),
     ...[...entries, ...exception_entries].sort(byIdDescending).map(toPosting),
@@ -105,6 +121,30 @@ export async function readHistory(
 
 function byIdDescending(one: Entry, other: Entry): number {
   return one.id < other.id ? 1 : -1;
+}
+
+/**
+ * What the operator decided about a record of another account, with the reasons, and about a person
+ * on a screening list: both are in the operator's own log.
+ */
+async function listOperatorActs(
+  session: Session,
+  key: RecordKey,
+  records: readonly string[],
+  reader: Reader,
+): Promise<AuditRow[]> {
+  const match_ids = reader.reviews_screening ? await listMatchIds(session, key, ITEMS_MAX) : [];
+  const wanted = [
+    ...(reader.account_id === key.account_id ? [] : records),
+    ...match_ids.map((id) => `screening_match:${id}`),
+  ];
+  return listAuditOf(session, reader.account_id, wanted, ITEMS_MAX);
+}
+
+/** The account's own log has the same act without its reason. */
+function isSameAct(act: AuditRow, { record, action, actor, at }: AuditRow): boolean {
+  const is_same = act.record === record && act.action === action && act.actor === actor;
+  return is_same && act.at.getTime() === at.getTime();
 }
 
 /** The operator resolves bank exceptions of all accounts; they are posted in their own account. */
@@ -153,9 +193,12 @@ function toChange(event: HistoryEvent, key: Buffer | undefined): HistoryItem {
 
 /** Null where the event's record has none. */
 function statusMessage(body: string): string | null {
-  type Payload = Record<string, { status_message?: string | null } | undefined>;
+  type Payload = Partial<Record<"offramp" | "onramp", { status_message?: string | null }>> & {
+    user?: { kyc?: Pick<Kyc, "general"> };
+  };
   const { payload } = JSON.parse(body) as { payload?: Payload };
-  return payload?.offramp?.status_message ?? payload?.onramp?.status_message ?? null;
+  const comment = payload?.user?.kyc?.general.moderation_comment;
+  return payload?.offramp?.status_message ?? payload?.onramp?.status_message ?? comment ?? null;
 }
 
 function toPosting({ kind, created_at, lines }: Entry): HistoryItem {

@@ -41,15 +41,15 @@ export function addHistoryRoutes(
     summary: "Show a record's history",
     description:
       "Every change, posting and decision about one offramp, onramp, quote, refund, user, " +
-      "payment detail, deposit or bank exception: what happened, who caused it, and why.",
+      "payment detail, invoice, deposit or bank exception: what happened, who caused it, and why.",
     tag: "Offramps",
     answer: HistoryAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const key = { account_id: caller.account_id, record_id: params.record_id };
-      const history = await readHistory(deps, key, {
-        is_operator: caller.account_id === deps.operator_id,
-      });
+      const { account_id } = caller;
+      const key = { account_id, record_id: params.record_id };
+      const is_operator = account_id === deps.operator_id;
+      const history = await readHistory(deps, key, { account_id, is_operator });
       if (history.length === 0) throw Refusal.of([...problems, notFound("record_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return JSON.stringify({ history });

@@ -54,6 +54,20 @@ export function listAuditOf(
   );
 }
 
+/** The matches of a user or a payment detail with screening lists. */
+export async function listMatchIds(
+  session: Session,
+  { account_id, record_id }: RecordKey,
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ id: string }>(
+    `select id from screening_matches where account_id = $1 and record_id = $2
+     order by id desc limit $3`,
+    [account_id, record_id, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
 export type HistoryProposal = {
   id: string;
   kind: string;

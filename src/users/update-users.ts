@@ -1,7 +1,10 @@
+import { recordAudits } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { lowerAscii } from "../catalogue/text.ts";
 import { AccountMap } from "../platform/account-map.ts";
-import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -71,9 +74,25 @@ export function updateUsers(
       const reviewed = [...last.values()].filter(({ user }) => isReviewed(user));
       const changed = reviewed.map(({ user }) => user);
       enqueueTasks(tx, USER_CHANGED_TASK, changed, now);
+      recordActs(tx, accepted, now);
     },
     render: ({ user }) => renderUser(user),
   };
+}
+
+/** Who changed what: no event tells of it. Names of fields only: an entry outlives the person. */
+function recordActs(
+  tx: Transaction,
+  accepted: readonly Accepted<UserChange, Updated>[],
+  now: Date,
+): void {
+  const acts = accepted.map(({ command, output: { user } }) => {
+    const { account_id, id } = user;
+    const act = { account_id, actor: actorOf(command), record: `user:${id}`, reason: "" };
+    const fields = Object.keys(command.input.change ?? {}).sort();
+    return { ...act, action: "user.update" as const, detail: { fields: fields.join(" ") } };
+  });
+  recordAudits(tx, acts, now);
 }
 
 function emailsOf(index_key: Buffer, commands: readonly Command<UserChange>[]) {

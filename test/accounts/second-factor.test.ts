@@ -115,7 +115,7 @@ describe("with a second factor", () => {
   test("each of ten recovery codes signs in once, in any spelling, also at the same time", async () => {
     const { email, person_id, codes } = await addEnrolled();
     expect(new Set(codes).size).toBe(10);
-    const [first, second] = codes as [string, string];
+    const [first, second, last] = codes as [string, string, string];
     const both = [await halfSignedIn(email), await halfSignedIn(email)];
     const spelled = first.toLowerCase().replaceAll("-", " ");
     const answers = await Promise.all(both.map((one) => one.post(FACTOR, { code: spelled })));
@@ -123,6 +123,9 @@ describe("with a second factor", () => {
     const third = await halfSignedIn(email);
     expect((await third.post(FACTOR, { code: second })).statusCode).toBe(303);
     expect((await third.get(SECURITY)).body).toMatch(/Recovery codes left<\/dt><dd>8</);
+    // Nor does one confirm anything without a mail.
+    await third.get("/confirm");
+    expect((await third.post("/confirm", { code: last })).statusCode).toBe(303);
     const rows = await server.deps.database.query<{ row: string }>(
       "select t::text || encode(seed, 'escape') as row from totp_factors t",
     );
@@ -130,7 +133,7 @@ describe("with a second factor", () => {
     const mails = await server.deps.database.query("select 1 from mails where kind = $1", [
       "recovery_code_used",
     ]);
-    expect(mails).toHaveLength(2);
+    expect(mails).toHaveLength(3);
     expect((await actionsOf(person_id)).filter((one) => one === "session.refuse")).toHaveLength(1);
   });
 

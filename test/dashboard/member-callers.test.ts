@@ -100,6 +100,19 @@ describe("a signed-in member at the API", () => {
     expect((await call("GET", "/users")).statusCode).toBe(200);
   });
 
+  it("reads the audit log's export only with a role that creates exports", async () => {
+    const audit_log = { export: { kind: "audit_log", from: "2026-01-01", to: "2026-02-01" } };
+    const created = await member("accountant").call("POST", "/exports", audit_log);
+    expect(created.statusCode, created.body).toBe(200);
+    const path = `/exports/${created.json().export.id}`;
+    for (const url of ["/exports", path, `${path}/file`]) {
+      expect((await member("approver").call("GET", url)).json().error_code).toBe(
+        "insufficient_scope",
+      );
+    }
+    expect((await member("accountant").call("GET", path)).statusCode).toBe(200);
+  });
+
   it("cannot write any more once the session has ended or the role has changed", async () => {
     const { account_id } = server;
     const role = "finance_manager";

@@ -95,7 +95,7 @@ const TEXTS: Record<MailKind, (facts: Facts) => { subject: string; lines: string
     ],
   }),
   recovery_code_used: () => ({
-    subject: "A recovery code was used to sign in to Sliproad",
-    lines: ["You signed in with a recovery code, which cannot be used again.", NOT_YOU],
+    subject: "A recovery code of your Sliproad sign-in was used",
+    lines: ["You gave a recovery code, which cannot be used again.", NOT_YOU],
   }),
 };

@@ -63,7 +63,8 @@ const OTHERS: Partial<Record<PermissionName, readonly string[]>> = {
   use_sandbox: ["sendTestEvent"],
   manage_apps: ["createApp", "deleteApp", "rotateClientSecret"],
   reset_app_used: ["resetAppUsed"],
-  create_exports: ["startVerification"],
+  // The audit log is among them.
+  create_exports: ["startVerification", "listExports", "showExport", "downloadExport"],
   review_kyc: ["listKycReviews", "showKycReview", "showKycReviewVersion", "decideKycReview"],
   review_documents: [
     ...["listReviewedDocuments", "showReviewedDocument", "downloadReviewedDocument"],

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { queueMail } from "../mail/queue-mail.ts";
 import type { ChallengeUse } from "../passkeys/challenges.ts";
 import { type PasskeyDeps, passkeyRefused, verifyPasskey } from "../passkeys/verify-passkey.ts";
 import { openPersonal } from "../seal-personal.ts";
@@ -27,7 +28,7 @@ function digitsOf(code: string): string {
   return code.replace(/\s/g, "");
 }
 
-/** Uses up the proof; null if it is not accepted. */
+/** Uses up the proof; null if it is not accepted. The owner is told of a recovery code. */
 export async function verifyFactor(
   tx: Transaction,
   deps: PasskeyDeps,
@@ -36,7 +37,15 @@ export async function verifyFactor(
   proof: FactorProof,
   now: Date,
 ): Promise<Factor | null> {
-  if ("code" in proof) return verifyCode(tx, deps.index_key, session.person_id, proof.code, now);
+  const { account_id, person_id, email } = session;
+  if ("code" in proof) {
+    const factor = await verifyCode(tx, deps.index_key, person_id, proof.code, now);
+    if (factor === "recovery_code") {
+      const mail = { account_id, kind: "recovery_code_used", email } as const;
+      queueMail(tx, deps.index_key, mail, deps.clock.now());
+    }
+    return factor;
+  }
   const given = { ...proof, use: { purpose, holder: session.id } };
   const verdict = await verifyPasskey(tx, deps, session, given, now);
   return verdict === "accepted" ? "passkey" : null;

@@ -1,5 +1,4 @@
 import { Refusal } from "../../platform/errors.ts";
-import { queueMail } from "../mail/queue-mail.ts";
 import {
   type FactorProof,
   factorRefused,
@@ -48,9 +47,6 @@ export function finishSignIn(
       const session = { account_id, person_id, origin, lifetime_ms, factor_at: input.now };
       const token = startSession(tx, index_key, session, input.now);
       recordSignInChange(tx, "session.create", pending, now, { second_factor: factor });
-      if (factor === "recovery_code") {
-        queueMail(tx, index_key, { account_id, kind: "recovery_code_used", email }, now);
-      }
       return { token, lifetime_ms, awaits_factor: false };
     }),
   );

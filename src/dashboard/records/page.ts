@@ -8,6 +8,7 @@ import {
 } from "../../accounts/page-scope.ts";
 import { referenceName } from "../../accounts/pages.ts";
 import { openEmail } from "../../accounts/person-email.ts";
+import { may } from "../../accounts/roles.ts";
 import { listMembersById } from "../../accounts/store.ts";
 import { RECORD_PATH } from "../../approvals/render.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
@@ -47,11 +48,17 @@ export function addRecordPage(app: FastifyInstance, deps: RecordPageDeps): void 
       const account_id = is_other ? account : session.account_id;
       if (!isId(record_id)) throw Refusal.of([notFound("record_id")]);
       const [history, retention] = await Promise.all([
-        readHistory(deps, { account_id, record_id }, session),
+        readHistory(
+          deps,
+          { account_id, record_id },
+          { ...session, reviews_screening: may(session.role, "review_screening") },
+        ),
         findRetentionOf(deps, { account_id, user_id: record_id }),
       ]);
       if (history.length === 0 && !retention) throw Refusal.of([notFound("record_id")]);
-      const names = await findNames(deps, account_id, history);
+      // The operator's own members decide about the records of other accounts.
+      const account_ids = [...new Set([account_id, session.account_id])];
+      const names = await findNames(deps, account_ids, history);
       // Names of another account's people are on the pages that review them.
       const found = is_other ? [] : await listByIds(deps.database, account_id, [record_id]);
       const [record] = await describeRecords(deps, account_id, found);
@@ -71,14 +78,14 @@ function findRetentionOf(deps: RecordPageDeps, key: UserKey): Promise<Retention 
 /** Display names of the API keys and members who acted. */
 async function findNames(
   { database, index_key }: PageDeps,
-  account_id: string,
+  account_ids: string[],
   history: readonly HistoryItem[],
 ): Promise<ReadonlyMap<string, string>> {
   const actors = history.flatMap(({ who }) => actorsOf(who).map((one) => one.split(":")[1] ?? ""));
   const ids = [...new Set(actors)].filter(isId);
   const [keys, people] = await Promise.all([
     listApiKeysById(database, ids),
-    listMembersById(database, [account_id], ids),
+    listMembersById(database, account_ids, ids),
   ]);
   return new Map([
     ...keys.map((key) => [key.id, `API key ${key.prefix}…${key.last_four}`] as const),

@@ -13,6 +13,7 @@ import {
   type KeyedInvoice,
   type PartyRole,
 } from "../model.ts";
+import { type ActedBy, recordActs } from "../record-acts.ts";
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 
@@ -23,7 +24,7 @@ type PartyAct = {
   input: ChangeInput | null;
   role: PartyRole;
   /** Null for a party without an account, who uses the invoice's link. */
-  caller: { account_id: string; credential_id: string } | null;
+  caller: { account_id: string; credential_id: string; by: ActedBy } | null;
   /** Distinguishes a repeated request from a new one. */
   change_key: Buffer | null;
 };
@@ -54,6 +55,10 @@ export async function changeAsParty(
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
     const changed = changeInvoice(entry, change, now, act.change_key);
     recordChanges(tx, deps.renderer, [changed], now);
+    if (caller) {
+      const { account_id, by } = caller;
+      recordActs(tx, [{ account_id, invoice_id: key.id, name, by }], now);
+    }
     return changed;
   });
 }
@@ -62,7 +67,10 @@ export async function changeAsParty(
 async function checkCredential(
   { tokens, clock }: PartyDeps,
   tx: Transaction,
-  { account_id, credential_id }: NonNullable<PartyAct["caller"]>,
+  {
+    account_id,
+    credential_id,
+  }: Pick<NonNullable<PartyAct["caller"]>, "account_id" | "credential_id">,
 ): Promise<void> {
   const active = await findActiveCredentials(
     tx,
