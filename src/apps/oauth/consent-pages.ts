@@ -12,7 +12,7 @@ export function consentPage(options: {
   path: string;
   app: { name: string; owner: string };
   scopes: readonly Scope[];
-  /** The person's accounts whose role allows the requested scopes. */
+  /** The person's accounts whose role, and second factor, allow the requested scopes. */
   memberships: readonly Membership[];
   /** The host that receives the answer, shown so that the person can judge it. */
   redirect_host: string;
@@ -26,8 +26,8 @@ export function consentPage(options: {
 ${csrfField(session.csrf)}
 ${
   memberships.length === 0
-    ? html`<p class="alert" role="alert">Your role does not allow this in any of your accounts.
-Ask an admin of the account.</p>`
+    ? html`<p class="alert" role="alert">Your role does not allow this in any of your accounts,
+or needs a second factor that you have not set up. Ask an admin of the account.</p>`
     : accountChoice(session, memberships)
 }
 <div class="choice">

@@ -10,7 +10,7 @@ import { findAccountById, listMemberships } from "../../accounts/store.ts";
 import type { App } from "../model.ts";
 import { findAppByClientId } from "../store.ts";
 import { consentPage, continuePage, expiredPage } from "./consent-pages.ts";
-import { createGrant } from "./create-grant.ts";
+import { createGrant, lacksFactor } from "./create-grant.ts";
 import { answerInteraction, findInteraction, type Interaction } from "./interaction.ts";
 import { mayGrant } from "./model.ts";
 import { CONSENT_PATH, type OauthDeps, ROUTES } from "./provider.ts";
@@ -68,6 +68,7 @@ export function addConsentPages(
     const grantId = await createGrant(deps, provider, {
       app,
       person_id: member.person_id,
+      has_factor: member.has_factor,
       account_id: readField(request, "account_id"),
       scopes: interaction.scopes,
     });
@@ -107,7 +108,9 @@ async function showConsent(
     path: `${CONSENT_PATH}/${uid}`,
     app: { name: app.name, owner: owner!.name },
     scopes,
-    memberships: memberships.filter(({ role }) => mayGrant(role, scopes)),
+    memberships: memberships.filter(
+      ({ role }) => mayGrant(role, scopes) && !lacksFactor(deps.config, session, role),
+    ),
     redirect_host: hostOf(params.redirect_uri!),
   });
   return sendPage(reply, shown);

@@ -1,5 +1,7 @@
 import type { Provider } from "oidc-provider";
 import { recordAudit } from "../../accounts/audit.ts";
+import type { Role } from "../../accounts/model.ts";
+import { needsFactor, type SessionSettings } from "../../accounts/sign-in/sessions.ts";
 import { findMember } from "../../accounts/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -11,10 +13,11 @@ import { insertAppGrant } from "../store.ts";
 import { findGrantId } from "./artifacts-store.ts";
 import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 
-type GrantDeps = Pick<ModuleCore, "database" | "clock">;
+type GrantDeps = Pick<ModuleCore, "config" | "database" | "clock">;
 type NewGrant = {
   app: App;
   person_id: string;
+  has_factor: boolean;
   /** As submitted by the form. */
   account_id: string;
   scopes: readonly Scope[];
@@ -30,24 +33,41 @@ export async function createGrant(
   provider: Provider,
   input: NewGrant,
 ): Promise<string> {
-  const { database, clock } = deps;
-  await checkMember(database, input);
+  const { config, database, clock } = deps;
+  await checkMember(config, database, input);
   const grant_id = await saveGrant(deps, provider, input);
   await database.transaction(async (tx) => {
-    await checkMember(tx, input);
+    await checkMember(config, tx, input);
     recordGrant(tx, input, clock.now());
   });
   return grant_id;
 }
 
+/**
+ * Consents are given for accounts that the person is not signed in to: what their role needs there,
+ * it needs here too.
+ */
+export function lacksFactor(
+  config: SessionSettings,
+  { has_factor }: Pick<NewGrant, "has_factor">,
+  role: Role,
+): boolean {
+  return !has_factor && needsFactor(config, role);
+}
+
 async function checkMember(
+  config: SessionSettings,
   session: Session,
-  { account_id, person_id, scopes }: NewGrant,
+  { account_id, person_id, has_factor, scopes }: NewGrant,
 ): Promise<void> {
   const member = isId(account_id) && (await findMember(session, account_id, person_id));
   if (!member) throw new Refusal("insufficient_scope", "You are not a member of that account.");
   if (!mayGrant(member.role, scopes)) {
     throw new Refusal("insufficient_scope", "Your role in that account does not allow this.");
+  }
+  if (lacksFactor(config, { has_factor }, member.role)) {
+    const message = "Your role in that account needs a second factor: set one up first.";
+    throw new Refusal("insufficient_scope", message);
   }
 }
 

@@ -12,7 +12,7 @@ import { readKeyScopes, readNetworks } from "../../accounts/restrict-key.ts";
 import { revokeApiKey } from "../../accounts/revoke-api-key.ts";
 import { rotateApiKey } from "../../accounts/rotate-api-key.ts";
 import { listMembersById } from "../../accounts/store.ts";
-import { isVisible } from "../../catalogue/text.ts";
+import { CONTROLS, hasControlCharacters, isVisible } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../platform/durations.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
@@ -92,6 +92,8 @@ function addCreate(addRoute: AddRoute, deps: ModuleCore): void {
       const found = new Problems(problems);
       const name = body.name?.trim() ?? "";
       if (!isVisible(name)) found.report("name", "parameter_missing", "Send a name.");
+      // Members who vote read it as the name of who asked.
+      if (hasControlCharacters(name)) found.invalid("name", CONTROLS);
       if (name.length > NAME_MAX) {
         found.report("name", "value_too_long", `Send at most ${NAME_MAX} characters.`);
       }
