@@ -8,7 +8,8 @@ const conditions = ["sliproad-source", "module", "node", "development|production
  * they are named. They play crashes at every commit, every write with eight callers at once, the
  * guides, every page of the documentation, the packed programs, clusters of PostgreSQL in
  * every state, the command line as processes, hours of a person who fills in the identity form, a
- * primary that freezes, processes that are killed, and ten of a hundred accounts that misbehave.
+ * primary that freezes, processes that are killed, every route flooded, and ten of a hundred accounts
+ * that misbehave.
  */
 const LONG_TESTS = [
   "test/app/{restore,backup,live-story,live-story-short,live-mode}.test.ts",
@@ -24,6 +25,7 @@ const LONG_TESTS = [
   "test/partners/evm/{two-chains,freeze,server,send-server,stories,sweep}.test.ts",
   "test/partners/bank/{sftp,volume,server}.test.ts",
   "test/platform/commands/idempotency.test.ts",
+  "test/platform/http/flooded-routes.test.ts",
   "test/webhooks/hanging.test.ts",
   "test/invoices/pdf/renderer.test.ts",
   "test/cli/odd-answers.test.ts",

@@ -103,12 +103,7 @@ async function visit({ stage }: Bench, account: FilledAccount): Promise<Visitor>
   const token = await database.transaction(async (tx) =>
     startSession(tx, index_key, { account_id, person_id }, new Date()),
   );
-  const session = await findSession(
-    { database, index_key, config },
-    token,
-    "127.0.0.1",
-    new Date(),
-  );
+  const session = await findSession({ database, index_key, config }, token, new Date());
   const headers = {
     cookie: `${cookieName(stage.service.url, "session")}=${token}`,
     "x-csrf-token": session!.csrf,

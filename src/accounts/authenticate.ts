@@ -1,5 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
+import { setCaller } from "../platform/db/caller-context.ts";
 import type { Session } from "../platform/db/database.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
@@ -8,7 +9,6 @@ import { isId } from "../platform/ids.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { findActiveKeys, findApiKeyByHash, upsertKeyUse } from "./api-key-store.ts";
-import { limitLookups } from "./limit-lookups.ts";
 import { isSessionCredential, listActiveMembers } from "./member-callers/authenticate-member.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
 import { compileKeyCheck } from "./restrict-key.ts";
@@ -33,24 +33,27 @@ export function createAuthenticate(
   deps: KeyDeps,
   mode: Mode,
   tokens: TokenPort,
-): (text: string, network: string) => Promise<Caller | null> {
+): (text: string) => Promise<Caller | null> {
   const cache = new LruMap<string, { caller: Caller; until_ms: number }>(CALLERS_CACHED_MAX);
   const findCaller = async (text: string, key_hash: Buffer) => {
     // Keys created here have a known prefix; other text may be a token or the operator's own key.
     const by_token = isOwnKey(text) ? null : await tokens.findCaller(text);
     return by_token ?? (await findKeyCaller(deps, key_hash));
   };
-  return async (text, network) => {
+  return async (text) => {
     if (!isKeyOfMode(text, mode)) return null;
     const key_hash = hashApiKey(deps.index_key, text);
     const name = key_hash.toString("base64");
     const asked_ms = performance.now();
     const cached = cache.get(name);
     if (cached && cached.until_ms > asked_ms) return cached.caller;
-    const find = () => findCaller(text, key_hash);
-    // Anybody can make up keys: those of one network must not delay the others' requests.
-    const caller = await (cached ? find() : limitLookups(network, find));
-    if (!caller) return null;
+    // Anybody can make up keys: one that was not seen before is looked up in the network's turn.
+    if (cached) setCaller(cached.caller.account_id);
+    const caller = await findCaller(text, key_hash);
+    if (!caller) {
+      cache.delete(name);
+      return null;
+    }
     // Counted from before the query: a slow answer is not trusted for longer.
     cache.set(name, { caller, until_ms: asked_ms + CACHED_MS });
     return caller;

@@ -5,7 +5,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { DatabaseUnavailableError } from "../platform/db/outages.ts";
 import { Refusal } from "../platform/errors.ts";
-import { callerNetwork } from "../platform/http/caller-network.ts";
 import type { Html } from "../platform/http/html.ts";
 import { isSenderGone, logFailure } from "../platform/http/log-failure.ts";
 import { FILE_POLICY } from "../platform/http/security-headers.ts";
@@ -80,8 +79,7 @@ export function addPageScope(
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(PAGE_HEADERS);
       const token = readCookie(request, deps.public_url(), "session");
-      const network = callerNetwork(request.ip);
-      const session = await findSession(deps, token, network, realTime(deps.clock));
+      const session = await findSession(deps, token, realTime(deps.clock));
       if (session?.state === "active") request.member = session;
       else request.pending = session;
     });
@@ -183,8 +181,7 @@ async function checkForm(deps: PageDeps, request: FastifyRequest): Promise<void>
  */
 async function assertSameSession(deps: PageDeps, request: FastifyRequest): Promise<void> {
   const before = (request.member ?? request.pending)!;
-  const network = callerNetwork(request.ip);
-  const session = await findSession(deps, before.token, network, realTime(deps.clock));
+  const session = await findSession(deps, before.token, realTime(deps.clock));
   const is_same =
     session?.state === before.state &&
     session.account_id === before.account_id &&

@@ -122,12 +122,12 @@ function offeredCatalogue(catalogue: Catalogue, { served }: Partners): Catalogue
 /** The API in the order of the modules; pages for people come after it. */
 function addRoutes(
   server: FastifyInstance,
-  { index_key, executor, config }: ModuleCore,
+  { index_key, executor }: ModuleCore,
   modules: readonly Module[],
   addAfterScreening: (addRoute: AddRoute) => AddRoute,
 ): void {
   const { keepAnswer } = executor;
-  const ways = { keepAnswer, readInTurn: createReadTurns(config.database_connections) };
+  const ways = { keepAnswer, readInTurn: createReadTurns() };
   const add = addAfterScreening((spec) => addRoute(server, index_key, spec, ways));
   for (const module of modules) module.routes?.(add, server);
   for (const module of modules) module.pages?.(server);

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { limitLookups } from "../accounts/limit-lookups.ts";
 import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
 import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sign-in/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
@@ -26,14 +25,10 @@ const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noin
 /** The page behind `invoiceLinks.view`, for a party without an account. GET changes nothing. */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
   const takeAttempt = createLinkLimits();
-  const findInTurn = (request: FastifyRequest) => {
-    const { token } = request.params as { token: string };
-    return limitLookups(callerNetwork(request.ip), () => findByToken(deps, token));
-  };
   const findLinked = (request: FastifyRequest, is_file = false) => {
     const { token } = request.params as { token: string };
     takeAttempt(callerNetwork(request.ip), token, is_file);
-    return findInTurn(request);
+    return findByToken(deps, token);
   };
   addPageScope(app, deps, (scope) => {
     // Mail clients send HEAD before they open a link.
@@ -58,10 +53,11 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
       onRequest: async (request: FastifyRequest) => void (await findLinked(request)),
     };
     scope.post(PATH, public_form, async (request, reply) => {
-      const printed = await findInTurn(request);
+      const { token } = request.params as { token: string };
+      const printed = await findByToken(deps, token);
       const refusal = await act(deps, request, printed);
       if (refusal) {
-        const again = await findInTurn(request);
+        const again = await findByToken(deps, token);
         return show(deps, request, reply, again, refusal);
       }
       return reply.headers(SECRET_HEADERS).redirect(pathOf(request), 303);

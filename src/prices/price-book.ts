@@ -4,6 +4,7 @@ import { type FeeSchedule, toFeeSchedule } from "../catalogue/fee-table.ts";
 import type { MarketRisk } from "../catalogue/market-risk.ts";
 import type { RateSource } from "../partners/rates/port.ts";
 import { RATE_DIGITS_MAX } from "../partners/rates/rate-text.ts";
+import { runForService } from "../platform/db/caller-context.ts";
 import type { Session } from "../platform/db/database.ts";
 import { LruMap } from "../platform/lru-map.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -139,7 +140,7 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
   };
   /** One read at a time, however many callers wait. */
   const lookOnce = () => {
-    looking ??= look().finally(() => {
+    looking ??= runForService(look).finally(() => {
       looking = undefined;
     });
     return looking;

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { listRoutes } from "../harness/routes.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
@@ -13,23 +14,13 @@ afterAll(() => server.close());
 
 const ID = "01a1dd11-4aee-7000-adc7-78aca4556f62";
 const BEGUN_MS = 300;
-/** A line of the tree that Fastify prints: how deep it is, a part of a path, its methods. */
-const LINE = /^([│ ]*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/;
-const DEPTH_COLUMNS = 4;
 
 /** Everything that only members can change. */
 function listWrites(): { method: string; path: string }[] {
-  const parts: string[] = [];
-  return server.app.server
-    .printRoutes({ commonPrefix: false })
-    .split("\n")
-    .flatMap((line) => {
-      const [, indent = "", part = "", methods = ""] = LINE.exec(line) ?? [];
-      parts.splice(indent.length / DEPTH_COLUMNS, Infinity, part);
-      const path = parts.join("").replaceAll(/:\w+/g, ID);
-      const writes = methods.split(", ").filter((method) => /POST|PATCH|DELETE/.test(method));
-      return path.startsWith("/dashboard/api/") ? writes.map((method) => ({ method, path })) : [];
-    });
+  return listRoutes(server.app.server)
+    .filter(({ path }) => path.startsWith("/dashboard/api/"))
+    .filter(({ method }) => /POST|PATCH|DELETE/.test(method))
+    .map(({ method, path }) => ({ method, path: path.replaceAll(/:\w+/g, ID) }));
 }
 
 /** Sends a request but for the last byte of its body; the returned function sends that. */

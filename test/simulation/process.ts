@@ -123,7 +123,7 @@ async function assemble(core: Core, partners: Parts, sender: GuardedSender) {
   const { catalogue } = core;
   const parts = { ...partners, clock, catalogue, tokens, files, sender };
   const { modules, addAfterScreening } = await openModules(module_core, parts);
-  const readInTurn = createReadTurns(config.database_connections);
+  const readInTurn = createReadTurns();
   const ways = { keepAnswer: executor.keepAnswer, readInTurn };
   const add = addAfterScreening((spec) => addRoute(server, index_key, spec, ways));
   for (const module of modules) module.routes?.(add, server);

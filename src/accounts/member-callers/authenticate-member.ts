@@ -2,7 +2,6 @@ import { parseCookie } from "cookie";
 import type { FastifyRequest } from "fastify";
 import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Caller } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { cookieName } from "../../platform/pages/cookies.ts";
@@ -28,12 +27,12 @@ const CSRF_HEADER = "x-csrf-token";
 export function createAuthenticateMember(
   deps: MemberDeps,
 ): (request: FastifyRequest) => Promise<Caller | null> {
-  return async ({ headers, ip }) => {
+  return async ({ headers }) => {
     const given = headers[CSRF_HEADER];
     if (given === undefined || headers.cookie === undefined) return null;
     const token = parseCookie(headers.cookie)[cookieName(deps.public_url(), "session")];
     const now = realTime(deps.clock);
-    const session = await findSession(deps, token, callerNetwork(ip), now);
+    const session = await findSession(deps, token, now);
     if (session?.state !== "active" || !isSameToken(session.csrf, given)) return null;
     return callerOf(deps, session, now);
   };

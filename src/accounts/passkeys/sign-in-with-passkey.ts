@@ -1,5 +1,4 @@
 import type { Refusal } from "../../platform/errors.ts";
-import { limitLookups } from "../limit-lookups.ts";
 import { openEmail } from "../person-email.ts";
 import { type Attempt, withinLimits } from "../sign-in/attempt-limits.ts";
 import type { SessionOrigin } from "../sign-in/session-origin.ts";
@@ -33,8 +32,7 @@ export async function signInWithPasskey(
 ): Promise<(SignedIn & { email: string }) | Refusal> {
   const { config, database, index_key, clock, limits } = deps;
   const credential_id = readCredential(input.credential)?.credential_id;
-  const person =
-    credential_id && (await limitLookups(input.address, () => findOwner(deps, credential_id)));
+  const person = credential_id && (await findOwner(deps, credential_id));
   // Attempts with an unknown passkey are counted by it: there is no e-mail.
   const email = person?.email ?? `unknown passkey ${credential_id?.toString("base64url")}`;
   const attempt = { ...input, email };

@@ -43,7 +43,7 @@ export function addPasswordPages(scope: FastifyInstance, deps: PageDeps): void {
 
   scope.post(SET_PASSWORD_PATH, PUBLIC_FORM, async (request, reply) => {
     const token = readField(request, "token");
-    const link = await findOpenLink(deps, token, callerNetwork(request.ip));
+    const link = await findOpenLink(deps, token);
     if (!link) return sendPage(reply, linkEndedPage(deps.mode), LINK_ENDED_STATUS);
     try {
       await setPassword(deps, { token, link, password: readField(request, "password") });
@@ -77,7 +77,7 @@ async function showSetPassword(
   token: string,
   refusal: Refusal | null,
 ): Promise<FastifyReply> {
-  const link = await findOpenLink(deps, token, callerNetwork(request.ip));
+  const link = await findOpenLink(deps, token);
   if (!link) return sendPage(reply, linkEndedPage(deps.mode), LINK_ENDED_STATUS);
   const csrf = publicFormCsrf(deps, request, reply);
   const form = { mode: deps.mode, csrf, token, email: link.email, problem: textOf(refusal) };

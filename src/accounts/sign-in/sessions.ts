@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Config } from "../../platform/config/config.ts";
+import { setCaller } from "../../platform/db/caller-context.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
@@ -8,7 +9,6 @@ import { newId } from "../../platform/ids.ts";
 import { LruMap } from "../../platform/lru-map.ts";
 import { recordAudit } from "../audit.ts";
 import type { AuditAction } from "../audit-actions.ts";
-import { limitLookups } from "../limit-lookups.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
 import { may } from "../roles.ts";
@@ -73,8 +73,8 @@ const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SEEN_MAX = 10_000;
 
-/** The hashes of tokens whose session was found when they were last sent. */
-const seen = new LruMap<string, true>(SEEN_MAX);
+/** The accounts of tokens whose session was found when they were last sent, by the token's hash. */
+const seen = new LruMap<string, string>(SEEN_MAX);
 
 /** Counted from sign-in and never extended. */
 export function sessionMs({ session_hours }: SessionSettings): number {
@@ -87,26 +87,27 @@ export function usedAfter({ session_idle_minutes }: SessionSettings, now: Date):
 }
 
 /**
- * `now` is real time: moving the sandbox clock must not end sessions. Anybody can make up tokens:
- * those of one network must not delay the others' requests.
+ * `now` is real time: moving the sandbox clock must not end sessions. Anybody can make up tokens: a
+ * token that was not seen before is looked up in the turn of the caller's network.
  */
 export async function findSession(
   deps: SessionDeps,
   token: string | undefined,
-  network: string,
   now: Date,
 ): Promise<MemberSession | null> {
   if (!isSessionToken(token)) return null;
   const { config, database, index_key } = deps;
   const token_hash = hashToken(index_key, token);
   const name = token_hash.toString("base64");
-  const find = () => findSessionByHash(database, token_hash, now, usedAfter(config, now));
-  const row = await (seen.get(name) ? find() : limitLookups(network, find));
+  const seen_account_id = seen.get(name);
+  if (seen_account_id !== undefined) setCaller(seen_account_id);
+  const row = await findSessionByHash(database, token_hash, now, usedAfter(config, now));
   if (!row) {
     seen.delete(name);
     return null;
   }
-  seen.set(name, true);
+  seen.set(name, row.account_id);
+  setCaller(row.account_id);
   if (now.getTime() - row.used_at.getTime() >= USED_EVERY_MS) {
     await updateSessionUsed(database, token_hash, now);
   }

@@ -2,7 +2,6 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { limitLookups } from "../limit-lookups.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { updatePasskeysAlone } from "../passkeys/store.ts";
 import { openEmail } from "../person-email.ts";
@@ -25,16 +24,10 @@ type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
 type OpenLink = { person_id: string; kind: LinkKind; email: string };
 
 /** The person a link was sent to; null once it was used or has expired. */
-export async function findOpenLink(
-  deps: PasswordDeps,
-  token: string,
-  network: string,
-): Promise<OpenLink | null> {
+export async function findOpenLink(deps: PasswordDeps, token: string): Promise<OpenLink | null> {
   if (!isSessionToken(token)) return null;
   const { database, index_key, clock } = deps;
-  const found = await limitLookups(network, () =>
-    findPasswordLink(database, hashLinkToken(index_key, token), realTime(clock)),
-  );
+  const found = await findPasswordLink(database, hashLinkToken(index_key, token), realTime(clock));
   if (!found) return null;
   const { person_id, kind } = found;
   return { person_id, kind, email: openEmail(index_key, person_id, found.email) };

@@ -6,6 +6,7 @@ import { openEmail } from "../../accounts/person-email.ts";
 import { isSameToken, type MemberSession, sessionMs } from "../../accounts/sign-in/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
 import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
+import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";
@@ -73,10 +74,11 @@ export async function createProvider(
   // Mostly callers who disconnected; the library would print it on the console.
   const emitter: EventEmitter = provider;
   emitter.on("error", (error) => deps.log.error({ err: error }, "oauth answer failed"));
-  // An unavailable database is not a fault of this code, and retrying helps.
+  // An unavailable database is no fault of this code, nor is a caller of whom too many requests
+  // wait for it: retrying helps.
   provider.on("server_error", (ctx, error) => {
     deps.log.error({ err: error }, "oauth failed");
-    if (!(error instanceof DatabaseUnavailableError)) return;
+    if (!(error instanceof DatabaseUnavailableError || error instanceof Refusal)) return;
     ctx.status = 503;
     ctx.set("Retry-After", "2");
     ctx.body = { error: "temporarily_unavailable", error_description: "try again" };

@@ -1,8 +1,9 @@
+import { AsyncResource } from "node:async_hooks";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
-import { limitLookups } from "../../accounts/limit-lookups.ts";
 import { addPageScope } from "../../accounts/page-scope.ts";
 import { createAttempts } from "../../platform/attempts/attempts.ts";
+import { runForService } from "../../platform/db/caller-context.ts";
 import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -102,14 +103,15 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
           .catch((error: unknown) => logFailure(request, error, "an attempt was not counted"));
       // The caller disconnected while waiting: `close` will not be emitted again.
       if (reply.raw.closed) return end();
-      reply.raw.once("close", () => void end());
+      reply.raw.once(
+        "close",
+        AsyncResource.bind(() => void end()),
+      );
       await serve(request, reply);
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];
     for (const path of posts) scope.post(path, serveClient);
-    const serveToken = (request: FastifyRequest, reply: FastifyReply) =>
-      limitLookups(callerNetwork(request.ip), () => serve(request, reply));
-    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, handler: serveToken });
+    scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, handler: serve });
     for (const path of [ROUTES.jwks, ...DISCOVERY]) {
       scope.route({ method: ["GET", "OPTIONS"], url: path, handler: serve });
     }
@@ -201,7 +203,7 @@ function describe(error: unknown): {
 function onceOpen(open: OpenProvider): OpenProvider {
   let opened: Promise<Opened> | undefined;
   return () => {
-    opened ??= open().catch((error: unknown) => {
+    opened ??= runForService(open).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });

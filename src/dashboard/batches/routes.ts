@@ -63,7 +63,6 @@ function addReadRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     method: "GET",
     path: `${PATH}/:batch_id`,
     operation: "showBatch",
-    is_long: true,
     summary: "Show a payout batch",
     description: "Its rows with what is wrong in each cell, or how far its payouts are.",
     errors: [],

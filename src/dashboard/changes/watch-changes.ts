@@ -1,4 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
+import { runForService } from "../../platform/db/caller-context.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import { firstIdAt } from "../../platform/ids.ts";
@@ -85,7 +86,7 @@ export function openChangeWatch({ database, clock, log }: WatchDeps): ChangeWatc
       const told = listeners.get(account_id) ?? new Set();
       listeners.set(account_id, told.add(tell));
       if (timer === undefined) began_at = clock.now();
-      timer ??= setInterval(tick, LOOK_EVERY_MS);
+      timer ??= runForService(() => setInterval(tick, LOOK_EVERY_MS));
       return () => {
         told.delete(tell);
         if (told.size === 0) listeners.delete(account_id);

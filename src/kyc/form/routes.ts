@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import cookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { limitLookups } from "../../accounts/limit-lookups.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -208,10 +207,9 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
 /** The session of the link in the URL, which must be open. */
 async function openLink(deps: Deps, request: FastifyRequest) {
   const { token } = request.params as { token: string };
-  const network = callerNetwork(request.ip);
-  const session = await limitLookups(network, () => findLinkSession(deps, token));
+  const session = await findLinkSession(deps, token);
   if (!session) {
-    await deps.attempts.wrong(network);
+    await deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("record_not_found", "This link is not valid; ask for a new one.");
   }
   assertOpen(session, deps.clock.now());
@@ -227,10 +225,9 @@ function visitorOf(request: FastifyRequest): Visitor {
 async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visitor> {
   const link_id = readLinkId(request);
   const value = link_id && readCookie(deps, request, link_id);
-  const network = callerNetwork(request.ip);
-  const visitor = await limitLookups(network, () => findVisitor(deps, link_id, value));
+  const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
-    await deps.attempts.wrong(network);
+    await deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("unauthorized", "Open the link you received again.");
   }
   assertOpen(visitor.session, deps.clock.now());

@@ -1,3 +1,4 @@
+import { contextOf, noteBegun, runFor } from "../db/caller-context.ts";
 import { Batcher } from "./batcher.ts";
 import { createTurns } from "./in-turn.ts";
 import { createKeeping, type KeepAnswer, keepAnswers } from "./keep-answers.ts";
@@ -44,13 +45,27 @@ function createSubmit<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
 ): (request: CommandRequest<Input>) => Promise<Outcome> {
   const batcher = new Batcher<Queued, Outcome>({
-    run: (queued) => runToTheEnd(deps, use_case as unknown as AnyUseCase, queued),
+    run: (queued) =>
+      runFor(contextOf(callerOf(queued), true), () =>
+        runToTheEnd(deps, use_case as unknown as AnyUseCase, queued),
+      ),
     across_accounts: deps.across_accounts,
   });
   return (request) => {
     const { account_id, bytes, input, credential_id: sender } = request;
+    noteBegun();
     return batcher.submit({ request, account_id, sender, bytes, rows: use_case.rows(input) });
   };
+}
+
+/**
+ * Commands take turns with reads, each account's by themselves: one that reads a lot must not delay
+ * a set with commands of others, nor sets of its own that others of the same kind wait behind.
+ */
+function callerOf(queued: readonly Queued[]): string {
+  const { account_id } = queued[0]!;
+  const is_one = queued.every((one) => one.account_id === account_id);
+  return is_one ? `commands of ${account_id}` : "commands of several accounts";
 }
 
 function answerOf(outcome: Outcome): Answer {

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { HOUR_MS } from "../durations.ts";
 import type { Macs } from "../sealing/macs.ts";
+import { runWithConnection } from "./caller-context.ts";
 import {
   CommitUnknownError,
   DatabaseUnavailableError,
@@ -109,12 +110,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: async (work, limit = {}) => {
       const client = await pool.connect();
       const send = openSender(client, limit.answer_max_ms);
-      return runTransaction(client, send, bound, work, () => pool.isLost(client));
+      return runWithConnection(() =>
+        runTransaction(client, send, bound, work, () => pool.isLost(client)),
+      );
     },
     connection: async (work) => {
       const client = await pool.connect();
       try {
-        return await work({ query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)), bound });
+        const session = { query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)), bound };
+        return await runWithConnection(() => work(session));
       } finally {
         // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
+import { currentCaller } from "./caller-context.ts";
+import { ConnectionTurns } from "./connection-turns.ts";
 import { readHosts } from "./hosts.ts";
 import { DatabaseUnavailableError } from "./outages.ts";
 
@@ -14,7 +16,10 @@ type PoolOptions = {
 };
 
 type ConnectionPool = {
-  /** A connection to the host that serves now; fails only as DatabaseUnavailableError. */
+  /**
+   * A connection to the host that serves now, when it is the caller's turn. Fails as
+   * DatabaseUnavailableError, or with a refusal where too much of the caller waits already.
+   */
   connect(): Promise<pg.PoolClient>;
   isLost(client: pg.ClientBase): boolean;
   use(): PoolUse;
@@ -44,6 +49,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
   const { connections_max, pipeline, answer_max_ms, on_error } = options;
   const { urls, must_write } = readHosts(options.url) ?? { urls: [options.url], must_write: false };
   const lost = new WeakSet<pg.ClientBase>();
+  const turns = new ConnectionTurns(connections_max);
   let host = 0;
   const pool = new pg.Pool({
     connectionString: urls[host]!,
@@ -66,7 +72,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     });
   });
 
-  async function connect(): Promise<pg.PoolClient> {
+  async function connectNow(): Promise<pg.PoolClient> {
     for (let tries = 1; ; tries += 1) {
       const tried = host;
       try {
@@ -81,6 +87,25 @@ export function openPool(options: PoolOptions): ConnectionPool {
     }
   }
 
+  async function connect(): Promise<pg.PoolClient> {
+    const caller = currentCaller();
+    if (!caller || caller.has_connection) return connectNow();
+    const endTurn = await turns.take(caller);
+    try {
+      const client = await connectNow();
+      // The driver sets it for each use.
+      const { release } = client;
+      client.release = (is_lost) => {
+        release(is_lost);
+        endTurn();
+      };
+      return client;
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
   let ended: Promise<void> | undefined;
   return {
     connect,
@@ -88,7 +113,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     use: () => ({
       in_use: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
-      waiting: pool.waitingCount,
+      waiting: pool.waitingCount + turns.waiting,
       max: connections_max,
     }),
     end: () => {

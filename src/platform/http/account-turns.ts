@@ -1,4 +1,3 @@
-import { createFairTurns } from "../commands/fair-turns.ts";
 import { Refusal } from "../errors.ts";
 import { LruMap } from "../lru-map.ts";
 import { Turns } from "../turns.ts";
@@ -7,8 +6,6 @@ import { Turns } from "../turns.ts";
 type AccountTurns = <Result>(account_id: string, work: () => Promise<Result>) => Promise<Result>;
 
 const READ_WAIT_MAX_MS = 10_000;
-/** The part of the database's connections that is left to writes and tasks. */
-const CONNECTIONS_LEFT_PART = 1 / 4;
 /** In characters; a page of 100 usual records has a third of it. */
 const LARGE_ANSWER = 256 * 1024;
 /** How long after such an answer the account reads one after the other. */
@@ -36,40 +33,32 @@ export function createAccountTurns(at_once_max: number, wait_max_ms: number): Ac
 export type ReadTurns = <Answer>(
   account_id: string,
   read: () => Promise<Answer>,
-  rules?: {
-    isGone?: () => boolean;
-    /** It waits for other things than the database: it uses none of the turns of all accounts. */
-    is_long?: boolean;
-  },
+  isGone: () => boolean,
 ) => Promise<Answer>;
 
 /**
- * The reads of one account use at most half of the database's connections: with all of them, slow
- * reads of one caller, such as a sum over a large ledger, would make everybody else wait. The reads
- * of all accounts leave some connections to writes, and accounts take turns. Large answers take the
- * thread that answers everybody tens of milliseconds: while an account gets such answers, it reads
- * one after the other.
+ * Large answers take the thread that answers everybody tens of milliseconds: while an account gets
+ * such answers, it reads one after the other.
  */
-export function createReadTurns(connections: number): ReadTurns {
-  const turns = createAccountTurns(Math.max(1, Math.floor(connections / 2)), READ_WAIT_MAX_MS);
-  const large_turns = createAccountTurns(1, READ_WAIT_MAX_MS);
-  const all = createFairTurns(Math.max(1, Math.floor(connections * (1 - CONNECTIONS_LEFT_PART))));
+export function createReadTurns(): ReadTurns {
+  const oneByOne = createAccountTurns(1, READ_WAIT_MAX_MS);
   const large_until = new LruMap<string, number>(ACCOUNTS_MAX);
-  return async (account_id, read, { isGone, is_long = false } = {}) => {
-    const is_large = (large_until.get(account_id) ?? 0) > performance.now();
-    const begin = async () => {
-      // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody reads
-      // this refusal.
-      if (isGone?.()) throw new Refusal("bad_request");
+  return async (account_id, read, isGone) => {
+    const readNoting = async () => {
       const answer = await read();
       if (typeof answer === "string" && answer.length > LARGE_ANSWER) {
         large_until.set(account_id, performance.now() + LARGE_MS);
       }
       return answer;
     };
-    return (is_large ? large_turns : turns)(account_id, () =>
-      is_long ? begin() : all(account_id, begin),
-    );
+    const is_large = (large_until.get(account_id) ?? 0) > performance.now();
+    if (!is_large) return readNoting();
+    return oneByOne(account_id, () => {
+      // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody reads
+      // this refusal.
+      if (isGone()) throw new Refusal("bad_request");
+      return readNoting();
+    });
   };
 }
 

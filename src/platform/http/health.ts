@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Clock, DIFFERENCE_MAX_MS } from "../clock.ts";
+import { runForService } from "../db/caller-context.ts";
 import type { Database } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
 import { DatabaseUnavailableError } from "../db/outages.ts";
@@ -108,7 +109,7 @@ async function readState({
 function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   let under_way: Promise<Result> | null = null;
   return () => {
-    under_way ??= look().finally(() => {
+    under_way ??= runForService(look).finally(() => {
       under_way = null;
     });
     return under_way;

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
+import { runForNobody } from "../db/caller-context.ts";
 import { createOverload } from "./overload.ts";
 import { createSlowClients } from "./slow-clients.ts";
 
@@ -48,6 +49,9 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   };
   const server: Server = createServer({ requireHostHeader: false }, onRequest);
   server.on("checkExpectation", onRequest);
+  // Events of connections run in the context in which the server began to listen.
+  const listen = server.listen.bind(server) as (...given: unknown[]) => Server;
+  server.listen = (...given: unknown[]) => runForNobody(() => listen(...given));
   server.keepAliveTimeout = limits.keep_alive_ms;
   server.requestTimeout = limits.request_ms;
   server.setTimeout(limits.connection_ms);

@@ -58,8 +58,6 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   stores_nothing?: boolean;
   /** The media types of the answer, when it is a file instead of JSON. */
   file_types?: readonly string[];
-  /** True for a read that waits for other things than the database. */
-  is_long?: boolean;
   handle: (request: ApiRequest<Path, Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
 };
 

@@ -104,8 +104,8 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
         });
       }
       if (spec.method === "GET" && readInTurn) {
-        const rules = { isGone: () => reply.raw.closed, is_long: spec.is_long ?? false };
-        return send(reply, await readInTurn(account_id, async () => handle(), rules));
+        const isGone = () => reply.raw.closed;
+        return send(reply, await readInTurn(account_id, async () => handle(), isGone));
       }
       const answer =
         spec.stores_nothing && keepAnswer

@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import { setCaller } from "../db/caller-context.ts";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, Refusal } from "../errors.ts";
@@ -29,6 +30,7 @@ import {
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
+import { addWorkCallers } from "./work-callers.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
 /** For routes for people, which need no key: any client can send to them. */
@@ -73,7 +75,7 @@ type ServerOptions = {
   rate_limit_anonymous: number;
   stalled_seconds: number;
   /** The caller with this key or token; null if it is unknown. */
-  authenticate: (key: string, network: string) => Promise<Caller | null>;
+  authenticate: (key: string) => Promise<Caller | null>;
   /** The member whose browser sent it; null without a session. */
   authenticateMember?: (request: FastifyRequest) => Promise<Caller | null>;
 };
@@ -133,6 +135,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   );
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
+  addWorkCallers(app);
   addRequestHooks(app, options);
   addJsonBodies(app);
   addClosing(app);
@@ -171,15 +174,15 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
-    const network = callerNetwork(request.ip);
     request.caller = await (key
-      ? options.authenticate(key, network)
+      ? options.authenticate(key)
       : (options.authenticateMember?.(request) ?? null));
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
-      : address_limiter?.take(network);
+      : address_limiter?.take(callerNetwork(request.ip));
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
+    setCaller(request.caller.account_id);
     checkCaller(request.caller, { scope, members_only, operation, ip: request.ip }, reply);
     checkHeaders(request, reply);
   });

@@ -6,6 +6,7 @@ import {
   Registry,
 } from "prom-client";
 import type { Clock } from "../clock.ts";
+import { runForService } from "../db/caller-context.ts";
 import type { Database, Session } from "../db/database.ts";
 import { realTime } from "../tasks/real-time.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
@@ -96,7 +97,7 @@ export function createMetrics(deps: MetricDeps): Metrics {
     render: async () => {
       const now_ms = performance.now();
       if (!reading || now_ms - reading.from_ms >= KEEP_MS) {
-        reading = { done: read(), from_ms: now_ms };
+        reading = { done: runForService(read), from_ms: now_ms };
       }
       await reading.done;
       return registry.metrics();

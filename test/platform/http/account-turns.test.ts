@@ -7,68 +7,23 @@ import { createAccountTurns, createReadTurns } from "../../../src/platform/http/
 import { addRoute } from "../../../src/platform/http/route.ts";
 import { createServer } from "../../../src/platform/http/server.ts";
 
-it("runs as many reads of one account at once as half the connections, others beside them", async () => {
-  const readInTurn = createReadTurns(4);
-  const begun: string[] = [];
-  const ends: (() => void)[] = [];
-  const read = (account: string, name: string) =>
-    readInTurn(account, () => {
-      begun.push(name);
-      return new Promise<string>((resolve) => ends.push(() => resolve(name)));
-    });
-  const asked = ["a1", "a2", "a3", "a4"].map((name) => read("a", name));
-  const other = read("b", "b1");
-  await turn();
-  expect(begun).toEqual(["a1", "a2", "b1"]);
-  ends[1]!();
-  await asked[1];
-  await turn();
-  expect(begun).toEqual(["a1", "a2", "b1", "a3"]);
-  ends[0]!();
-  await turn();
-  for (const end of ends) end();
-  expect(await Promise.all([...asked, other])).toEqual(["a1", "a2", "a3", "a4", "b1"]);
-});
-
-it("slow reads of many accounts leave connections to writes, and delay others by one turn", async () => {
-  const readInTurn = createReadTurns(16);
-  const begun: string[] = [];
-  const ends: (() => void)[] = [];
-  const read = (account: string) =>
-    readInTurn(account, () => {
-      begun.push(account);
-      return new Promise<string>((resolve) => ends.push(() => resolve("")));
-    });
-  const greedy = Array.from({ length: 10 }, (_, at) => `greedy ${at}`);
-  const asked = greedy.flatMap((account) => Array.from({ length: 20 }, () => read(account)));
-  await turn();
-  expect(begun).toHaveLength(12);
-  // What waits for other things than the database does not wait for its connections.
-  expect(await readInTurn("other", async () => "long", { is_long: true })).toBe("long");
-  const other = read("other");
-  // After one read of each of the others.
-  for (let ended = 0; ended < 10; ended += 1) {
-    ends[ended]!();
-    await turn();
-  }
-  expect(begun).toContain("other");
-  for (let ended = 0; ended <= asked.length; ended += 1) {
-    ends[ended]!();
-    await turn();
-  }
-  await Promise.all([...asked, other]);
-});
+const LARGE = "x".repeat(300_000);
+const isHere = () => false;
 
 it("reads one after the other while an account gets large answers", async () => {
-  const readInTurn = createReadTurns(4);
-  await readInTurn("a", async () => "x".repeat(300_000));
+  const readInTurn = createReadTurns();
+  await readInTurn("a", async () => LARGE, isHere);
   const at_once: Record<string, number> = { a: 0, b: 0 };
   const ends: (() => void)[] = [];
   const read = (account: string) =>
-    readInTurn(account, () => {
-      at_once[account]! += 1;
-      return new Promise<string>((resolve) => ends.push(() => resolve("")));
-    });
+    readInTurn(
+      account,
+      () => {
+        at_once[account]! += 1;
+        return new Promise<string>((resolve) => ends.push(() => resolve("")));
+      },
+      isHere,
+    );
   const asked = [read("a"), read("a"), read("b"), read("b")];
   await turn();
   expect(at_once).toEqual({ a: 1, b: 2 });
@@ -81,15 +36,16 @@ it("reads one after the other while an account gets large answers", async () => 
 });
 
 it("does not begin the reads of callers who hung up while they waited", async () => {
-  const readInTurn = createReadTurns(2);
+  const readInTurn = createReadTurns();
+  await readInTurn("a", async () => LARGE, isHere);
   const held = Promise.withResolvers<string>();
-  const first = readInTurn("a", () => held.promise);
+  const first = readInTurn("a", () => held.promise, isHere);
   let [is_gone, is_begun] = [false, false];
   const work = async () => {
     is_begun = true;
     return "";
   };
-  const second = readInTurn("a", work, { isGone: () => is_gone });
+  const second = readInTurn("a", work, () => is_gone);
   is_gone = true;
   held.resolve("");
   await first;

@@ -3,7 +3,9 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { formCsrfOf } from "../../../src/accounts/sign-in/sessions.ts";
+import { holdStatements } from "../../harness/hold-statements.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor } from "../../kyc/kyc-fixture.ts";
 
 const MIB = 1024 * 1024;
@@ -95,6 +97,7 @@ describe("an unauthenticated request is refused before the body is read", () => 
   });
 });
 
+const LOOKUP_MS = 100;
 const token = (n: number) => String(n).padStart(43, "x");
 const sessionToken = (n: number) => `sliproad_session=${token(n)}`;
 
@@ -139,7 +142,6 @@ describe.each([
   },
 ])("$what that somebody made up", ({ table, head, body = () => "" }) => {
   const REQUESTS = 24;
-  const LOOKUP_MS = 400;
   const request = (n: number, last: boolean) => {
     const form = body(n);
     const length = form === "" ? "" : `Content-Length: ${form.length}\r\n`;
@@ -147,12 +149,27 @@ describe.each([
     return `${head(n)}\r\nHost: x\r\n${length}${ending}\r\n${form}`;
   };
 
-  /** Sends the requests; returns how many were answered, and how many were looked up at once. */
-  async function lookUps(
-    requests: number,
-    connections: number,
-  ): Promise<{ answers: number; at_once: number }> {
-    let [running, at_once, answers] = [0, 0, 0];
+  /** Sends the requests over so many connections; returns how many were answered. */
+  async function send(requests: number, connections: number): Promise<number> {
+    let answers = 0;
+    const each = requests / connections;
+    const sockets = await Promise.all(Array.from({ length: connections }, open));
+    const ends = sockets.map((socket) => {
+      socket.on("data", (text: string) => {
+        answers += text.split("HTTP/1.1 ").length - 1;
+      });
+      return once(socket, "close");
+    });
+    for (const [at, socket] of sockets.entries()) {
+      const numbers = Array.from({ length: each }, (_, n) => n);
+      socket.write(numbers.map((n) => request(at * each + n, n === each - 1)).join(""));
+    }
+    await Promise.all(ends);
+    return answers;
+  }
+
+  it("are looked up one after the other if they arrive over one connection", async () => {
+    let [running, at_once] = [0, 0];
     const { database } = server.core;
     const query = database.query.bind(database);
     const spy = vi.spyOn(database, "query").mockImplementation(async (text, values) => {
@@ -166,34 +183,25 @@ describe.each([
       });
     });
     try {
-      const each = requests / connections;
-      const sockets = await Promise.all(Array.from({ length: connections }, open));
-      const ends = sockets.map((socket) => {
-        socket.on("data", (text: string) => {
-          answers += text.split("HTTP/1.1 ").length - 1;
-        });
-        return once(socket, "close");
-      });
-      for (const [at, socket] of sockets.entries()) {
-        const numbers = Array.from({ length: each }, (_, n) => n);
-        socket.write(numbers.map((n) => request(at * each + n, n === each - 1)).join(""));
-      }
-      await Promise.all(ends);
-      return { answers, at_once };
+      expect(await send(5, 1)).toBe(5);
+      expect(at_once).toBe(1);
     } finally {
       spy.mockRestore();
     }
-  }
-
-  it("are looked up one after the other if they arrive over one connection", async () => {
-    expect(await lookUps(5, 1)).toEqual({ answers: 5, at_once: 1 });
   });
 
-  it("are looked up a few at once if they come from one network", async () => {
-    const { answers, at_once } = await lookUps(REQUESTS, REQUESTS);
-    expect(answers).toBe(REQUESTS);
-    expect(at_once).toBeGreaterThan(0);
-    expect(at_once).toBeLessThanOrEqual(8);
+  it("use a part of the database's connections if they come from one network", async () => {
+    const held = holdStatements();
+    try {
+      const answers = send(REQUESTS, REQUESTS);
+      const { database } = server.core;
+      await waitFor(() => held.connections() + database.pool().waiting >= REQUESTS);
+      expect(held.connections()).toBe(9);
+      held.letGo();
+      expect(await answers).toBe(REQUESTS);
+    } finally {
+      held.letGo();
+    }
   });
 });
 
