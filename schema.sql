@@ -2135,7 +2135,7 @@ create table webhook_queue (
   attempts_before integer not null,
   constraint webhook_queue_pkey PRIMARY KEY (account_id, app_id, due_at, delivery_id)
 );
-CREATE INDEX webhook_queue_order ON public.webhook_queue USING btree (record_id, app_id, sequence);
+CREATE INDEX webhook_queue_order ON public.webhook_queue USING btree (record_id, sequence) WHERE (sequence >= 0);
 
 create table webhook_replays (
   account_id uuid not null,

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
+import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
+import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner.ts";
 import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp } from "./webhook-fixture.ts";
@@ -57,6 +59,13 @@ const STATISTICS = {
     await server.core.database.query("vacuum analyze webhook_queue");
     return fill(app.account_id, app.app_id);
   },
+  // Pages that became empty stay part of the table if something reads it meanwhile.
+  "of a queue that was emptied": async () => {
+    await fill(app.account_id, app.app_id);
+    await server.core.database.query("delete from webhook_queue");
+    await server.core.database.query("vacuum (analyze, truncate false) webhook_queue");
+    return fill(app.account_id, app.app_id);
+  },
   "of another application's queue": async () => {
     await fill(randomUUID(), randomUUID());
     await server.core.database.query("vacuum analyze webhook_queue");
@@ -89,12 +98,48 @@ it.each(Object.entries(STATISTICS))(
     const now = server.core.clock.now();
     const limits = { well: RECORDS, failing: 1, bytes: 1_000_000 };
     const read = await countRead(async (tx) => {
+      await planInOrder(tx);
       const page = await listDueDeliveries(tx, [{ ...app, after: null }], now, limits);
       expect(page).toHaveLength(RECORDS);
     });
     expect(read).toBeLessThanOrEqual(3 * RECORDS);
   },
 );
+
+it.each(Object.entries(STATISTICS))(
+  "recording outcomes reads the entries of these deliveries, with statistics %s",
+  async (_title, fillQueue) => {
+    const ids = (await fillQueue()).slice(-RECORDS);
+    const read = await countRead(async (tx) => {
+      const [due] = await tx.query<{ due_at: string }>(
+        "select due_at::text as due_at from webhook_queue where delivery_id = $1",
+        [ids[0]],
+      );
+      await planByKey(tx);
+      const before = await readSoFar(tx);
+      await updateOutcomes(
+        tx,
+        ids.map((id) => delivered(id, due!.due_at)),
+      );
+      expect((await readSoFar(tx)) - before).toBeLessThanOrEqual(3 * RECORDS);
+    });
+    expect(read).toBeGreaterThanOrEqual(RECORDS);
+    const [left] = await server.core.database.query<{ count: number }>(
+      "select count(*)::integer as count from webhook_queue where delivery_id = any ($1)",
+      [ids],
+    );
+    expect(left!.count).toBe(0);
+  },
+);
+
+function delivered(id: string, due_at: string): DeliveryOutcome {
+  const attempt = { number: 1, status: 200, error: null, latency_ms: 1, answer: null };
+  return {
+    ...app,
+    ...{ delivery_id: id, record_id: id, sequence: 1, due_at, attempt },
+    ...{ status: "delivered", reason: null, next_attempt_at: null, at: server.core.clock.now() },
+  };
+}
 
 it("a page of large bodies ends early, and tells that it did", async () => {
   const settings = { webhook_url: "http://127.0.0.1:9/", events: ["offramp_update"] };

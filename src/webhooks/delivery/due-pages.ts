@@ -8,6 +8,7 @@ import { DecryptionError, open as openSealed } from "../../platform/encryption/c
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
+import { planInOrder } from "./planner.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
 import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 
@@ -84,10 +85,17 @@ async function listDue(
     record_ids.map((record_id) => ({ account_id, app_id, record_id })),
   );
   const found = await Promise.all([
-    pages.length > 0 ? listDueDeliveries(database, pages, now, PAGE) : [],
+    pages.length > 0 ? listPages(database, pages, now) : [],
     records.length > 0 ? listDueOfRecords(database, records, now) : [],
   ]);
   return found.flat();
+}
+
+function listPages(database: Database, pages: readonly DueQuery[], now: Date) {
+  return database.transaction(async (tx) => {
+    const [, due] = await Promise.all([planInOrder(tx), listDueDeliveries(tx, pages, now, PAGE)]);
+    return due;
+  });
 }
 
 function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {

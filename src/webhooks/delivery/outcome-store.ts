@@ -1,4 +1,4 @@
-import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
 import type { DeliveryStatus } from "../model.ts";
 import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
@@ -27,17 +27,6 @@ type Attempt = {
   latency_ms: number;
   answer: Buffer | null;
 };
-
-/**
- * The table grows and shrinks within minutes, so its statistics are always outdated and the planner
- * would read all of it for a few hundred keys.
- */
-export async function updatePlanner(tx: Session): Promise<void> {
-  await tx.query(
-    `select set_config('enable_hashjoin', 'off', true),
-       set_config('enable_mergejoin', 'off', true)`,
-  );
-}
 
 /**
  * Writes a set of outcomes: one statement for the delivered ones, several for the rest. Returns

@@ -5,7 +5,8 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { coalesce } from "./coalesce.ts";
-import { type DeliveryOutcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
+import { type DeliveryOutcome, updateOutcomes } from "./outcome-store.ts";
+import { planByKey } from "./planner.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 
@@ -37,7 +38,7 @@ async function recordOutcomes(
         tx,
         turns.map((turn) => turn.task),
       ),
-      updatePlanner(tx),
+      planByKey(tx),
     ]);
     const ours = new Set(locked);
     for (const { task } of turns) if (!ours.has(task)) lost.add(task);
