@@ -18,6 +18,22 @@ const create = async (request: object, user_id?: string) => {
 };
 
 describe("creating an onramp", () => {
+  it("422 where its tokens, or a refund, would go to an address of this service", async () => {
+    const user_id = await addApprovedUser(server);
+    const quote = { deposit_token: "usdc", deposit_token_chain: "polygon" };
+    const opened = good(await server.call("POST", `/users/${user_id}/quotes`, { quote }));
+    const { address } = opened.deposit_address;
+    const destination_address = `0x${address.slice(2).toUpperCase()}`;
+    for (const crypto_rails of ["polygon", "base"]) {
+      const refused = await create({ destination_address, crypto_rails }, user_id);
+      expectRefusal(refused, "record_invalid");
+      expect(refused.text).toContain("This address belongs to this service");
+    }
+    const refund_address = { chain: "polygon", address };
+    const path = `/users/${user_id}/refund_addresses`;
+    expectRefusal(await server.call("POST", path, { refund_address }), "record_invalid");
+  });
+
   it("1000 usdc for usd by ach_push: fee 4, deposit 1004", async () => {
     const { created } = await openOnramp(server);
     expect(created).toMatchObject({

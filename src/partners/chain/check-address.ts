@@ -11,6 +11,10 @@ const BURNED = new Set([
   "1".repeat(32),
 ]);
 
+export const OWN_ADDRESS =
+  "This address belongs to this service, so the tokens would not reach anybody. Send the address " +
+  "of the payee's wallet.";
+
 const SOLANA_BYTES = 32;
 const TRON_BYTES = 21;
 const TRON_PREFIX = 0x41;

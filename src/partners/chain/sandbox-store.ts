@@ -1,3 +1,4 @@
+import { CHAINS } from "../../catalogue/chains.ts";
 import type { Database, Session, Transaction } from "../../platform/db/database.ts";
 import type { Transfer, WalletTransfer } from "./port.ts";
 
@@ -52,6 +53,15 @@ export async function existsSandboxTransfer(
   const rows = await session.query(
     "select 1 from sandbox_transfers where chain = $1 and address = $2 limit 1",
     [chain, address],
+  );
+  return rows.length > 0;
+}
+
+/** Whether an address is one of ours, on any chain. */
+export async function existsDepositAddress(session: Session, address: string): Promise<boolean> {
+  const rows = await session.query(
+    "select 1 from deposit_addresses where chain = any($1::text[]) and address = $2 limit 1",
+    [CHAINS, address],
   );
   return rows.length > 0;
 }

@@ -2,8 +2,10 @@ import { CHAINS, type Chain } from "../../catalogue/chains.ts";
 import { newId } from "../../platform/ids.ts";
 import { digestRecipient, type SandboxDeps } from "../sandbox-digests.ts";
 import { sha256, toBase58, toBase58Check } from "./base58.ts";
+import { canonicalAddress, OWN_ADDRESS } from "./check-address.ts";
 import type { ChainPort } from "./port.ts";
 import {
+  existsDepositAddress,
   existsSandboxTransfer,
   findSandboxSend,
   insertSandboxSend,
@@ -57,8 +59,11 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       const { mined_at } = first;
       return { status: "final", mined_at, mined_before: mined_at, transfers };
     },
-    // Its addresses are nobody's, and it has no contracts.
-    findObjection: async () => null,
+    // It has no contracts.
+    findObjection: async (chain, address) => {
+      const is_own = await existsDepositAddress(session, canonicalAddress(chain, address));
+      return is_own ? OWN_ADDRESS : null;
+    },
     findSend: (_chain, key) => findSandboxSend(session, key),
     send: async ({ address, ...request }) => {
       const { chain, key } = request;
