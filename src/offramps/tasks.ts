@@ -178,7 +178,11 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name } = quote;
         // What was just recorded may pay for it.
-        if (quote.executed_at) await fundFromDeposits(tx, deps, quote, now);
+        const decision = quote.executed_at ? await fundFromDeposits(tx, deps, quote, now) : null;
+        // What that wrote is not seen before the commit: a funded quote must not be ended, and
+        // what a short one had is kept before it is ended.
+        if (decision === "fund") return null;
+        if (decision === "short" && quote.spent_before === null) return now;
         return closeQuote(tx, deps, quote, final_until.get(name) ?? now, now);
       });
       return handle(set);
