@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
 import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
-import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner.ts";
+import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
 import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp } from "./webhook-fixture.ts";

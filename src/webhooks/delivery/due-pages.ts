@@ -8,7 +8,7 @@ import { DecryptionError, open as openSealed } from "../../platform/encryption/c
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
-import { planInOrder } from "./planner.ts";
+import { planInOrder } from "./planner-store.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
 import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 

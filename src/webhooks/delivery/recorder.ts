@@ -6,7 +6,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { coalesce } from "./coalesce.ts";
 import { type DeliveryOutcome, updateOutcomes } from "./outcome-store.ts";
-import { planByKey } from "./planner.ts";
+import { planByKey } from "./planner-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 

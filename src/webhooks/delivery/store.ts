@@ -106,8 +106,8 @@ export type DueQuery = {
 type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
 // For entries of one record. The queue changes too fast for its statistics: the planner, expecting
-// few entries, used to read all of them for each record. `is not distinct from` cannot use an index,
-// so that only the one by record remains, which is for statements that repeat its predicate.
+// few entries, used to read all of them for each record. `is not distinct from` cannot use an
+// index, so that only the one by record remains; it is for statements that repeat its predicate.
 export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.record_id
       and ${a}.sequence >= 0
       and ${a}.account_id is not distinct from ${b}.account_id
