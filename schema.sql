@@ -3,6 +3,7 @@
 create table account_controls (
   account_id uuid not null,
   approval_above_usd bigint,
+  mac bytea,
   constraint account_controls_pkey PRIMARY KEY (account_id),
   constraint account_controls_approval_above_usd_check CHECK ((approval_above_usd >= 0)),
   constraint account_controls_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
@@ -28,6 +29,7 @@ create table accounts (
   webhooks_enabled_at timestamp with time zone,
   frozen_at timestamp with time zone,
   document_review_by_account boolean not null default false,
+  mac bytea,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
@@ -183,6 +185,7 @@ create table bank_answers (
   given_back bigint,
   refund_rate numeric,
   bank_account text,
+  mac bytea,
   constraint bank_answers_pkey PRIMARY KEY (account_id, bank_reference),
   constraint bank_answers_given_back_check CHECK ((given_back >= 0)),
   constraint bank_answers_held_check CHECK ((held >= 0)),
@@ -814,6 +817,7 @@ create table fiat_deposits (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   ledger_account text,
+  mac bytea,
   constraint fiat_deposits_pkey PRIMARY KEY (account_id, id),
   constraint fiat_deposits_amount_check CHECK ((amount > 0)),
   constraint fiat_deposits_matched_by_check CHECK ((matched_by = ANY (ARRAY['code'::text, 'match'::text, 'accept_difference'::text]))),
@@ -1027,6 +1031,7 @@ create table kyc_files (
   size integer not null,
   hash bytea not null,
   uploaded_at timestamp with time zone not null,
+  mac bytea,
   constraint kyc_files_pkey PRIMARY KEY (account_id, id),
   constraint kyc_files_slot_check CHECK ((slot = ANY (ARRAY['document_front'::text, 'document_back'::text, 'selfie'::text, 'registration_document'::text]))),
   constraint kyc_files_type_check CHECK ((type = ANY (ARRAY['pdf'::text, 'jpg'::text, 'png'::text]))),
@@ -1183,6 +1188,7 @@ create table limit_rules (
   amount_max bigint,
   count_max integer,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint limit_rules_pkey PRIMARY KEY (account_id, user_id, scope, time_window),
   constraint limit_rules_amount_max_check CHECK ((amount_max >= 0)),
   constraint limit_rules_count_max_check CHECK ((count_max >= 0)),
@@ -1351,6 +1357,7 @@ create table onramps (
   updated_at timestamp with time zone not null,
   paid_at timestamp with time zone,
   deposit_account text,
+  mac bytea,
   constraint onramps_pkey PRIMARY KEY (account_id, id),
   constraint onramps_delivery_check CHECK ((delivery = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text, 'refused'::text]))),
   constraint onramps_deposit_amount_check CHECK ((deposit_amount > 0)),
@@ -1371,6 +1378,7 @@ create table partner_cursors (
   name text not null,
   cursor text not null,
   read_at timestamp with time zone not null,
+  mac bytea,
   constraint partner_cursors_pkey PRIMARY KEY (name)
 );
 
@@ -1392,6 +1400,7 @@ create table passkeys (
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   works_alone boolean not null,
+  mac bytea,
   constraint passkeys_pkey PRIMARY KEY (person_id, id),
   constraint passkeys_credential_id_key UNIQUE (credential_id),
   constraint passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
@@ -1403,6 +1412,7 @@ create table password_links (
   kind text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  mac bytea,
   constraint password_links_pkey PRIMARY KEY (token_hash),
   constraint password_links_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'reset'::text]))),
   constraint password_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
@@ -1569,6 +1579,7 @@ create table proposals (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   voters text not null,
+  mac bytea,
   constraint proposals_pkey PRIMARY KEY (account_id, id),
   constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'void'::text, 'lapsed'::text, 'done'::text, 'failed'::text]))),
   constraint proposals_voters_check CHECK ((voters = ANY (ARRAY['members'::text, 'with_operator'::text, 'reviewers'::text])))
@@ -1654,12 +1665,14 @@ create table rate_checks (
   accepted_at timestamp with time zone not null,
   held_rate text,
   held_at timestamp with time zone,
+  mac bytea,
   constraint rate_checks_pkey PRIMARY KEY (token, currency)
 );
 
 create table recovery_codes (
   person_id uuid not null,
   code_hash bytea not null,
+  mac bytea,
   constraint recovery_codes_pkey PRIMARY KEY (person_id, code_hash),
   constraint recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
 );
@@ -1931,6 +1944,7 @@ create table sessions (
   used_at timestamp with time zone not null,
   confirmed_at timestamp with time zone not null,
   factor_at timestamp with time zone,
+  mac bytea,
   constraint sessions_pkey PRIMARY KEY (token_hash),
   constraint sessions_state_check CHECK ((state = ANY (ARRAY['awaiting_factor'::text, 'active'::text]))),
   constraint sessions_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
@@ -1992,6 +2006,7 @@ create table totp_factors (
   seed bytea not null,
   last_step bigint not null,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint totp_factors_pkey PRIMARY KEY (person_id),
   constraint totp_factors_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
 );
@@ -2026,6 +2041,7 @@ create table unapproved_amounts (
   record_id uuid not null,
   amount_usd bigint not null,
   created_at timestamp with time zone not null,
+  mac bytea,
   constraint unapproved_amounts_pkey PRIMARY KEY (account_id, record_id),
   constraint unapproved_amounts_amount_usd_check CHECK ((amount_usd >= 0)),
   constraint unapproved_amounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
@@ -2053,6 +2069,7 @@ create table users (
   screening_version text,
   screening_status text not null default 'clear'::text,
   screening_held_at timestamp with time zone,
+  mac bytea,
   constraint users_pkey PRIMARY KEY (account_id, id),
   constraint users_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
   constraint users_check CHECK (((erased_at IS NULL) = (identity IS NOT NULL))),

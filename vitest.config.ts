@@ -36,6 +36,7 @@ const LONG_TESTS = [
   "test/{sdk,cli}/packed.test.ts",
   "test/e2e/{fairness,failover}.test.ts",
   "test/reliability/*.test.ts",
+  "test/verify/every-column.test.ts",
   "test/e2e/kyc-{individual,business,links,files,trouble}.browser.test.ts",
   "test/invoices/{payments/claims,pdf/pdf}.test.ts",
   "test/offramps/quotes/deposits.test.ts",

@@ -15,6 +15,7 @@ import { messagesPage } from "./messages-page.ts";
 import { postingsPage } from "./postings-page.ts";
 import { rolesPage } from "./roles-page.ts";
 import { statesPage } from "./states-page.ts";
+import { tamperingPage } from "./tampering-page.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
@@ -41,6 +42,7 @@ export async function generatedFiles(
     { path: "docs/reference/messages.md", text: page("Messages", messagesPage()) },
     { path: "docs/reference/roles.md", text: page("Roles", rolesPage(table)) },
     { path: "docs/reference/insiders.md", text: page("Insiders", insidersPage(table)) },
+    { path: "docs/reference/tampering.md", text: page("Changes by SQL", tamperingPage(table)) },
     { path: "docs/reference/postings.md", text: page("Postings", postingsPage(table)) },
   ];
 }

@@ -33,6 +33,7 @@ const PATHS = [
   "docs/reference/messages.md",
   "docs/reference/roles.md",
   "docs/reference/insiders.md",
+  "docs/reference/tampering.md",
   "docs/reference/postings.md",
 ];
 

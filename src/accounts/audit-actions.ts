@@ -32,7 +32,7 @@ export const AUDIT_ACTIONS = [
   ...(["kyc.application_queued", "kyc.pending_assessment"] as const),
   ...(["kyc.awaiting_manual_review", "kyc.approved", "kyc.retry_required"] as const),
   ...(["kyc.retry_denied", "kyc.failed", "kyc.suspended"] as const),
-  ...(["limit.set", "limit.remove", "mail.refuse", "mail.expire"] as const),
+  ...(["limit.set", "limit.remove", "log_entry.settle", "mail.refuse", "mail.expire"] as const),
   ...(["member.create", "member.invite_again", "member.set_role", "member.remove"] as const),
   ...(["offramp.refund", "offramp.reroute", "offramp.remove"] as const),
   ...(["passkey.create", "passkey.remove", "passkey.rename"] as const),

@@ -1,13 +1,8 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import {
-  deleteRow,
-  findRow,
-  insertRow,
-  insertRows,
-  lockRow,
-  updateRow,
-} from "../platform/db/rows.ts";
+import { deleteRow, findRow, insertRow, lockRow, updateRow } from "../platform/db/rows.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
+import { insertVouched, updateVouched } from "../platform/sealing/write-vouched.ts";
+import { ACCOUNT_CONTROLS } from "./controls-store.ts";
 import type { Account, Role } from "./model.ts";
 
 /** One process at a time sets up a new installation. */
@@ -15,14 +10,19 @@ export async function lockInstallation(tx: Session): Promise<void> {
   await tx.query("select id from installation for update");
 }
 
-export function insertAccount(
-  tx: Transaction,
-  account: Pick<Account, "id" | "name" | "is_operator" | "webhooks_enabled_at" | "created_at">,
-): void {
-  const columns = `id uuid, name text, is_operator boolean, webhooks_enabled_at timestamptz,
-    created_at timestamptz`;
-  insertRows(tx, "accounts", columns, [account]);
-  insertRow(tx, "account_controls", { account_id: account.id });
+/** Not covered: since when webhooks are enabled. It says only what is sent, not what is paid. */
+export const ACCOUNTS = vouchedTable(
+  "accounts",
+  ["id"],
+  [
+    ...["name", "is_operator", "kyc_two_person_approval", "kyc_review_by_account"],
+    ...["document_review_by_account", "frozen_at", "created_at"],
+  ],
+);
+
+export function insertAccount(tx: Transaction, account: Account): void {
+  insertVouched(tx, ACCOUNTS, { ...account, frozen_at: null });
+  insertVouched(tx, ACCOUNT_CONTROLS, { account_id: account.id, approval_above_usd: null });
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {
@@ -40,19 +40,21 @@ export async function findAccount(
   return account;
 }
 
-export function findAccountById(session: Session, id: string): Promise<Account | undefined> {
-  return findRow(session, "accounts", { id });
+/** Fails if somebody changed it, like all that reads what an account may do. */
+export async function findAccountById(session: Session, id: string): Promise<Account | undefined> {
+  const row = await findRow<Account>(session, "accounts", { id });
+  return row && ACCOUNTS.assertVouched(session, [row])[0];
 }
 
 export function updateAccountReview(tx: Transaction, account: Account): void {
   const { id, kyc_two_person_approval, kyc_review_by_account, document_review_by_account } =
     account;
   const review = { kyc_two_person_approval, kyc_review_by_account, document_review_by_account };
-  updateRow(tx, "accounts", { id }, review);
+  updateVouched(tx, ACCOUNTS, { id }, review);
 }
 
 export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date | null): void {
-  updateRow(tx, "accounts", { id }, { frozen_at });
+  updateVouched(tx, ACCOUNTS, { id }, { frozen_at });
 }
 
 /** Filters accounts to those that are frozen. */
@@ -60,11 +62,16 @@ export async function listFrozenAccounts(
   session: Session,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await session.query<{ id: string }>(
-    "select id from accounts where id = any($1::uuid[]) and frozen_at is not null",
+  const rows = await selectAccounts(session, ids);
+  return new Set(rows.flatMap((row) => (row.frozen_at === null ? [] : [row.id])));
+}
+
+async function selectAccounts(session: Session, ids: readonly string[]) {
+  const rows = await session.query<Account & { frozen_at: Date | null }>(
+    "select * from accounts where id = any($1::uuid[])",
     [ids],
   );
-  return new Set(rows.map((row) => row.id));
+  return ACCOUNTS.assertVouched(session, rows);
 }
 
 export type OwnReviews = Pick<Account, "kyc_review_by_account" | "document_review_by_account">;
@@ -74,17 +81,18 @@ export async function listOwnReviews(
   session: Session,
   ids: readonly string[],
 ): Promise<Map<string, OwnReviews>> {
-  const rows = await session.query<OwnReviews & { id: string }>(
-    `select id, kyc_review_by_account, document_review_by_account from accounts
-     where id = any($1::uuid[]) and (kyc_review_by_account or document_review_by_account)`,
-    [ids],
+  const rows = await selectAccounts(session, ids);
+  const own = rows.filter((row) => row.kyc_review_by_account || row.document_review_by_account);
+  return new Map(
+    own.map(({ id, kyc_review_by_account, document_review_by_account }) => {
+      return [id, { kyc_review_by_account, document_review_by_account }];
+    }),
   );
-  return new Map(rows.map(({ id, ...own }) => [id, own]));
 }
 
 export async function findOperator(session: Session): Promise<Account | undefined> {
-  const [account] = await session.query<Account>("select * from accounts where is_operator");
-  return account;
+  const rows = await session.query<Account>("select * from accounts where is_operator");
+  return ACCOUNTS.assertVouched(session, rows)[0];
 }
 
 export type PersonRow = {
@@ -96,8 +104,12 @@ export type PersonRow = {
   created_at: Date;
 };
 
-/** Whose password it is. The e-mail only finds a person; it is encrypted for its row. */
-export const PEOPLE = vouchedTable("people", ["id"], ["password_hash"]);
+/** The e-mail itself is encrypted for its row; its index finds the person who signs in. */
+export const PEOPLE = vouchedTable(
+  "people",
+  ["id"],
+  ["password_hash", "email_index", "created_at"],
+);
 
 export function insertPerson(tx: Transaction, person: PersonRow): void {
   insertRow(tx, "people", PEOPLE.withMacs(tx, [person])[0]!);

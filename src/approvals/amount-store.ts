@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { deleteRow, insertRows } from "../platform/db/rows.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 
 type UnapprovedAmount = {
   account_id: string;
@@ -7,6 +8,13 @@ type UnapprovedAmount = {
   amount_usd: bigint;
   created_at: Date;
 };
+
+/** Checked by `verify` only: the sum of a day has too many rows to check each. */
+export const UNAPPROVED_AMOUNTS = vouchedTable(
+  "unapproved_amounts",
+  ["account_id", "record_id"],
+  ["amount_usd", "created_at"],
+);
 
 /** What moved without approval in each account since then, in cents. */
 export async function findUnapprovedSums(
@@ -37,8 +45,9 @@ export async function findCounted(
 }
 
 export function insertUnapproved(tx: Transaction, amounts: readonly UnapprovedAmount[]): void {
-  const columns = "account_id uuid, record_id uuid, amount_usd bigint, created_at timestamptz";
-  insertRows(tx, "unapproved_amounts", columns, amounts);
+  const columns = `account_id uuid, record_id uuid, amount_usd bigint, created_at timestamptz,
+    mac bytea`;
+  insertRows(tx, "unapproved_amounts", columns, UNAPPROVED_AMOUNTS.withMacs(tx, amounts));
 }
 
 /** A record that moved nothing after all no longer counts. */

@@ -4,7 +4,8 @@ import { insertRows } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
-import { minorToText } from "../platform/money.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
+import { updateVouched } from "../platform/sealing/write-vouched.ts";
 import {
   type Content,
   countedVotes,
@@ -15,7 +16,6 @@ import {
 import { readPlainData, writePlainData } from "./plain-data.ts";
 import { listVotes } from "./votes/vote-store.ts";
 
-const USD_DIGITS = 2;
 const KEY_VERSION = 1;
 
 /** As stored: the content is sealed with the key of the person it concerns, or the account's. */
@@ -30,6 +30,15 @@ export type SealedProposal = Proposal & {
 type Row = Omit<SealedProposal, "amount_usd" | "votes" | "confirmations"> & {
   amount_usd: string | null;
 };
+
+export const PROPOSALS = vouchedTable(
+  "proposals",
+  ["account_id", "id"],
+  [
+    ...["kind", "record_id", "input", "subject_id", "amount_usd", "summary", "proposed_by"],
+    ...["proposed_by_person", "voters", "status", "outcome", "created_at", "updated_at"],
+  ],
+);
 
 const SELECT = `select proposals.*, accounts.name as account_name, accounts.kyc_review_by_account
   from proposals join accounts on accounts.id = proposals.account_id`;
@@ -57,14 +66,17 @@ export function insertProposals(tx: Transaction, added: readonly NewProposal[]):
     "proposals",
     `account_id uuid, id uuid, kind text, record_id uuid, input bytea, subject_id uuid,
      amount_usd numeric, summary text, proposed_by text, proposed_by_person uuid, voters text,
-     status text, outcome text, created_at timestamptz, updated_at timestamptz`,
-    added.map((entry) => {
-      const { proposal, subject_id } = entry;
-      const { amount_usd: cents, created_at } = proposal;
-      const amount_usd = cents === null ? null : minorToText(cents, USD_DIGITS);
-      const input = sealContent(entry);
-      return { ...proposal, amount_usd, input, subject_id, updated_at: created_at };
-    }),
+     status text, outcome text, created_at timestamptz, updated_at timestamptz, mac bytea`,
+    PROPOSALS.withMacs(
+      tx,
+      added.map((entry) => {
+        const { proposal, subject_id } = entry;
+        const { amount_usd: cents, created_at } = proposal;
+        const amount_usd = cents === null ? null : withTwoDecimals(cents);
+        const input = sealContent(entry);
+        return { ...proposal, amount_usd, input, subject_id, updated_at: created_at };
+      }),
+    ),
   );
 }
 
@@ -73,11 +85,13 @@ export async function findProposal(
   account_id: string,
   id: string,
 ): Promise<SealedProposal | undefined> {
-  const rows = await session.query<Row>(
-    `${SELECT} where proposals.account_id = $1 and proposals.id = $2`,
-    [account_id, id],
-  );
-  return (await toProposals(session, rows))[0];
+  return (await toProposals(session, await selectProposal(session, account_id, id)))[0];
+}
+
+function selectProposal(session: Session, account_id: string, id: string): Promise<Row[]> {
+  return session.query<Row>(`${SELECT} where proposals.account_id = $1 and proposals.id = $2`, [
+    ...[account_id, id],
+  ]);
 }
 
 /** The pending proposal on a record, for kinds that allow one at a time. */
@@ -189,7 +203,7 @@ export async function listProposalTimes(
 
 /**
  * Locks the row, then reads it in a separate statement: only that one sees the votes committed
- * while this one waited for the lock.
+ * while this one waited for the lock. Fails if somebody changed it.
  */
 export async function lockProposal(
   tx: Session,
@@ -200,18 +214,16 @@ export async function lockProposal(
     account_id,
     id,
   ]);
-  return findProposal(tx, account_id, id);
+  const rows = PROPOSALS.assertVouched(tx, await selectProposal(tx, account_id, id));
+  return (await toProposals(tx, rows))[0];
 }
 
 export function updateProposal(
   tx: Transaction,
   proposal: Pick<Proposal, "account_id" | "id" | "status" | "outcome" | "updated_at">,
 ): void {
-  tx.write(
-    `update proposals set status = $3, outcome = $4, updated_at = $5
-     where account_id = $1 and id = $2`,
-    [proposal.account_id, proposal.id, proposal.status, proposal.outcome, proposal.updated_at],
-  );
+  const { account_id, id, status, outcome, updated_at } = proposal;
+  updateVouched(tx, PROPOSALS, { account_id, id }, { status, outcome, updated_at });
 }
 
 /** The content by proposal id; absent when the person it concerns was erased. */
@@ -235,12 +247,14 @@ export async function findContents(
 /** For a proposal on which nobody has voted. */
 export function updateContent(tx: Transaction, changed: ToSeal, now: Date): void {
   const { account_id, id } = changed.proposal;
-  tx.write("update proposals set input = $3, updated_at = $4 where account_id = $1 and id = $2", [
-    account_id,
-    id,
-    sealContent(changed),
-    now,
-  ]);
+  const changes = { input: sealContent(changed), updated_at: now };
+  updateVouched(tx, PROPOSALS, { account_id, id }, changes);
+}
+
+/** As the column returns it, which the MAC covers. */
+function withTwoDecimals(cents: bigint): string {
+  const digits = String(cents).padStart(3, "0");
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 type ToSeal = Pick<NewProposal, "content" | "key"> & { proposal: Proposal };

@@ -1,7 +1,7 @@
 import type { Session } from "../platform/db/database.ts";
 import { columnsOf } from "../platform/db/rows.ts";
-import { listQuoteDeposits } from "./deposit-store.ts";
-import { hashAddress } from "./refund-store.ts";
+import { DEPOSITS, listQuoteDeposits } from "./deposit-store.ts";
+import { hashAddress, REFUNDS } from "./refund-store.ts";
 
 export type AddressMoney = {
   account_id: string;
@@ -28,7 +28,8 @@ const SPENT = `select coalesce(sum(o.token_amount::numeric - coalesce(o.given_ba
  * `addressKey`. What a quote was paid with is no longer there to be sent back: else whoever pays a
  * payout from a new address could have the rest of the balance sent to it. What came first pays
  * first, so that of several senders only one can take back a token that is left. Negative where
- * more went back than was there; deposits of `without_quote_id` are left out.
+ * more went back than was there; deposits of `without_quote_id` are left out. Fails if somebody
+ * changed a deposit or a refund that counts.
  */
 export async function listFromAddresses(
   session: Session,
@@ -36,6 +37,7 @@ export async function listFromAddresses(
   without_quote_id: string | null = null,
 ): Promise<Map<string, bigint>> {
   if (wanted.length === 0) return new Map();
+  await assertMoney(session, wanted);
   // As text: a sum may be larger than a bigint.
   const rows = await session.query<AddressMoney & { left_over: string }>(
     `select t.*, (
@@ -65,6 +67,27 @@ export async function listFromAddresses(
     ],
   );
   return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
+}
+
+/** What came from these addresses, with what others sent to the same quotes, and what went back. */
+async function assertMoney(session: Session, wanted: readonly AddressMoney[]): Promise<void> {
+  const [deposits, refunds] = await Promise.all([
+    session.query(
+      `select * from deposits where (account_id, quote_id) in (
+         select d.account_id, d.quote_id from deposits d
+         join unnest($1::uuid[], $2::uuid[], $3::text[]) as t (account_id, user_id, address)
+           on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address)`,
+      columnsOf(wanted, "account_id", "user_id", "address"),
+    ),
+    session.query(
+      `select r.* from refunds r
+       join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::bytea[]))
+         as t (account_id, user_id, address_index) using (account_id, user_id, address_index)`,
+      columnsOf(wanted, "account_id", "user_id", "address_index"),
+    ),
+  ]);
+  DEPOSITS.assertVouched(session, deposits);
+  REFUNDS.assertVouched(session, refunds);
 }
 
 /**

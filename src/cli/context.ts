@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Core, openCore } from "../app/open-core.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
+import { type Database, openDatabase } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
 import { describeHosts } from "../platform/db/hosts.ts";
 import type { MigrateOptions } from "../platform/db/migrate.ts";
@@ -33,6 +34,21 @@ export async function withCore<Result>(
       await core.database.close();
     }
   } finally {
+    await found.release();
+  }
+}
+
+/** The same without the keys: for a copy of a database whose keys are elsewhere. */
+export async function withDatabase<Result>(
+  work: (database: Database, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = readConfig(process.env);
+  const found = await findDatabase(config);
+  const database = openDatabase({ url: found.url, connections_max: 2 });
+  try {
+    return await work(database, config);
+  } finally {
+    await database.close();
     await found.release();
   }
 }

@@ -3,6 +3,7 @@ type Lesson = { examples: readonly string[]; more?: string };
 
 const WEBHOOKS = "Bodies, signatures and retries of events: docs/reference/webhooks.md.";
 const SETTINGS = "Settings are environment variables: docs/reference/settings.md.";
+const ID = "01900000-0000-7000-8000-000000000000";
 
 /** By the command's path. */
 export const LESSONS: Readonly<Record<string, Lesson>> = {
@@ -293,17 +294,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
     more: "What the records contain: docs/guides/onramps.md.",
   },
-  "users retention": {
-    examples: ["sliproad users retention 01900000-0000-7000-8000-000000000000"],
-  },
-  "users restore": {
-    examples: [
-      "sliproad users restore 01900000-0000-7000-8000-000000000000 --reason 'wants to stay'",
-    ],
-  },
+  "users retention": { examples: [`sliproad users retention ${ID}`] },
+  "users restore": { examples: [`sliproad users restore ${ID} --reason 'wants to stay'`] },
+  "rejected list": { examples: ["sliproad rejected list", "sliproad rejected list --json"] },
+  "rejected settle": { examples: [`sliproad rejected settle ${ID} --reason 'planted by SQL'`] },
   verify: {
     examples: [
       "sliproad verify",
+      "sliproad verify --without-keys",
       "sliproad verify --anchor /var/log/sliproad.log --json",
       "sliproad verify --export ledger.csv",
     ],

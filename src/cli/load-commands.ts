@@ -35,6 +35,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["travel", async () => (await import("./travel/travel.ts")).addTravelCommands],
   ["reconcile", async () => (await import("./reconcile/reconcile.ts")).addReconcileCommand],
   ["treasury", async () => (await import("./reconcile/treasury.ts")).addTreasuryCommands],
+  ["rejected", async () => (await import("./rejected.ts")).addRejectedCommands],
   ["verify", async () => (await import("./verify.ts")).addVerifyCommand],
   ["backup restore", async () => (await import("./backup/backup.ts")).addBackupCommands],
   ["files", async () => (await import("./files.ts")).addFileCommands],

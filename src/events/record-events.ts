@@ -81,7 +81,7 @@ export function bodyPlace(account_id: string, event_id: string): Place {
   return { account_id, table: "events", column: "body", record_id: event_id };
 }
 
-function digestEvent(row: EventRow): Buffer {
+export function digestEvent(row: EventRow): Buffer {
   return digestOf(
     row.account_id,
     row.id,

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/rows.ts";
+import { columnsOf, insertRows } from "../platform/db/rows.ts";
 
 export type EventRow = {
   account_id: string;
@@ -35,17 +35,32 @@ export function insertEvents(
   );
 }
 
+const COLUMNS = `account_id, id, name, record_id, sequence, from_status, to_status, facts,
+  subject_id, change_id, role, app_id, counterpart_account_id, actor, created_at, mac`;
+
+type StoredEvent = EventRow & { mac: Buffer | null };
+
 /** Events without their bodies, by id. */
 export function listEventRows(
   session: Session,
   account_id: string,
   ids: readonly string[],
-): Promise<(EventRow & { mac: Buffer | null })[]> {
+): Promise<StoredEvent[]> {
   return session.query(
-    `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
-       change_id, role, app_id, counterpart_account_id, actor, created_at, mac
-     from events where account_id = $1 and id = any($2::uuid[])`,
+    `select ${COLUMNS} from events where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
+  );
+}
+
+/** The event with this number of each record. */
+export function listEventsBySequence(
+  session: Session,
+  records: readonly { account_id: string; id: string; sequence: number }[],
+): Promise<StoredEvent[]> {
+  return session.query(
+    `select ${COLUMNS} from events where (record_id, account_id, sequence) in (
+       select * from unnest($2::uuid[], $1::uuid[], $3::int[]))`,
+    columnsOf(records, "account_id", "id", "sequence"),
   );
 }
 

@@ -3,6 +3,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { columnsOf, findRow, insertRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 import type { IdentityFieldName, Slot, Submitted, Values } from "./fields.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
@@ -229,13 +230,20 @@ export async function listNamedFiles(
   return new Set(rows.map((row) => row.file));
 }
 
+/** Not covered: the application, to which a draft's files move when it is sent. */
+export const KYC_FILES = vouchedTable(
+  "kyc_files",
+  ["account_id", "id"],
+  ["user_id", "slot", "file", "visit_id", "type", "size", "hash", "uploaded_at"],
+);
+
 export function insertKycFiles(tx: Transaction, files: readonly KycFile[]): void {
   insertRows(
     tx,
     "kyc_files",
     `account_id uuid, id uuid, user_id uuid, application_id uuid, slot text, file uuid,
-     visit_id uuid, type text, size integer, hash bytea, uploaded_at timestamptz`,
-    files,
+     visit_id uuid, type text, size integer, hash bytea, uploaded_at timestamptz, mac bytea`,
+    KYC_FILES.withMacs(tx, files),
   );
 }
 

@@ -1,16 +1,29 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, deleteRow, findRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import { columnsOf, deleteRow, findRow, type RecordKey } from "../platform/db/rows.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
+import { insertVouched } from "../platform/sealing/write-vouched.ts";
 import { EVERY, type LimitRule, type UseKey } from "./model.ts";
 import type { Tokens } from "./usd-rates.ts";
 
-export function listRules(session: Session, account_ids: readonly string[]): Promise<LimitRule[]> {
-  return session.query<LimitRule>(
-    `select account_id, user_id, scope, time_window, amount_max, count_max from limit_rules
-     where account_id = any($1::uuid[]) order by account_id, user_id, scope, time_window`,
+export const LIMIT_RULES = vouchedTable(
+  "limit_rules",
+  ["account_id", "user_id", "scope", "time_window"],
+  ["amount_max", "count_max", "created_at"],
+);
+
+/** Fails if somebody changed one: what it limits does not leave. */
+export async function listRules(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<LimitRule[]> {
+  const rows = await session.query<LimitRule>(
+    `select * from limit_rules where account_id = any($1::uuid[])
+     order by account_id, user_id, scope, time_window`,
     [[...account_ids, EVERY]],
   );
+  return LIMIT_RULES.assertVouched(session, rows);
 }
 
 export function listAllRules(session: Session): Promise<LimitRule[]> {
@@ -27,15 +40,14 @@ export function findRule(
 }
 
 export function upsertRule(tx: Transaction, rule: LimitRule, now: Date): void {
-  insertRows(
+  const { account_id, user_id, scope, time_window, amount_max, count_max } = rule;
+  insertVouched(
     tx,
-    "limit_rules",
-    `account_id uuid, user_id uuid, scope text, time_window text, amount_max bigint,
-     count_max int, created_at timestamptz`,
-    [{ ...rule, created_at: now }],
+    LIMIT_RULES,
+    { account_id, user_id, scope, time_window, amount_max, count_max, created_at: now },
     `on conflict (account_id, user_id, scope, time_window) do update
        set amount_max = excluded.amount_max, count_max = excluded.count_max,
-         created_at = excluded.created_at`,
+         created_at = excluded.created_at, mac = excluded.mac`,
   );
 }
 

@@ -13,6 +13,7 @@ import {
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
+import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 import type { Onramp, OnrampStatus } from "./model.ts";
 import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
@@ -21,6 +22,18 @@ export type OnrampRow = Omit<Onramp, "destination_address"> & { details: Buffer 
 
 /** An onramp with the key that encrypts its personal data. */
 export type KeyedOnramp = { onramp: Onramp; key: Buffer };
+
+/** The address is encrypted for its row. */
+export const ONRAMPS = vouchedTable(
+  "onramps",
+  ["account_id", "id"],
+  [
+    ...["user_id", "status", "status_message", "crypto_currency", "crypto_rails", "rate", "fee"],
+    ...["destination_amount", "fiat_currency", "fiat_rails", "deposit_amount", "price_version_id"],
+    ...["deposit_instructions", "deposit_message", "deposit_id", "received", "deposit_account"],
+    ...["delivery", "tx_id", "sequence", "paid_at", "created_at", "updated_at"],
+  ],
+);
 
 const SEALED_ADDRESS = sealedText("onramps", "details");
 
@@ -55,9 +68,9 @@ export function findOnramps(session: Session, keys: readonly RecordKey[]): Promi
   return findRows(session, "onramps", keys);
 }
 
-/** Locks onramps in key order; absent ones are left out. */
-export function lockOnramps(tx: Session, keys: readonly RecordKey[]): Promise<OnrampRow[]> {
-  return lockRows(tx, "onramps", keys);
+/** Locks onramps in key order; absent ones are left out. Fails if somebody changed one. */
+export async function lockOnramps(tx: Session, keys: readonly RecordKey[]): Promise<OnrampRow[]> {
+  return ONRAMPS.assertVouched(tx, await lockRows<OnrampRow>(tx, "onramps", keys));
 }
 
 export function insertOnramps(tx: Transaction, entries: readonly KeyedOnramp[]): void {
@@ -67,10 +80,13 @@ export function insertOnramps(tx: Transaction, entries: readonly KeyedOnramp[]):
     `account_id uuid, id uuid, user_id uuid, status text, crypto_currency text, crypto_rails text,
      destination_amount bigint, details bytea, fiat_currency text, fiat_rails text, rate numeric,
      fee bigint, deposit_amount bigint, price_version_id uuid, deposit_instructions jsonb,
-     deposit_message text, created_at timestamptz, updated_at timestamptz`,
-    entries.map(({ onramp, key }) => {
-      return { ...onramp, details: SEALED_ADDRESS.seal(key, onramp, onramp.destination_address) };
-    }),
+     deposit_message text, created_at timestamptz, updated_at timestamptz, mac bytea`,
+    ONRAMPS.withMacs(
+      tx,
+      entries.map(({ onramp, key }) => {
+        return { ...onramp, details: SEALED_ADDRESS.seal(key, onramp, onramp.destination_address) };
+      }),
+    ),
   );
   insertRows(
     tx,
@@ -90,8 +106,8 @@ export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void
     "account_id uuid, id uuid",
     `status text, status_message text, deposit_id uuid, received bigint,
      deposit_account text, delivery text, tx_id text, sequence int, updated_at timestamptz,
-     paid_at timestamptz`,
-    onramps,
+     paid_at timestamptz, mac bytea`,
+    ONRAMPS.withMacs(tx, onramps),
   );
 }
 

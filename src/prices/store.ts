@@ -76,11 +76,18 @@ export function insertPriceVersion(tx: Transaction, version: PriceVersion): void
   insertRow(tx, "price_versions", PRICE_VERSIONS.withMacs(tx, [version])[0]!);
 }
 
-export function listRateChecks(session: Session): Promise<RateCheck[]> {
-  return session.query<RateCheck>(
-    `select token, currency, accepted_rate, accepted_at, held_rate, held_at from rate_checks
-     order by token, currency`,
+export const RATE_CHECKS = vouchedTable(
+  "rate_checks",
+  ["token", "currency"],
+  ["accepted_rate", "accepted_at", "held_rate", "held_at"],
+);
+
+/** Fails if somebody changed one: it decides which rates are accepted. */
+export async function listRateChecks(session: Session): Promise<RateCheck[]> {
+  const rows = await session.query<RateCheck & { mac: Buffer | null }>(
+    "select * from rate_checks order by token, currency",
   );
+  return RATE_CHECKS.assertVouched(session, rows).map(({ mac: _, ...check }) => check);
 }
 
 /** Inserts new checks, too. Only under lockPriceVersions. */
@@ -89,10 +96,10 @@ export function updateRateChecks(tx: Transaction, checks: readonly RateCheck[]):
     tx,
     "rate_checks",
     `token text, currency text, accepted_rate text, accepted_at timestamptz, held_rate text,
-     held_at timestamptz`,
-    checks,
+     held_at timestamptz, mac bytea`,
+    RATE_CHECKS.withMacs(tx, checks),
     `on conflict (token, currency) do update set accepted_rate = excluded.accepted_rate,
        accepted_at = excluded.accepted_at, held_rate = excluded.held_rate,
-       held_at = excluded.held_at`,
+       held_at = excluded.held_at, mac = excluded.mac`,
   );
 }

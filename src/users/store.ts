@@ -1,3 +1,4 @@
+import { listFrozenAccounts } from "../accounts/store.ts";
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
@@ -6,7 +7,9 @@ import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
+import { updateVouched, updateVouchedRows } from "../platform/sealing/write-vouched.ts";
 import type { HeldUser, Identity, Kyc, KycStatus, ScreeningStatus, User } from "./model.ts";
+import { UNHELD, USERS } from "./vouched-users.ts";
 
 const IDENTITY = sealedJson<Identity>("users", "identity");
 const COMMENT = sealedText("users", "kyc_comment");
@@ -31,15 +34,11 @@ export type UserRow = {
 type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
 
 type HoldColumns = {
-  is_frozen: boolean;
+  frozen_at: Date | null;
   screening_status: ScreeningStatus;
   screening_held_at: Date | null;
   is_stale: boolean;
 };
-
-/** Of the user itself, or of the whole account. */
-const IS_FROZEN = `(users.frozen_at is not null or exists (select from accounts
-  where accounts.id = users.account_id and accounts.frozen_at is not null))`;
 
 /** Not screened against the lists in use since the data last changed. */
 const IS_STALE = `exists (select from screening_state
@@ -107,7 +106,7 @@ export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRo
   );
 }
 
-/** The KYC status maps of users (without the reviewer's comments). */
+/** The KYC status maps of users (no comments). Fails if somebody changed one, or an account. */
 export function findKycs(session: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
   return readKycs(session, keys, "");
 }
@@ -125,20 +124,21 @@ async function readKycs(
   keys: readonly UserKey[],
   locking: string,
 ): Promise<AccountMap<Kyc>> {
-  const rows = await session.query<KycColumns & HoldColumns>(
-    `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
-       kyc_eur_swift_status, deactivated_at, ${IS_FROZEN} as is_frozen, screening_status,
-       screening_held_at, ${IS_STALE} as is_stale
-     from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
-     ${locking}`,
-    columnsOf(keys, "account_id", "user_id"),
-  );
+  const [rows, frozen] = await Promise.all([
+    session.query<KycColumns & HoldColumns>(
+      `select account_id, id, ${USERS.columns.join(", ")}, mac, ${IS_STALE} as is_stale
+       from users where account_id = any($1::uuid[]) and id = any($2::uuid[])
+         and erased_at is null ${locking}`,
+      columnsOf(keys, "account_id", "user_id"),
+    ),
+    listFrozenAccounts(session, [...new Set(keys.map((key) => key.account_id))]),
+  ]);
   const kycs = new AccountMap<Kyc>();
-  for (const row of rows) {
-    const { is_frozen, screening_status: status, is_stale, screening_held_at: held_at } = row;
+  for (const row of USERS.assertVouched(session, rows)) {
+    const { frozen_at, screening_status: status, is_stale, screening_held_at: held_at } = row;
     kycs.set(row.account_id, row.id, {
       ...toKyc(row, null),
-      is_frozen,
+      is_frozen: frozen_at !== null || frozen.has(row.account_id),
       is_deactivated: row.deactivated_at !== null,
       screening: { status, is_stale, held_at },
     });
@@ -191,10 +191,14 @@ export function insertUsers(
     "users",
     `account_id uuid, id uuid, beneficiary_type text, email_index bytea, identity bytea,
      kyc_status text, kyc_usd_status text, kyc_usd_swift_status text, kyc_eur_status text,
-     kyc_eur_swift_status text, created_at timestamptz, updated_at timestamptz`,
-    sorted.map(({ user, email_index, key }) => {
-      return { ...user, ...kycColumns(user), email_index, identity: sealIdentity(user, key) };
-    }),
+     kyc_eur_swift_status text, created_at timestamptz, updated_at timestamptz, mac bytea`,
+    USERS.withMacs(
+      tx,
+      sorted.map(({ user, email_index, key }) => ({
+        ...{ ...user, ...kycColumns(user), ...UNHELD, email_index },
+        identity: sealIdentity(user, key),
+      })),
+    ),
   );
 }
 
@@ -245,12 +249,12 @@ export function updateScreened(
   users: readonly (HeldUser & { screening_version: string })[],
 ): void {
   const changes = "screening_version text, screening_status text, screening_held_at timestamptz";
-  updateRows(tx, "users", "account_id uuid, id uuid", changes, users);
+  updateVouchedRows(tx, USERS, changes, users);
 }
 
 /** After a reviewer's decision; what was screened stays so. */
 export function updateHeld(tx: Transaction, { account_id, id, ...held }: HeldUser): void {
-  updateRow(tx, "users", { account_id, id }, held);
+  updateVouched(tx, USERS, { account_id, id }, held);
 }
 
 export function updateFrozen(
@@ -258,7 +262,7 @@ export function updateFrozen(
   { account_id, user_id }: UserKey,
   frozen_at: Date | null,
 ): void {
-  updateRow(tx, "users", { account_id, id: user_id }, { frozen_at });
+  updateVouched(tx, USERS, { account_id, id: user_id }, { frozen_at });
 }
 
 export function updateDeactivated(
@@ -266,7 +270,7 @@ export function updateDeactivated(
   { account_id, user_id }: UserKey,
   deactivated_at: Date | null,
 ): void {
-  updateRow(tx, "users", { account_id, id: user_id }, { deactivated_at });
+  updateVouched(tx, USERS, { account_id, id: user_id }, { deactivated_at });
 }
 
 /** Locks a user of any account, for the operator. */
@@ -287,7 +291,7 @@ export function updateKyc(tx: Transaction, user: User, key: Buffer): void {
   const comment = user.kyc.general.moderation_comment;
   const kyc_comment = comment === null ? null : COMMENT.seal(key, user, comment);
   const changes = { ...kycColumns(user), kyc_comment, sequence, updated_at };
-  updateRow(tx, "users", { account_id, id }, changes);
+  updateVouched(tx, USERS, { account_id, id }, changes);
 }
 
 function kycColumns({ kyc: { general, usd, eur } }: User) {
@@ -303,7 +307,7 @@ function kycColumns({ kyc: { general, usd, eur } }: User) {
 /** Leaves the bare row: other records refer to it, but it no longer identifies a person. */
 export function updateErased(tx: Transaction, { account_id, user_id }: UserKey, now: Date): void {
   const erased = { email_index: null, identity: null, kyc_comment: null, erased_at: now };
-  updateRow(tx, "users", { account_id, id: user_id }, erased);
+  updateVouched(tx, USERS, { account_id, id: user_id }, erased);
 }
 
 /** Decrypts the personal data of the rows. */

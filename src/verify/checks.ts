@@ -6,6 +6,14 @@ export type Check = (session: Session, account_id: string) => Promise<string | n
 
 const PAGE_ROWS = 500;
 
+/** Whether it is the operator's account. Without its MAC: another check reads that. */
+export async function isOperator(session: Session, account_id: string): Promise<boolean> {
+  const rows = await session.query("select from accounts where id = $1 and is_operator", [
+    account_id,
+  ]);
+  return rows.length > 0;
+}
+
 /** Runs the checks in order, until one finds an error. */
 export function inOrder(...checks: readonly Check[]): Check {
   return async (session, account_id) => {

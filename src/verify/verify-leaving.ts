@@ -1,9 +1,8 @@
-import { findOperator } from "../accounts/store.ts";
-import { type Check, inOrder } from "./checks.ts";
+import { type Check, inOrder, isOperator } from "./checks.ts";
 
 /** Holds and releases of payouts are in the audit log, which cannot be changed unnoticed. */
 const checkHolds: Check = async (session, account_id) => {
-  if ((await findOperator(session))?.id !== account_id) return null;
+  if (!(await isOperator(session, account_id))) return null;
   const [told] = await session.query<{ holds: number; releases: number; last: string | null }>(
     `select (count(*) filter (where action = 'payouts.hold'))::integer as holds,
        (count(*) filter (where action = 'payouts.release'))::integer as releases,
@@ -29,7 +28,7 @@ const checkHolds: Check = async (session, account_id) => {
 
 /** A rail is proven by a payout that a bank has booked from that account. */
 const checkProvenRails: Check = async (session, account_id) => {
-  if ((await findOperator(session))?.id !== account_id) return null;
+  if (!(await isOperator(session, account_id))) return null;
   const [row] = await session.query<{ bank_account: string; currency: string; rail: string }>(
     `select bank_account, currency, rail from proven_rails r
      where not exists (

@@ -1,76 +1,64 @@
 import { API_KEY_HASHES, API_KEYS } from "../accounts/api-key-store.ts";
-import { MEMBERS, PEOPLE } from "../accounts/store.ts";
+import { ACCOUNT_CONTROLS } from "../accounts/controls-store.ts";
+import { PASSKEYS } from "../accounts/passkeys/store.ts";
+import { RECOVERY_CODES, TOTP_FACTORS } from "../accounts/second-factor/store.ts";
+import { PASSWORD_LINKS } from "../accounts/sign-in/password-store.ts";
+import { SESSIONS } from "../accounts/sign-in/session-store.ts";
+import { ACCOUNTS, MEMBERS, PEOPLE } from "../accounts/store.ts";
+import { UNAPPROVED_AMOUNTS } from "../approvals/amount-store.ts";
+import { PROPOSALS } from "../approvals/store.ts";
 import { DEPOSITS } from "../balances/deposit-store.ts";
 import { REFUND_ADDRESSES, REFUNDS } from "../balances/refund-store.ts";
-import { PAYOUTS } from "../offramps/payouts/store.ts";
+import { KYC_FILES } from "../kyc/application-store.ts";
+import { LIMIT_RULES } from "../limits/store.ts";
+import { BANK_ANSWERS, PAYOUTS } from "../offramps/payouts/store.ts";
 import { QUOTES } from "../offramps/quotes/store.ts";
+import { FIAT_DEPOSITS } from "../onramps/deposits/store.ts";
+import { ONRAMPS } from "../onramps/store.ts";
+import { PARTNER_CURSORS } from "../partners/cursor-store.ts";
 import { PAYMENT_DETAILS } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { NOT_WRITTEN_HERE, type VouchedTable } from "../platform/sealing/vouched-rows.ts";
-import { PRICE_VERSIONS } from "../prices/store.ts";
+import { PRICE_VERSIONS, RATE_CHECKS } from "../prices/store.ts";
+import { USERS } from "../users/vouched-users.ts";
 
-/** The tables whose rows carry a MAC and belong to an account. */
-const OF_ACCOUNTS: readonly VouchedTable[] = [
-  ...[PAYOUTS, QUOTES, DEPOSITS, REFUND_ADDRESSES, REFUNDS, PAYMENT_DETAILS, API_KEYS, MEMBERS],
+/** The tables whose rows carry a MAC; logs, votes and balances have checks of their own. */
+export const VOUCHED_TABLES: readonly VouchedTable[] = [
+  ...[ACCOUNTS, USERS, PAYMENT_DETAILS, QUOTES, DEPOSITS, PAYOUTS, BANK_ANSWERS, REFUND_ADDRESSES],
+  ...[REFUNDS, ONRAMPS, FIAT_DEPOSITS, PROPOSALS, UNAPPROVED_AMOUNTS, ACCOUNT_CONTROLS],
+  ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
+  ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
+  RECOVERY_CODES,
 ];
-const SHARED: readonly VouchedTable[] = [PRICE_VERSIONS, API_KEY_HASHES, PEOPLE];
 
 const PAGE_ROWS = 500;
 
-/** The first row of an account that this service did not write as it is. */
-export async function verifyAccountRows(
-  session: Session,
-  account_id: string,
-): Promise<string | null> {
-  for (const table of OF_ACCOUNTS) {
-    const fault = await verifyRows(session, table, account_id);
+/** The first row, of any account, that this service did not write as it is. */
+export async function verifyVouchedRows(session: Session): Promise<string | null> {
+  for (const table of VOUCHED_TABLES) {
+    const fault = await verifyRows(session, table);
     if (fault) return fault;
   }
   return null;
 }
 
-/** The same of the tables that belong to the installation. */
-export async function verifySharedRows(session: Session): Promise<string | null> {
-  for (const table of SHARED) {
-    const fault = await verifyRows(session, table, null);
-    if (fault) return fault;
-  }
-  return null;
-}
-
-async function verifyRows(
-  session: Session,
-  vouched: VouchedTable,
-  account_id: string | null,
-): Promise<string | null> {
-  // Without the keys nobody can tell whether a MAC is right.
-  if (!session.bound?.macs) return null;
-  const keys = vouched.key.filter((name) => name !== "account_id");
+export async function verifyRows(session: Session, vouched: VouchedTable): Promise<string | null> {
   let last: unknown[] = [];
   for (;;) {
     const rows = await session.query<Record<string, unknown>>(
-      pageQuery(vouched.table, keys, account_id !== null, last.length > 0),
-      [...(account_id === null ? [] : [account_id]), ...last],
+      pageQuery(vouched, last.length > 0),
+      last,
     );
     const wrong = rows.find((row) => !vouched.holds(session, row));
     if (wrong) return `${vouched.nameOf(wrong)} ${NOT_WRITTEN_HERE}`;
     if (rows.length < PAGE_ROWS) return null;
-    last = keys.map((name) => rows.at(-1)![name]);
+    last = vouched.key.map((name) => rows.at(-1)![name]);
   }
 }
 
-function pageQuery(
-  table: string,
-  keys: readonly string[],
-  is_of_account: boolean,
-  is_next: boolean,
-): string {
-  const first = is_of_account ? 2 : 1;
-  const places = keys.map((_, at) => `$${first + at}`).join(", ");
-  const conditions = [
-    ...(is_of_account ? ["account_id = $1"] : []),
-    ...(is_next ? [`(${keys.join(", ")}) > (${places})`] : []),
-  ];
-  const where = conditions.length > 0 ? `where ${conditions.join(" and ")}` : "";
-  return `select * from ${table} ${where} order by ${keys.join(", ")} limit ${PAGE_ROWS}`;
+function pageQuery({ table, key, columns }: VouchedTable, is_next: boolean): string {
+  const keys = key.join(", ");
+  const above = `where (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(", ")})`;
+  return `select ${[...key, ...columns, "mac"].join(", ")} from ${table}
+    ${is_next ? above : ""} order by ${keys} limit ${PAGE_ROWS}`;
 }

@@ -1,5 +1,4 @@
-import type { Session } from "../platform/db/database.ts";
-import { type Check, inOrder } from "./checks.ts";
+import { type Check, inOrder, isOperator } from "./checks.ts";
 import { entryName } from "./verify-ledger.ts";
 
 type Stray = { id: string; key: string };
@@ -64,13 +63,6 @@ const checkActs: Check = async (session, account_id) => {
   if (!row) return null;
   return `${entryName(row.id, account_id)} (${row.key}): nobody decided so`;
 };
-
-async function isOperator(session: Session, account_id: string): Promise<boolean> {
-  const rows = await session.query("select from accounts where id = $1 and is_operator", [
-    account_id,
-  ]);
-  return rows.length > 0;
-}
 
 /** Compares what the operator booked of its own money with statements, deposits and audit log. */
 export const verifyTreasury = inOrder(checkLines, checkKept, checkActs);

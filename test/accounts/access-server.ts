@@ -87,6 +87,9 @@ export async function startAccessServer(options: {
           id,
           name,
           is_operator,
+          kyc_two_person_approval: false,
+          kyc_review_by_account: false,
+          document_review_by_account: false,
           webhooks_enabled_at: null,
           created_at: clock.now(),
         });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ACCOUNTS } from "../../src/accounts/store.ts";
 import { callExample, fillPath, type Operation, readDocument } from "../harness/api-document.ts";
 import { createRecords, missingRecords, type RecordIds } from "../harness/records.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 
 /** For the operator's keys only, whatever the id: the tests of their modules cover their access. */
 const OPERATOR_IDS = ["deposit_id", "exception_id", "screening_match_id"];
@@ -25,6 +27,7 @@ beforeAll(async () => {
     "update accounts set document_review_by_account = true where id = $1",
     [account_id],
   );
+  await vouch(server.core.database, ACCOUNTS);
   caller = {
     key,
     own: await createRecords(server, key),

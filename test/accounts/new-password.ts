@@ -1,3 +1,4 @@
+import { updatePasskeysAlone } from "../../src/accounts/passkeys/store.ts";
 import { updatePassword } from "../../src/accounts/sign-in/password-store.ts";
 import { lockPersonById } from "../../src/accounts/store.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -23,7 +24,7 @@ export async function whilePasswordIsSet<Result>(
     });
     await waitFor(async () => is_answered || (await isPersonAwaited(database)) || null);
     await tx.query("delete from sessions where person_id = $1", [person_id]);
-    await tx.query("update passkeys set works_alone = false where person_id = $1", [person_id]);
+    updatePasskeysAlone(tx, person_id, false);
   });
   return outcome!;
 }

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { removeMember } from "../../src/accounts/change-members.ts";
 import { passkeySite } from "../../src/accounts/passkeys/model.ts";
+import { PASSKEYS as PASSKEY_ROWS } from "../../src/accounts/passkeys/store.ts";
 import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
 import { startSession } from "../../src/accounts/sign-in/sessions.ts";
 import { trimSignInTask } from "../../src/accounts/sign-in/tasks.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { type Lies, SoftwareAuthenticator } from "../harness/software-authenticator.ts";
+import { vouch } from "../harness/vouch.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { ENROL, enrol } from "./authenticator.ts";
 import { whilePasswordIsSet } from "./new-password.ts";
@@ -421,6 +423,7 @@ describe("adding a passkey", () => {
        from passkeys, generate_series(1, 17) where person_id = $1 and credential_id = $2`,
       [person_id, Buffer.from(JSON.parse(credential).id, "base64url")],
     );
+    await vouch(server.deps.database, PASSKEY_ROWS);
     expect((await register(person, new SoftwareAuthenticator(ORIGIN))).body).toContain(
       "You have 20 passkeys",
     );

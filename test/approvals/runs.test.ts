@@ -3,6 +3,7 @@ import { recordAudit } from "../../src/accounts/audit.ts";
 import { checkProposalsTask } from "../../src/approvals/check-proposals.ts";
 import { runProposalKind } from "../../src/approvals/model.ts";
 import { readPlainData, writePlainData } from "../../src/approvals/plain-data.ts";
+import { PROPOSALS } from "../../src/approvals/store.ts";
 import { proposalTask } from "../../src/approvals/tasks.ts";
 import {
   type ApprovalRules,
@@ -27,6 +28,7 @@ import { STORED_PRICES } from "../../src/prices/price-book.ts";
 import { usdValue } from "../../src/prices/usd-value.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { SILENT } from "../harness/task-fixture.ts";
+import { vouch } from "../harness/vouch.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
 import {
@@ -424,6 +426,7 @@ it("a vote inserted with SQL, with its audit entry, decides nothing, and verify 
   expect(await findFault(server)).toContain(forged);
 
   await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
+  await vouch(database, PROPOSALS);
   const kind = runProposalKind("refund-balances");
   await database.transaction(async (tx) =>
     enqueueTasks(tx, kind, [{ account_id, id }], clock.now()),
@@ -441,6 +444,7 @@ it("a vote inserted with SQL, with its audit entry, decides nothing, and verify 
 
   // A real vote beside a forged one does not complete it either.
   await database.query("update proposals set status = 'pending' where id = $1", [id]);
+  await vouch(database, PROPOSALS);
   const cleo = await addMember(server, "approver");
   const answer = await cleo.confirm(id);
   expect(answer.body).toContain("a vote that the service did not record");
@@ -453,6 +457,7 @@ it("a proposal marked confirmed without the votes is not executed", async () => 
   await ada.confirm(id);
   const { database, clock } = server.core;
   await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
+  await vouch(database, PROPOSALS);
   const kind = runProposalKind("refund-balances");
   await database.transaction(async (tx) =>
     enqueueTasks(tx, kind, [{ account_id: server.account_id, id }], clock.now()),

@@ -5,12 +5,15 @@ import { createMember } from "../../src/accounts/create-member.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
+import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { listMembers } from "../../src/accounts/store.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
+import { PROPOSALS } from "../../src/approvals/store.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, settle } from "../offramps/story.ts";
 import {
@@ -300,11 +303,13 @@ it("a vote that waits for the demotion of the voter before is the first one that
 it("nobody confirms a proposal after 72 hours, even if the task that ends it is late", async () => {
   const id = await propose();
   await ada.confirm(id);
-  const move = (hours: number) =>
-    server.db.database.query(
+  const move = async (hours: number) => {
+    await server.db.database.query(
       "update proposals set created_at = created_at - make_interval(hours => $2) where id = $1",
       [id, hours],
     );
+    await vouch(server.db.database, PROPOSALS);
+  };
   await move(72);
   const late = await ben.confirm(id);
   expect(late.statusCode).toBe(422);
@@ -329,6 +334,7 @@ it("a vote counts only within ten minutes of the voter's password or second fact
   await server.db.database.query("update sessions set confirmed_at = $2 where person_id = $1", [
     ...[ben.person_id, new Date(Date.now() - 11 * 60_000)],
   ]);
+  await vouch(server.db.database, SESSIONS);
   for (const vote of [ben.confirm, ben.reject]) {
     expect((await vote(id)).json().error_code).toBe("confirmation_required");
   }

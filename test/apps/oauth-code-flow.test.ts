@@ -1,5 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { authenticatorOf } from "../accounts/authenticator.ts";
 import {
@@ -15,6 +16,7 @@ import {
   REDIRECT_URI,
 } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 
 const EMAIL = "ada@example.test";
 const ALL = "openid email offline_access user:read invoices:read invoices:write";
@@ -253,6 +255,7 @@ describe("consent", () => {
     expect(page.url).toMatch(/^\/consent\//);
     const age = "update sessions set confirmed_at = confirmed_at - interval '11 minutes'";
     await server.db.database.query(`${age} where person_id = $1`, [person_id]);
+    await vouch(server.db.database, SESSIONS);
     const fields = { account_id: server.account_id, decision: "allow" };
     const confirm = `/confirm?next=${page.url}`;
     expect((await person.post(page.url, fields)).location).toBe(confirm);

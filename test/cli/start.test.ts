@@ -196,7 +196,12 @@ test(
   "commands and verify work on a stopped installation, whose database runs only that long",
   async () => {
     const ended = await runCommand(["verify", "--json"], { SLIPROAD_DATA_DIR: data_dir });
-    expect(JSON.parse(ended.stdout)).toEqual({ ok: true, accounts: 1, fault: null });
+    expect(JSON.parse(ended.stdout)).toEqual({
+      ok: true,
+      accounts: 1,
+      fault: null,
+      has_checked_macs: true,
+    });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(await readdir(data_dir)).not.toContain("instance.json");
     expect(await databasePid()).toBeNull();

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mayDo } from "../../src/accounts/member-callers/operations.ts";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
+import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { readDocument } from "../harness/api-document.ts";
 import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
@@ -69,6 +71,7 @@ describe("a signed-in member at the API", () => {
        where person_id = $1`,
       [person_id],
     );
+    await vouch(server.core.database, SESSIONS);
     const refused = await call("POST", path, {});
     expect(refused.statusCode).toBe(403);
     expect(refused.json().error_code).toBe("confirmation_required");

@@ -1,5 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
+import { vouch } from "../harness/vouch.ts";
 import { inspect, openStories, type Stories, WIDE } from "./browser-stories.ts";
 
 let stories: Stories;
@@ -21,6 +23,7 @@ async function ageConfirmation(minutes: number): Promise<void> {
      where person_id = $1`,
     [members.get("admin")!.person_id, minutes],
   );
+  await vouch(server.core.database, SESSIONS);
 }
 
 /** Creates an API key when the last confirmation is too old. */

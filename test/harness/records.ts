@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { BANK_ANSWERS } from "../../src/offramps/payouts/store.ts";
 import { newId } from "../../src/platform/ids.ts";
 import type { ScreeningMatch } from "../../src/screening/model.ts";
 import { insertMatches } from "../../src/screening/store.ts";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
+import { vouch } from "./vouch.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** One record of each kind, all related: the ids that paths and bodies may use. */
@@ -134,6 +136,7 @@ export async function createException(
      values ($1, $2, $3, $5, $6, $7, 'eur', 'no_such_payment', 'open', $4, $4)`,
     [server.account_id, id, `harness-${id}`, now, end_to_end_id, kind, amount],
   );
+  await vouch(server.db.database, BANK_ANSWERS);
   return id;
 }
 

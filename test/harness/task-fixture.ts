@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { ACCOUNTS } from "../../src/accounts/store.ts";
 import { type Clock, openClock, type SandboxClock } from "../../src/platform/clock.ts";
 import type { Database, Transaction } from "../../src/platform/db/database.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
@@ -8,6 +9,7 @@ import { enqueueTasksAt, type Task } from "../../src/platform/tasks/tasks.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../src/platform/tasks/worker.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { insertInstallation } from "./installation.ts";
+import { vouch } from "./vouch.ts";
 
 export const SILENT: TaskLog = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -36,6 +38,7 @@ export async function openTaskFixture(): Promise<TaskFixture> {
     `insert into accounts (id, name, is_operator, created_at) values ($1, 'Test', true, $2)`,
     [account_id, new Date()],
   );
+  await vouch(database, ACCOUNTS);
   await database.query(
     `create table effects (number bigserial primary key, task_id uuid not null, by text not null)`,
   );

@@ -114,6 +114,7 @@ async function addAccount(session: Session): Promise<string> {
     "insert into accounts (id, name, is_operator, created_at) values ($1, $2, false, $3)",
     [id, `account ${id}`, NOW],
   );
+  await session.query("insert into account_controls (account_id) values ($1)", [id]);
   await session.query(
     `insert into account_keys (account_id, version, master_key_id, wrapped, created_at)
      values ($1, 1, 'none', '', $2)`,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { REFUNDS } from "../../src/balances/refund-store.ts";
 import { EVERY, type LimitRule } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
@@ -7,6 +8,7 @@ import { addOwedUser } from "../approvals/proposal-fixture.ts";
 import { startCuttingProxy } from "../harness/cutting-proxy.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, openStory, settle } from "../offramps/story.ts";
 
@@ -315,8 +317,11 @@ it("a sum beyond 64 bits is a sum like any other", async () => {
   const [first, second] = [await addOwedUser(server, 100), await addOwedUser(server, 100)];
   const ids: string[] = [];
   for (const user of [first, second]) ids.push((await user.refund(50)).body.refund.id);
-  const setAmounts = (amount: bigint) =>
-    server.db.database.query("update refunds set amount = $2 where id = any($1)", [ids, amount]);
+  const setAmounts = async (amount: bigint) => {
+    const set = "update refunds set amount = $2 where id = any($1)";
+    await server.db.database.query(set, [ids, amount]);
+    await vouch(server.db.database, REFUNDS);
+  };
   await settle(server);
   await withLimit({ scope: "account", time_window: "day", amount_max: 10n ** 15n }, async () => {
     // More than one request may ask for, so that two are enough.
@@ -348,6 +353,7 @@ it("far above a limit the refusal names the hour from which a request fits", asy
        unnest($2::uuid[], $3::timestamptz[]) as t (id, created_at) where r.id = $1`,
     [id, times.map(firstIdAt), times],
   );
+  await vouch(server.db.database, REFUNDS);
   await withLimit({ scope: "user", time_window: "day", count_max: 50 }, async () => {
     const [limit] = await listLimits(`?user_id=${user.user_id}`);
     expect(limit).toMatchObject({ used_count: 601, left_count: 0 });

@@ -3,7 +3,7 @@ import type { Session } from "../../src/platform/db/database.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { findFault, verifyMacs } from "../../src/verify/verify.ts";
-import { verifyAccountRows } from "../../src/verify/verify-rows.ts";
+import { verifyVouchedRows } from "../../src/verify/verify-rows.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { deposit, good, openStory, settle } from "./story.ts";
 
@@ -158,7 +158,7 @@ async function tamper(column: Column, row: string): Promise<string | null> {
       fault =
         (await findFault(tx, key, server.account_id, now())) ??
         (await verifyMacs(tx, server.account_id)) ??
-        (await verifyAccountRows(tx, server.account_id));
+        (await verifyVouchedRows(tx));
       throw undo;
     })
     .catch((error) => {

@@ -2,10 +2,12 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { ACCOUNTS } from "../../src/accounts/store.ts";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { createTestRates } from "../harness/rates.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 import { advance, findFault, good } from "../offramps/story.ts";
 import { openOnramp, receive, showDeposit } from "./story.ts";
 
@@ -70,6 +72,7 @@ it("an account that reviews its own users has no option on the rate", async () =
     "update accounts set kyc_review_by_account = true where id = $1",
     [account_id],
   );
+  await vouch(server.core.database, ACCOUNTS);
   const call: TestServer["call"] = (method, path, body, options) =>
     server.call(method, path, body, { key, ...options });
   const own = { ...server, key, call };

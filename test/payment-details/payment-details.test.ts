@@ -2,7 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StartupError } from "../../src/platform/startup-error.ts";
+import { USERS } from "../../src/users/vouched-users.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -529,12 +531,13 @@ describe("with SLIPROAD_KYC_ENFORCEMENT=payment_detail", () => {
     expect((await create(EUR, server, id)).status).toBe(200);
   });
 
-  function approve(id: string, usd_swift: string, eur_swift: string): Promise<unknown> {
-    return server.db.database.query(
+  async function approve(id: string, usd_swift: string, eur_swift: string): Promise<void> {
+    await server.db.database.query(
       `update users set kyc_status = 'approved', kyc_usd_swift_status = $2,
          kyc_eur_swift_status = $3 where id = $1`,
       [id, usd_swift, eur_swift],
     );
+    await vouch(server.db.database, USERS);
   }
 });
 

@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BLOCKED_COUNTRIES } from "../../src/catalogue/countries.ts";
+import { USERS } from "../../src/users/vouched-users.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { vouch } from "../harness/vouch.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -57,8 +59,9 @@ function refusal(answer: Answer): string[] {
   return [String(answer.status), ...errors.map(({ field, code }) => `${field} ${code}`).sort()];
 }
 
-function setKyc(id: string, status: string): Promise<unknown> {
-  return server.db.database.query("update users set kyc_status = $1 where id = $2", [status, id]);
+async function setKyc(id: string, status: string): Promise<void> {
+  await server.db.database.query("update users set kyc_status = $1 where id = $2", [status, id]);
+  await vouch(server.db.database, USERS);
 }
 
 describe("POST /users", () => {

@@ -73,7 +73,7 @@ it("finds no error in unchanged data, and checks every account", async () => {
   const { clock, database } = server.core;
   const time = { now: clock.now(), real_now: realTime(clock) };
   const verified = await verify(database, key(), time);
-  expect(verified).toEqual({ accounts: 2, fault: null });
+  expect(verified).toEqual({ accounts: 2, fault: null, has_checked_macs: true });
 });
 
 describe("a sealed entry", () => {

@@ -1,5 +1,7 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { deleteRow, findRow, insertRow, lockRow, updateRow } from "../../platform/db/rows.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
+import { updateVouched } from "../../platform/sealing/write-vouched.ts";
 
 export type PasskeyRow = {
   person_id: string;
@@ -15,51 +17,67 @@ export type PasskeyRow = {
   works_alone: boolean;
 };
 
+/** The name is encrypted for its row. */
+export const PASSKEYS = vouchedTable(
+  "passkeys",
+  ["person_id", "id"],
+  [
+    ...["credential_id", "public_key", "sign_count", "transports", "created_at", "last_used_at"],
+    "works_alone",
+  ],
+);
+
 /** False when the credential is registered already, for anybody. */
 export async function insertPasskey(tx: Transaction, row: PasskeyRow): Promise<boolean> {
   const rows = await tx.query(
     `insert into passkeys (person_id, id, credential_id, public_key, sign_count, transports, name,
-       created_at, last_used_at, works_alone)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       created_at, last_used_at, works_alone, mac)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (credential_id) do nothing returning id`,
     [
       ...[row.person_id, row.id, row.credential_id, row.public_key, row.sign_count],
       ...[row.transports, row.name, row.created_at, row.last_used_at, row.works_alone],
+      PASSKEYS.withMacs(tx, [row])[0]!.mac,
     ],
   );
   return rows.length > 0;
 }
 
-/** Oldest first. */
-export function listPasskeys(session: Session, person_id: string): Promise<PasskeyRow[]> {
-  return session.query<PasskeyRow>(
+/** Oldest first; those that somebody changed or planted are absent, like in all that follow. */
+export async function listPasskeys(session: Session, person_id: string): Promise<PasskeyRow[]> {
+  const rows = await session.query<PasskeyRow>(
     "select * from passkeys where person_id = $1 order by created_at, id",
     [person_id],
   );
+  return PASSKEYS.vouchedOnly(session, rows);
 }
 
-export function findPasskey(
+export async function findPasskey(
   session: Session,
   person_id: string,
   id: string,
 ): Promise<PasskeyRow | undefined> {
-  return findRow(session, "passkeys", { person_id, id });
+  return knownPasskey(session, await findRow(session, "passkeys", { person_id, id }));
+}
+
+function knownPasskey(session: Session, row: PasskeyRow | undefined): PasskeyRow | undefined {
+  return row && PASSKEYS.vouchedOnly(session, [row])[0];
 }
 
 /** The credential is all that is known of a person who signs in with a passkey only. */
-export function findPasskeyByCredential(
+export async function findPasskeyByCredential(
   session: Session,
   credential_id: Buffer,
 ): Promise<PasskeyRow | undefined> {
-  return findRow(session, "passkeys", { credential_id });
+  return knownPasskey(session, await findRow(session, "passkeys", { credential_id }));
 }
 
-export function lockPasskeyByCredential(
+export async function lockPasskeyByCredential(
   tx: Transaction,
   person_id: string,
   credential_id: Buffer,
 ): Promise<PasskeyRow | undefined> {
-  return lockRow(tx, "passkeys", { person_id, credential_id });
+  return knownPasskey(tx, await lockRow(tx, "passkeys", { person_id, credential_id }));
 }
 
 type PasskeyKey = { person_id: string; id: string };
@@ -69,7 +87,7 @@ export function updatePasskeyUsed(
   { person_id, id }: PasskeyKey,
   used: { sign_count: bigint; last_used_at: Date; works_alone: boolean },
 ): void {
-  updateRow(tx, "passkeys", { person_id, id }, used);
+  updateVouched(tx, PASSKEYS, { person_id, id }, used);
 }
 
 export function updatePasskeysAlone(
@@ -77,7 +95,8 @@ export function updatePasskeysAlone(
   person_id: string,
   works_alone: boolean,
 ): void {
-  updateRow(tx, "passkeys", { person_id }, { works_alone });
+  // A planted one must not stop its owner from setting a password.
+  updateVouched(tx, PASSKEYS, { person_id }, { works_alone }, "vouchedOnly");
 }
 
 export function updatePasskeyName(

@@ -1,14 +1,22 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow, findRow, insertRow, insertRows } from "../../platform/db/rows.ts";
+import { deleteRow, findRow, insertRows } from "../../platform/db/rows.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
+import { insertVouched } from "../../platform/sealing/write-vouched.ts";
 
 type TotpRow = { person_id: string; seed: Buffer; last_step: bigint; created_at: Date };
 
+/** Not covered: the last step, which changes with every sign-in and only goes on. */
+export const TOTP_FACTORS = vouchedTable("totp_factors", ["person_id"], ["seed", "created_at"]);
+export const RECOVERY_CODES = vouchedTable("recovery_codes", ["person_id", "code_hash"], []);
+
 export function insertTotp(tx: Transaction, row: TotpRow): void {
-  insertRow(tx, "totp_factors", row);
+  insertVouched(tx, TOTP_FACTORS, row);
 }
 
-export function findTotp(session: Session, person_id: string): Promise<TotpRow | undefined> {
-  return findRow(session, "totp_factors", { person_id });
+/** Absent if somebody changed it: no code is accepted. */
+export async function findTotp(session: Session, person_id: string): Promise<TotpRow | undefined> {
+  const row = await findRow<TotpRow>(session, "totp_factors", { person_id });
+  return row && TOTP_FACTORS.vouchedOnly(session, [row])[0];
 }
 
 /** False when a code of this step, or of a later one, was accepted before. */
@@ -45,7 +53,8 @@ export function insertRecoveryCodes(
   code_hashes: readonly Buffer[],
 ): void {
   const rows = code_hashes.map((code_hash) => ({ person_id, code_hash }));
-  insertRows(tx, "recovery_codes", "person_id uuid, code_hash bytea", rows);
+  const columns = "person_id uuid, code_hash bytea, mac bytea";
+  insertRows(tx, "recovery_codes", columns, RECOVERY_CODES.withMacs(tx, rows));
 }
 
 /** False when there is no such code, or it was used before. */
@@ -55,10 +64,10 @@ export async function claimRecoveryCode(
   code_hash: Buffer,
 ): Promise<boolean> {
   const rows = await tx.query(
-    `delete from recovery_codes where person_id = $1 and code_hash = $2 returning person_id`,
+    `delete from recovery_codes where person_id = $1 and code_hash = $2 returning *`,
     [person_id, code_hash],
   );
-  return rows.length > 0;
+  return RECOVERY_CODES.vouchedOnly(tx, rows).length > 0;
 }
 
 export async function countRecoveryCodes(session: Session, person_id: string): Promise<number> {

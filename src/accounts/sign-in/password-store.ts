@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRow, updateRow } from "../../platform/db/rows.ts";
-
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
+import { insertVouched, updateVouched } from "../../platform/sealing/write-vouched.ts";
 import { PEOPLE } from "../store.ts";
 
 export type LinkKind = "invitation" | "reset";
@@ -15,22 +15,29 @@ type PasswordLinkRow = {
 
 type LinkedPerson = { person_id: string; kind: LinkKind; email: Buffer };
 
+export const PASSWORD_LINKS = vouchedTable(
+  "password_links",
+  ["token_hash"],
+  ["person_id", "kind", "created_at", "expires_at"],
+);
+
 export function insertPasswordLink(tx: Transaction, link: PasswordLinkRow): void {
-  insertRow(tx, "password_links", link);
+  insertVouched(tx, PASSWORD_LINKS, link);
 }
 
+/** Absent if somebody planted or changed it. */
 export async function findPasswordLink(
   session: Session,
   token_hash: Buffer,
   now: Date,
 ): Promise<LinkedPerson | undefined> {
   const [row] = await session.query<LinkedPerson>(
-    `select person_id, kind, people.email from password_links
+    `select password_links.*, people.email from password_links
      join people on people.id = password_links.person_id
      where token_hash = $1 and expires_at > $2`,
     [token_hash, now],
   );
-  return row;
+  return row && PASSWORD_LINKS.vouchedOnly(session, [row])[0];
 }
 
 /** Uses up the link, at once: of two requests with it, one gets it. */
@@ -40,10 +47,10 @@ export async function claimPasswordLink(
   now: Date,
 ): Promise<boolean> {
   const rows = await tx.query(
-    "delete from password_links where token_hash = $1 and expires_at > $2 returning 1",
+    "delete from password_links where token_hash = $1 and expires_at > $2 returning *",
     [token_hash, now],
   );
-  return rows.length > 0;
+  return PASSWORD_LINKS.vouchedOnly(tx, rows).length > 0;
 }
 
 export function deletePasswordLinks(tx: Transaction, person_id: string): void {
@@ -56,6 +63,5 @@ export async function deleteExpiredLinks(session: Session, now: Date): Promise<v
 
 /** Null: the person cannot sign in until they have set one. */
 export function updatePassword(tx: Transaction, id: string, password_hash: string | null): void {
-  const { mac } = PEOPLE.withMacs(tx, [{ id, password_hash }])[0]!;
-  updateRow(tx, "people", { id }, { password_hash, mac });
+  updateVouched(tx, PEOPLE, { id }, { password_hash });
 }

@@ -1,7 +1,9 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow, insertRow, updateRow } from "../../platform/db/rows.ts";
+import { deleteRow, lockRow } from "../../platform/db/rows.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
+import { insertVouched, updateVouched } from "../../platform/sealing/write-vouched.ts";
 import type { Role } from "../model.ts";
-import { MEMBERS } from "../store.ts";
+import { ACCOUNTS, MEMBERS } from "../store.ts";
 
 type StoredState = "awaiting_factor" | "active";
 
@@ -20,8 +22,18 @@ type SessionRow = {
   expires_at: Date;
 };
 
+/** Not covered: the time of the last use, which is written often; `expires_at` ends it anyway. */
+export const SESSIONS = vouchedTable(
+  "sessions",
+  ["token_hash"],
+  [
+    ...["id", "account_id", "person_id", "state", "created_at", "confirmed_at", "factor_at"],
+    "expires_at",
+  ],
+);
+
 export function insertSession(tx: Transaction, row: SessionRow): void {
-  insertRow(tx, "sessions", row);
+  insertVouched(tx, SESSIONS, row);
 }
 
 type SessionView = {
@@ -42,23 +54,44 @@ type SessionView = {
   has_passkey: boolean;
 };
 
-type MemberColumns = { votes_from: Date | null; created_at: Date; mac: Buffer | null };
+/** What the MACs of the session, its member and its account cover beyond what is shown. */
+type Vouched = {
+  token_hash: Buffer;
+  expires_at: Date;
+  mac: Buffer | null;
+  votes_from: Date | null;
+  member_since: Date;
+  member_mac: Buffer | null;
+  kyc_two_person_approval: boolean;
+  kyc_review_by_account: boolean;
+  document_review_by_account: boolean;
+  frozen_at: Date | null;
+  account_since: Date;
+  account_mac: Buffer | null;
+};
 
-/** Neither expired at `now` nor unused since `used_after`. */
+/**
+ * Neither expired at `now` nor unused since `used_after`. Absent too if somebody changed the
+ * session, the member or the account.
+ */
 export async function findSessionByHash(
   session: Session,
   token_hash: Buffer,
   now: Date,
   used_after: Date,
 ): Promise<SessionView | undefined> {
-  const [row] = await session.query<SessionView & MemberColumns>(
+  const [row] = await session.query<SessionView & Vouched>(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, members.votes_from, members.created_at, members.mac,
-       people.email, sessions.state, sessions.origin,
+       accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
        sessions.factor_at,
        exists (select from totp_factors where person_id = sessions.person_id) as has_app,
-       exists (select from passkeys where person_id = sessions.person_id) as has_passkey
+       exists (select from passkeys where person_id = sessions.person_id) as has_passkey,
+       sessions.token_hash, sessions.expires_at, sessions.mac, members.votes_from,
+       members.created_at as member_since, members.mac as member_mac,
+       accounts.kyc_two_person_approval, accounts.kyc_review_by_account,
+       accounts.document_review_by_account, accounts.frozen_at,
+       accounts.created_at as account_since, accounts.mac as account_mac
      from sessions
      join members on members.account_id = sessions.account_id
        and members.person_id = sessions.person_id
@@ -67,7 +100,29 @@ export async function findSessionByHash(
      where token_hash = $1 and expires_at > $2 and used_at > $3`,
     [token_hash, now, used_after],
   );
-  return row && MEMBERS.vouchedOnly(session, [row])[0];
+  return row && isVouched(session, row) ? toView(row) : undefined;
+}
+
+function isVouched(session: Session, row: SessionView & Vouched): boolean {
+  const member = { ...row, created_at: row.member_since, mac: row.member_mac };
+  const account = {
+    ...{ ...row, id: row.account_id, name: row.account_name },
+    ...{ created_at: row.account_since, mac: row.account_mac },
+  };
+  return (
+    SESSIONS.vouchedOnly(session, [{ ...row, created_at: row.signed_in_at }]).length > 0 &&
+    MEMBERS.vouchedOnly(session, [member]).length > 0 &&
+    ACCOUNTS.vouchedOnly(session, [account]).length > 0
+  );
+}
+
+function toView(row: SessionView): SessionView {
+  const { id, person_id, account_id, account_name, is_operator, role, email, state } = row;
+  const { origin, signed_in_at, used_at, confirmed_at, factor_at, has_app, has_passkey } = row;
+  return {
+    ...{ id, person_id, account_id, account_name, is_operator, role, email, state, origin },
+    ...{ signed_in_at, used_at, confirmed_at, factor_at, has_app, has_passkey },
+  };
 }
 
 type OwnSession = Pick<SessionRow, "id" | "origin" | "created_at" | "used_at"> & {
@@ -107,7 +162,7 @@ export function updateSessionAccount(
   token_hash: Buffer,
   account_id: string,
 ): void {
-  updateRow(tx, "sessions", { token_hash }, { account_id });
+  updateVouched(tx, SESSIONS, { token_hash }, { account_id });
 }
 
 /** The session goes on under another token. False when it has ended meanwhile. */
@@ -116,10 +171,14 @@ export async function updateSessionToken(
   token_hash: Buffer,
   changes: { token_hash: Buffer; confirmed_at: Date; factor_at: Date | null },
 ): Promise<boolean> {
+  const row = await lockRow<SessionRow>(tx, "sessions", { token_hash });
+  const [known] = row ? SESSIONS.vouchedOnly(tx, [row]) : [];
+  if (!known) return false;
+  const [changed] = SESSIONS.withMacs(tx, [{ ...known, ...changes }]);
   const rows = await tx.query(
-    `update sessions set token_hash = $2, confirmed_at = $3, used_at = $3, factor_at = $4
+    `update sessions set token_hash = $2, confirmed_at = $3, used_at = $3, factor_at = $4, mac = $5
      where token_hash = $1 returning 1`,
-    [token_hash, changes.token_hash, changes.confirmed_at, changes.factor_at],
+    [token_hash, changes.token_hash, changes.confirmed_at, changes.factor_at, changed!.mac],
   );
   return rows.length > 0;
 }

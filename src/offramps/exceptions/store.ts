@@ -1,7 +1,9 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, type RecordKey, updateRows } from "../../platform/db/rows.ts";
+import { columnsOf, type RecordKey } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
+import { updateVouchedRows } from "../../platform/sealing/write-vouched.ts";
+import { BANK_ANSWERS } from "../payouts/store.ts";
 import type { BankException, ExceptionStatus } from "./model.ts";
 
 const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.bank_account,
@@ -42,10 +44,9 @@ export function lockBankExceptions(tx: Session, ids: readonly string[]): Promise
 }
 
 export function updateBankExceptions(tx: Transaction, exceptions: readonly BankException[]): void {
-  updateRows(
+  updateVouchedRows(
     tx,
-    "bank_answers",
-    "account_id uuid, id uuid",
+    BANK_ANSWERS,
     `status text, resolution text, reason text, assigned_offramp_id uuid, assigned_attempt int,
      given_back bigint, refund_rate numeric, returns int, updated_at timestamptz`,
     exceptions,

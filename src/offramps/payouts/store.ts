@@ -18,6 +18,21 @@ export const PAYOUTS = vouchedTable(
   ],
 );
 
+export const BANK_ANSWERS = vouchedTable(
+  "bank_answers",
+  ["account_id", "bank_reference"],
+  [
+    ...["id", "end_to_end_id", "kind", "bank_account", "amount", "currency", "outcome", "held"],
+    ...["status", "resolution", "reason", "assigned_offramp_id", "assigned_attempt", "returns"],
+    ...["given_back", "refund_rate", "created_at", "updated_at"],
+  ],
+);
+
+const UNRESOLVED = {
+  ...{ resolution: null, reason: null, assigned_offramp_id: null, assigned_attempt: null },
+  ...{ returns: 0, given_back: null, refund_rate: null },
+};
+
 export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void {
   insertRows(
     tx,
@@ -136,10 +151,13 @@ export function insertBankAnswers(
     "bank_answers",
     `account_id uuid, bank_reference text, end_to_end_id text, kind text, bank_account text,
      amount bigint, currency text, outcome text, id uuid, held bigint, status text,
-     created_at timestamptz, updated_at timestamptz`,
-    answers.map(({ answer, outcome, held }) => {
-      const status = outcome === "applied" ? null : "open";
-      return { ...answer, outcome, held, status, id: newId(now), created_at: now, updated_at: now };
-    }),
+     created_at timestamptz, updated_at timestamptz, mac bytea`,
+    BANK_ANSWERS.withMacs(
+      tx,
+      answers.map(({ answer, outcome, held }) => ({
+        ...{ ...UNRESOLVED, ...answer, outcome, held, id: newId(now) },
+        ...{ status: outcome === "applied" ? null : "open", created_at: now, updated_at: now },
+      })),
+    ),
   );
 }

@@ -4,9 +4,21 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedJson } from "../../platform/encryption/sealed-column.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
+import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import type { DepositDetails, DepositStatus, FiatDeposit } from "../model.ts";
 
 export type FiatDepositRow = Omit<FiatDeposit, "details"> & { details: Buffer };
+
+/** What the payer wrote is encrypted for its row. */
+export const FIAT_DEPOSITS = vouchedTable(
+  "fiat_deposits",
+  ["account_id", "id"],
+  [
+    ...["bank_account", "bank_reference", "part", "is_conflict", "amount", "currency", "booked_at"],
+    ...["status", "reason", "is_posted", "matched_by", "onramp_account_id", "onramp_id"],
+    ...["matched_amount", "returns", "ledger_account", "created_at", "updated_at"],
+  ],
+);
 
 const SEALED = sealedJson<DepositDetails>("fiat_deposits", "details");
 
@@ -27,24 +39,29 @@ export async function insertFiatDeposits(
   deposits: readonly (NewDeposit & { key: Buffer })[],
   now: Date,
 ): Promise<Set<string>> {
-  const rows = deposits.map((deposit) => {
-    return { ...deposit, details: SEALED.seal(deposit.key, deposit, deposit.details) };
-  });
+  const rows = FIAT_DEPOSITS.withMacs(
+    tx,
+    deposits.map((deposit) => ({
+      ...deposit,
+      ...{ matched_amount: null, returns: 0, created_at: now, updated_at: now },
+      details: SEALED.seal(deposit.key, deposit, deposit.details),
+    })),
+  );
   const written = await tx.query<{ id: string }>(
     `insert into fiat_deposits (account_id, id, bank_account, bank_reference, part, is_conflict,
        amount, currency, booked_at, details, status, reason, is_posted, matched_by,
-       onramp_account_id, onramp_id, ledger_account, matched_amount, returns, created_at,
+       onramp_account_id, onramp_id, ledger_account, mac, matched_amount, returns, created_at,
        updated_at)
-     select *, null, 0, $18, $18 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
+     select *, null, 0, $19, $19 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
        $5::int[], $6::boolean[], $7::bigint[], $8::text[], $9::timestamptz[], $10::bytea[],
        $11::text[], $12::text[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[],
-       $17::text[])
+       $17::text[], $18::bytea[])
      on conflict do nothing returning id`,
     [
       ...columnsOf(rows, "account_id", "id", "bank_account", "bank_reference", "part"),
       ...columnsOf(rows, "is_conflict", "amount", "currency", "booked_at", "details", "status"),
       ...columnsOf(rows, "reason", "is_posted", "matched_by", "onramp_account_id", "onramp_id"),
-      ...columnsOf(rows, "ledger_account"),
+      ...columnsOf(rows, "ledger_account", "mac"),
       now,
     ],
   );
@@ -77,25 +94,27 @@ export async function findLastPart(
   return row!.part;
 }
 
-export function lockDeposits(
+/** Fails if somebody changed one. */
+export async function lockDeposits(
   tx: Session,
   account_id: string,
   ids: readonly string[],
 ): Promise<FiatDepositRow[]> {
-  return tx.query<FiatDepositRow>(
+  const rows = await tx.query<FiatDepositRow>(
     `select * from fiat_deposits where account_id = $1 and id = any($2::uuid[])
      order by account_id, id for no key update`,
     [account_id, ids],
   );
+  return FIAT_DEPOSITS.assertVouched(tx, rows);
 }
 
 /** Locks deposits with all lines that the bank reported under their references, in key order. */
-export function lockLines(
+export async function lockLines(
   tx: Session,
   account_id: string,
   ids: readonly string[],
 ): Promise<FiatDepositRow[]> {
-  return tx.query<FiatDepositRow>(
+  const rows = await tx.query<FiatDepositRow>(
     `select * from fiat_deposits
      where account_id = $1 and (bank_account, bank_reference) in (
        select bank_account, bank_reference from fiat_deposits
@@ -103,6 +122,7 @@ export function lockLines(
      order by account_id, id for no key update`,
     [account_id, ids],
   );
+  return FIAT_DEPOSITS.assertVouched(tx, rows);
 }
 
 export function findDeposit(
@@ -161,8 +181,8 @@ export function updateDeposits(tx: Transaction, deposits: readonly DepositFacts[
     "fiat_deposits",
     "account_id uuid, id uuid",
     `status text, reason text, is_posted boolean, matched_by text, onramp_account_id uuid,
-     onramp_id uuid, matched_amount bigint, returns int, updated_at timestamptz`,
-    deposits,
+     onramp_id uuid, matched_amount bigint, returns int, updated_at timestamptz, mac bytea`,
+    FIAT_DEPOSITS.withMacs(tx, deposits),
   );
 }
 

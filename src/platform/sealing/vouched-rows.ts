@@ -4,7 +4,7 @@ import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
-import { type MacValue, rowMac } from "./row-mac.ts";
+import { type MacBearer, type MacValue, rowMac } from "./row-mac.ts";
 
 /**
  * A table whose rows decide about money. Each row carries a MAC over these columns, made by the
@@ -16,13 +16,13 @@ export type VouchedTable = {
   key: readonly string[];
   columns: readonly string[];
   /** These rows with their MACs, as they will be stored. */
-  withMacs<Row extends object>(session: Session, rows: readonly Row[]): (Row & { mac: Buffer })[];
+  withMacs<Row extends object>(session: MacBearer, rows: readonly Row[]): (Row & { mac: Buffer })[];
   /** Whether this service wrote the row as it is. */
-  holds(session: Session, row: object): boolean;
+  holds(session: MacBearer, row: object): boolean;
   /** The rows, or an error if this service did not write one of them. */
-  assertVouched<Row extends object>(session: Session, rows: Row[]): Row[];
+  assertVouched<Row extends object>(session: MacBearer, rows: Row[]): Row[];
   /** Those of the rows that this service wrote; the others raise the alarm. */
-  vouchedOnly<Row extends object>(session: Session, rows: Row[]): Row[];
+  vouchedOnly<Row extends object>(session: MacBearer, rows: Row[]): Row[];
   /** How a row is named in messages. */
   nameOf(row: object): string;
 };
@@ -79,7 +79,7 @@ export function vouchedTable(
     const { mac: stored = null } = row as { mac?: Buffer | null };
     return mac.holds(session, { ...toValues(row), mac: stored });
   };
-  const isVouched = (session: Session, row: object) => {
+  const isVouched = (session: MacBearer, row: object) => {
     if (holds(session, row)) return true;
     unvouched_rows.inc({ table });
     session.bound?.onUnvouched?.(nameOf(row));

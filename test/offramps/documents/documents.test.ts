@@ -5,7 +5,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiKey } from "../../../src/accounts/create-api-key.ts";
 import { makeApiKey } from "../../../src/accounts/model.ts";
+import { ACCOUNTS } from "../../../src/accounts/store.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { vouch } from "../../harness/vouch.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import {
   type DocumentFixture,
@@ -261,4 +263,5 @@ async function delegateReview(account_id: string): Promise<void> {
     "update accounts set document_review_by_account = true where id = $1",
     [account_id],
   );
+  await vouch(server.core.database, ACCOUNTS);
 }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ACCOUNTS } from "../../../src/accounts/store.ts";
 import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { setKyc } from "../../harness/ramp.ts";
 import { createTestRates } from "../../harness/rates.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { vouch } from "../../harness/vouch.ts";
 import { advance, deposit, findFault, good, openStory, settle } from "../story.ts";
 
 const rates = createTestRates({ eur: "0.8" });
@@ -74,6 +76,7 @@ async function openOwnReviewer(): Promise<TestServer> {
      where id = $1`,
     [account_id],
   );
+  await vouch(server.core.database, ACCOUNTS);
   return { ...server, key, call: (...request) => callAs(key, request) };
 }
 

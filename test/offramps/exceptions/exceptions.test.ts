@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ACCOUNT_CONTROLS } from "../../../src/accounts/controls-store.ts";
 import { freezeAccount } from "../../../src/accounts/freeze-account.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { addMember, proposalIn, waitForEnd } from "../../approvals/proposal-fixture.ts";
 import { runCommand } from "../../harness/command-line.ts";
 import { createScriptedBank, type ScriptedBank } from "../../harness/scripted-bank.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
+import { vouch } from "../../harness/vouch.ts";
 import {
   advance,
   findFault,
@@ -141,11 +143,11 @@ describe("money in suspense has an exit", () => {
     expect(problemsOf(await resolve(over.id, "assign"))).toEqual(["offramp_id record_invalid"]);
     good(await resolve(over.id, "write_off"));
     const { database } = server.core;
-    for (const change of ["given_back = given_back + 1", "refund_rate = refund_rate / 2"]) {
+    for (const change of ["given_back = given_back + 1", "refund_rate = refund_rate + 1"]) {
       const set = `update bank_answers set ${change} where id = $1`;
       await database.query(set, [rest.id]);
       expect(await findFault(server), change).not.toBeNull();
-      const undo = change.replace("+", "-").replace("/", "*");
+      const undo = change.replace("+", "-");
       await database.query(`update bank_answers set ${undo} where id = $1`, [rest.id]);
     }
   });
@@ -346,11 +348,13 @@ describe("a contradiction without money", () => {
 });
 
 /** The operator's approval amount, in cents. */
-const setLimit = (cents: bigint | null) =>
-  server.core.database.query(
+async function setLimit(cents: bigint | null): Promise<void> {
+  await server.core.database.query(
     "update account_controls set approval_above_usd = $2 where account_id = $1",
     [server.account_id, cents],
   );
+  await vouch(server.core.database, ACCOUNT_CONTROLS);
+}
 
 describe("who decides", () => {
   it("names every bad field, refuses other accounts, and decides once", async () => {

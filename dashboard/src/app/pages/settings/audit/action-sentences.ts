@@ -154,6 +154,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "wallet.skip": "skipped addresses of a wallet",
   "limit.set": "set a limit",
   "limit.remove": "removed a limit",
+  "log_entry.settle": "settled an entry of a log that was set aside",
   "payouts.hold": "held all payouts",
   "payouts.release": "released all payouts",
 };

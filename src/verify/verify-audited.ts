@@ -1,0 +1,123 @@
+import type { Session } from "../platform/db/database.ts";
+import { FIRST_ID } from "../platform/ids.ts";
+import { type Check, inOrder, isOperator } from "./checks.ts";
+
+/*
+ * A MAC says who wrote a row, not that a row was deleted. The audit log, which cannot be changed
+ * unnoticed, says what was created, set and removed.
+ */
+
+type Created = {
+  table: string;
+  /** Of what the audit log calls the record. */
+  prefix: string;
+  key: string;
+  created: string;
+  removed: readonly string[];
+};
+
+const CREATED: readonly Created[] = [
+  {
+    ...{ table: "members", prefix: "person:", key: "person_id", created: "member.create" },
+    removed: ["member.remove"],
+  },
+  { table: "api_keys", prefix: "api_key:", key: "id", created: "api_key.create", removed: [] },
+  { table: "proposals", prefix: "proposal:", key: "id", created: "proposal.create", removed: [] },
+  { table: "apps", prefix: "app:", key: "id", created: "app.create", removed: [] },
+];
+
+/** What was created is there, unless the log says that it was removed. */
+const verifyCreated: Check = async (session, account_id) => {
+  for (const { table, prefix, key, created, removed } of CREATED) {
+    const [missing] = await session.query<{ record: string }>(
+      `select e.record from audit_entries e
+       where e.account_id = $1 and e.action = $2
+         and not exists (select from ${table} t where t.account_id = $1
+           and t.${key} = substring(e.record from ${prefix.length + 1})::uuid)
+         and not exists (select from audit_entries l where l.account_id = $1
+           and l.record = e.record and l.action = any($3::text[]) and l.id > e.id)
+       order by e.id limit 1`,
+      [account_id, created, removed],
+    );
+    if (missing) return deleted(`${table} ${missing.record.slice(prefix.length)}`, account_id);
+  }
+  return null;
+};
+
+function deleted(name: string, account_id: string): string {
+  return `${name} of account ${account_id} is missing, but nobody removed it`;
+}
+
+type Limit = { amount_max: string | null; count_max: string | null };
+type SetLimit = Limit & { account_id: string; key: string; is_set: boolean };
+
+/** The limits of the account are the last ones that the audit log has; so are those of all. */
+const verifyLimits: Check = async (session, account_id) => {
+  const owners = [account_id, ...((await isOperator(session, account_id)) ? [FIRST_ID] : [])];
+  const last = await session.query<SetLimit>(
+    `select distinct on (1, 2) substring(record from 9) as account_id,
+       concat_ws(' ', d->>'user_id', d->>'scope', d->>'window') as key,
+       action = 'limit.set' as is_set, d->>'amount_max' as amount_max, d->>'count_max' as count_max
+     from (select id, record, action, detail::jsonb as d from audit_entries
+       where account_id = $1 and action in ('limit.set', 'limit.remove')) as entries
+     order by 1, 2, id desc`,
+    [account_id],
+  );
+  const rules = await session.query<Limit & { account_id: string; key: string }>(
+    `select account_id, concat_ws(' ', user_id, scope, time_window) as key,
+       amount_max::text as amount_max, count_max::text as count_max
+     from limit_rules where account_id = any($1::uuid[])`,
+    [owners],
+  );
+  const rule_of = new Map(rules.map((rule) => [`${rule.account_id} ${rule.key}`, rule]));
+  for (const said of last) {
+    const name = `${said.account_id} ${said.key}`;
+    const rule = rule_of.get(name);
+    rule_of.delete(name);
+    const is_same = said.is_set
+      ? rule?.amount_max === said.amount_max && rule.count_max === said.count_max
+      : rule === undefined;
+    if (!is_same) return `the limit ${name} is not the last one of the audit log`;
+  }
+  const [unknown] = rule_of.keys();
+  return unknown ? `the audit log has no entry of the limit ${unknown}` : null;
+};
+
+const verifyControls: Check = async (session, account_id) => {
+  const query = "select from account_controls where account_id = $1";
+  const rows = await session.query(query, [account_id]);
+  return rows.length > 0 ? null : deleted("account_controls", account_id);
+};
+
+export const verifyAudited = inOrder(verifyCreated, verifyLimits, verifyControls);
+
+/** An account that is not listed any more would not be verified at all. */
+export async function verifyOwners(session: Session): Promise<string | null> {
+  const [row] = await session.query<{ account_id: string }>(
+    `select account_id from account_keys k
+     where not exists (select from accounts where accounts.id = k.account_id) limit 1`,
+  );
+  return row ? deleted("the account", row.account_id) : null;
+}
+
+/** A second factor, of a person in any account, is there until somebody removed or reset it. */
+export async function verifyFactors(session: Session): Promise<string | null> {
+  const [row] = await session.query<{ record: string; action: string }>(
+    `select e.record, e.action from audit_entries e
+     where e.action in ('second_factor.create', 'passkey.create')
+       and case e.action when 'passkey.create'
+         then not exists (select from passkeys
+           where id = (e.detail::jsonb->>'passkey_id')::uuid)
+         else not exists (select from totp_factors
+           where person_id = substring(e.record from 8)::uuid) end
+       and not exists (select from audit_entries l where l.record = e.record and l.id > e.id
+         and (l.action in ('second_factor.reset', 'member.remove')
+           or (l.action = 'second_factor.remove' and e.action = 'second_factor.create')
+           or (l.action = 'passkey.remove' and e.action = 'passkey.create'
+             and l.detail::jsonb->>'passkey_id' = e.detail::jsonb->>'passkey_id')))
+     order by e.id limit 1`,
+  );
+  if (!row) return null;
+  const factor = row.action === "passkey.create" ? "a passkey" : "the second factor";
+  return `${factor} of ${row.record} is missing, but nobody removed it`;
+}
