@@ -117,3 +117,15 @@ it("keeps the newest rows of an account and those of the last days", async () =>
   const kept = (await read(admin, "?limit=100")).requests;
   expect(kept.map(({ id }: { id: string }) => id)).toEqual([newest.id, second.id]);
 });
+
+it("NUL in a filter is refused, with the name of the field", async () => {
+  const filters = {
+    ...{ requests: "actor", audit: "kind" },
+    ...{ journal: "ledger_account", "deposits/x/candidates": "search" },
+  };
+  for (const [path, field] of Object.entries(filters)) {
+    const answer = await admin.call("GET", `/dashboard/api/${path}?${field}=a%00b`);
+    expect(answer.statusCode, `${path}: ${answer.body}`).toBe(422);
+    expect(answer.json().errors).toMatchObject([{ field, code: "record_invalid" }]);
+  }
+});

@@ -50,11 +50,24 @@ function compiled(schema: TObject, source: Source): ValidateFunction {
   const text = JSON.stringify(schema);
   const known = COMPILED[source].get(text);
   if (known) return known;
-  const bounded = boundedSchema(schema) as object;
+  const bounded = boundedSchema(source === "query" ? withoutNul(schema) : schema) as object;
   const validate = (source === "body" ? body_ajv : query_ajv).compile(bounded);
   COMPILED[source].set(text, validate);
   return validate;
 }
+
+/** PostgreSQL takes no text with NUL. In a body, whoever scans its bytes finds it. */
+function withoutNul(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutNul);
+  if (schema === null || typeof schema !== "object") return schema;
+  const inner: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, withoutNul(value)]),
+  );
+  const is_free = inner.type === "string" && !("pattern" in inner) && !("enum" in inner);
+  return is_free ? { ...inner, pattern: "^[^\\0]*$", errorMessage: NO_NUL } : inner;
+}
+
+const NO_NUL = "Remove NUL characters.";
 
 /** The same schema, but an array above its limit is refused without checking its items. */
 function boundedSchema(schema: unknown): unknown {
