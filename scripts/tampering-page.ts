@@ -1,5 +1,5 @@
-import { NOT_NOTICED } from "../src/verify/coverage/coverage.ts";
-import { NOTICED } from "../src/verify/coverage/noticed.ts";
+import { NOT_NOTICED } from "../src/verify/tampering/coverage.ts";
+import { NOTICED } from "../src/verify/tampering/noticed.ts";
 import { VOUCHED_TABLES } from "../src/verify/verify-rows.ts";
 
 type Table = (head: string[], rows: string[][]) => string;

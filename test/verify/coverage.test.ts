@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { decidedChanges, isWholeListed, NOT_NOTICED } from "../../src/verify/coverage/coverage.ts";
-import { DELETED, PLANTED } from "../../src/verify/coverage/model.ts";
-import { NOTICED } from "../../src/verify/coverage/noticed.ts";
+import { decidedChanges, isWholeListed, NOT_NOTICED } from "../../src/verify/tampering/coverage.ts";
+import { DELETED, PLANTED } from "../../src/verify/tampering/model.ts";
+import { NOTICED } from "../../src/verify/tampering/noticed.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { listTables, type Table } from "./tampering/tamper-matrix.ts";
 
@@ -28,7 +28,7 @@ it("every column of every table has a MAC, is noticed, or is listed with a reaso
         .filter((change) => !decided.has(change))
         .map((change) => `${name}: ${change}`);
     });
-  expect(undecided, "see src/verify/coverage/model.ts").toEqual([]);
+  expect(undecided, "see src/verify/tampering/model.ts").toEqual([]);
 });
 
 it("the lists name only columns that exist", () => {
