@@ -6,7 +6,7 @@
  */
 
 /** Columns, or whole rows, that can be changed unnoticed. */
-export type Unnoticed = { changes: readonly string[]; reason: string };
+type Unnoticed = { changes: readonly string[]; reason: string };
 
 /** By table. */
 export type Coverage = Readonly<Record<string, readonly Unnoticed[]>>;

@@ -14,7 +14,8 @@ const REASONS: readonly (readonly [reason: string, ...tables: string[]])[] = [
     "commands",
   ],
   [
-    "Only how far something has been delivered or shown; events, whose log is sealed, say what is " +
+    "Only how far something has been delivered or shown; events, whose log is " +
+      "sealed, say what is " +
       "true.",
     ...["event_cursors", "event_positions", "webhook_attempts", "webhook_deliveries"],
     ...["webhook_queue", "webhook_replays", "mails", "exposure_checkpoints"],
@@ -37,7 +38,8 @@ const REASONS: readonly (readonly [reason: string, ...tables: string[]])[] = [
   ],
   [
     "Files for and from a bank. The test's sandbox has none, so this is not tried. Answers and " +
-      "statements have MACs of the adapter, which `verify` checks; what leaves is compared with the " +
+      "statements have MACs of the adapter, which `verify` checks; what leaves is " +
+      "compared with the " +
       "payouts, and the bank's statements with the ledger, by `sliproad reconcile`.",
     ...["bank_ach_batches", "bank_corrections", "bank_downloads", "bank_file_answers"],
     ...["bank_files", "bank_lines", "bank_payments", "bank_reconciliations", "bank_reports"],
@@ -46,7 +48,8 @@ const REASONS: readonly (readonly [reason: string, ...tables: string[]])[] = [
   ],
   [
     "The adapter of real chains. The test's sandbox has none, so this is not tried. Incoming " +
-      "transfers have a MAC of the adapter; the signer keeps a journal of its own of what it signed, " +
+      "transfers have a MAC of the adapter; the signer keeps a journal of its own of " +
+      "what it signed, " +
       "and balances are compared with the chain.",
     ...["chain_reconciliations", "evm_addresses", "evm_attempts", "evm_chains", "evm_senders"],
     ...["evm_sends", "evm_sweeps", "evm_transfers"],
