@@ -12,7 +12,7 @@ import {
 import type { Actor } from "./model.ts";
 
 /** An action for the audit log. Ids only: an entry outlives the erasure of the people it names. */
-type AuditEntry = {
+export type AuditEntry = {
   account_id: string;
   actor: Actor;
   action: AuditAction;

@@ -1,4 +1,4 @@
-import { recordAudit } from "../../accounts/audit.ts";
+import { type AuditEntry, recordAudit, recordAudits } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import { AccountMap } from "../../platform/account-map.ts";
@@ -122,20 +122,44 @@ export function recordDocument(
   now: Date,
   replaced: Buffer | null = null,
 ): void {
-  const { account_id, id } = offramp;
   auditDocument(tx, offramp, actor, now, replaced);
-  reassessOfframps(tx, account_id, [id], now);
-  sweepLater(tx, offramp, now);
+  followDocuments(tx, [offramp], now);
+}
+
+/** The same for a set of documents that were fetched. */
+export function recordFetchedDocuments(
+  tx: Transaction,
+  offramps: readonly Offramp[],
+  now: Date,
+): void {
+  recordAudits(
+    tx,
+    offramps.map((offramp) => documentAct(offramp, "worker")),
+    now,
+  );
+  followDocuments(tx, offramps, now);
+}
+
+function followDocuments(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
+  for (const [account_id, own] of Map.groupBy(offramps, (offramp) => offramp.account_id)) {
+    reassessOfframps(
+      tx,
+      account_id,
+      own.map(({ id }) => id),
+      now,
+    );
+  }
+  sweepLater(tx, offramps, now);
 }
 
 /** Before a file is stored, too: should its command never run, nothing else would remove it. */
 export function sweepLater(
   tx: Transaction,
-  record: RecordKey,
+  records: readonly RecordKey[],
   now: Date,
   after_ms = SWEPT_AFTER_MS,
 ): void {
-  enqueueTasks(tx, SWEEP_DOCUMENTS_TASK, [record], now, new Date(now.getTime() + after_ms));
+  enqueueTasks(tx, SWEEP_DOCUMENTS_TASK, records, now, new Date(now.getTime() + after_ms));
 }
 
 export function auditDocument(
@@ -145,23 +169,23 @@ export function auditDocument(
   now: Date,
   replaced: Buffer | null = null,
 ): void {
+  recordAudit(tx, documentAct(offramp, actor, replaced), now);
+}
+
+function documentAct(offramp: Offramp, actor: Actor, replaced: Buffer | null = null): AuditEntry {
   const { account_id, id } = offramp;
-  recordAudit(
-    tx,
-    {
-      account_id,
-      actor,
-      action: "document.attach",
-      record: `offramp:${id}`,
-      reason: reasonOf(offramp),
-      detail: {
-        hash: offramp.document_hash?.toString("hex") ?? null,
-        version: offramp.document_version,
-        ...(replaced ? { replaced: replaced.toString("hex") } : {}),
-      },
+  return {
+    account_id,
+    actor,
+    action: "document.attach",
+    record: `offramp:${id}`,
+    reason: reasonOf(offramp),
+    detail: {
+      hash: offramp.document_hash?.toString("hex") ?? null,
+      version: offramp.document_version,
+      ...(replaced ? { replaced: replaced.toString("hex") } : {}),
     },
-    now,
-  );
+  };
 }
 
 function reasonOf({ document_source, document_id, status }: Offramp): string {

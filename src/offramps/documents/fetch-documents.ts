@@ -4,18 +4,21 @@ import { pipeline } from "node:stream/promises";
 import type { DocumentFailure, DocumentSource } from "../../partners/documents/port.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { gather } from "../../platform/tasks/gather.ts";
 import type { SlowWork } from "../../platform/tasks/slow-work.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
 import { lockQuoteRows } from "../quotes/store.ts";
-import { advanceOfframp, recordChanges } from "../record-changes.ts";
+import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import {
   findOfframps,
@@ -24,7 +27,7 @@ import {
   openOfframps,
   updateFetchFailures,
 } from "../store.ts";
-import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
+import { documentChange, type NewDocument, recordFetchedDocuments } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
 
@@ -46,43 +49,118 @@ type Fetched = { document: NewDocument } | DocumentFailure;
 
 class WrongDocumentError extends Error {}
 
+/** How long a document waits for others to be recorded with. */
+const GATHERED_MS = 100;
+
+/** A task with the offramp that it was fetched for, and what came; null if it is not needed. */
+type Result = { task: Task; entry: KeyedOfframp | undefined; fetched: Fetched | null };
+
 /**
- * Fetches documents from their URLs, each independently. A set whose hosts are slow leaves its
- * place to the next one.
+ * Fetches documents from their URLs, each independently, and records those together that come at
+ * the same time. A set whose hosts are slow leaves its place to the next one.
  */
 export async function fetchDocuments(deps: FetchDeps, set: TaskSet, slow: SlowWork): Promise<void> {
   const tasks = await slow.putOff(deps.database, set);
+  const entries = await read(deps, tasks);
   const onSlow = () => {
     if (slow.isRoomLeft) set.leavePlace();
   };
-  const ends = await Promise.allSettled(
-    tasks.map((task) => slow.count(task.account_id, onSlow, () => fetchOne(deps, set, task))),
+  const record = gather<Result>(tasks.length, GATHERED_MS, (results) =>
+    recordResults(deps, set, results),
   );
+  let left = tasks.length;
+  const work = async (task: Task) => {
+    const entry = entries.get(task.account_id, task.record_id);
+    const fetched = await slow
+      .count(task.account_id, onSlow, () => fetchFor(deps, entry, set.now))
+      .then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error }),
+      );
+    left -= 1;
+    // Nothing but writing is left to do: the next documents can be fetched meanwhile.
+    if (left === 0) set.leavePlace();
+    if ("error" in fetched) throw fetched.error;
+    return record({ task, entry, fetched: fetched.value });
+  };
+  const ends = await Promise.allSettled(tasks.map(work));
   // Throw only after all have ended: a fetch still running after a throw would lose its task.
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) throw failed.reason;
 }
 
-async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void> {
-  const key = { account_id: task.account_id, id: task.record_id };
-  const entry = await read(deps, key);
-  const fetched =
-    entry && isWanted(entry.offramp) ? await fetchDocument(deps, entry, set.now) : null;
-  const is_used = await deps.database.transaction(async (tx) => {
-    const tasks = await set.lock(tx, [task]);
-    if (tasks.length === 0) return false;
-    // Like an upload: whoever proposes to pay the quote sees the document, or is seen by this.
-    if (entry) await lockQuoteRows(tx, [{ ...key, id: entry.offramp.quote_id }]);
-    const rows = await lockOfframps(tx, [key]);
-    const [current] = await openOfframps(tx, deps.keyring, rows);
-    const is_wanted = fetched && current && isWanted(current.offramp);
-    const again_at = is_wanted ? recordFetched(tx, deps, current, fetched, set.now) : null;
-    if (again_at) set.postpone(tx, tasks, again_at);
-    else set.finish(tx, tasks);
-    return is_wanted;
-  });
-  if (is_used || !fetched || !("document" in fetched)) return;
-  await deps.files.delete(documentKey(key, fetched.document.version));
+async function fetchFor(
+  deps: FetchDeps,
+  entry: KeyedOfframp | undefined,
+  now: Date,
+): Promise<Fetched | null> {
+  return entry && isWanted(entry.offramp) ? fetchDocument(deps, entry, now) : null;
+}
+
+async function recordResults(
+  deps: FetchDeps,
+  set: TaskSet,
+  results: readonly Result[],
+): Promise<void> {
+  const used = await deps.database.transaction((tx) => recordAll(tx, deps, set, results));
+  for (const { task, fetched } of results) {
+    if (used.has(task) || !fetched || !("document" in fetched)) continue;
+    await deps.files.delete(documentKey(toKey(task), fetched.document.version));
+  }
+}
+
+/** Returns the tasks whose documents were used. */
+async function recordAll(
+  tx: Transaction,
+  { keyring, renderer }: FetchDeps,
+  set: TaskSet,
+  results: readonly Result[],
+): Promise<Set<Task>> {
+  const tasks = await set.lock(
+    tx,
+    results.map(({ task }) => task),
+  );
+  const quotes = results.flatMap(({ entry }) =>
+    entry ? [{ account_id: entry.offramp.account_id, id: entry.offramp.quote_id }] : [],
+  );
+  // Like an upload: whoever proposes to pay the quote sees the document, or is seen by this.
+  await lockQuoteRows(tx, quotes);
+  const rows = await lockOfframps(tx, tasks.map(toKey));
+  const current = byOfframp(await openOfframps(tx, keyring, rows));
+  const of_task = new Map(results.map((result) => [result.task, result]));
+  const used = new Set<Task>();
+  const changes: ChangedOfframp[] = [];
+  const again = new Map<Task, Date>();
+  for (const task of tasks) {
+    const { fetched } = of_task.get(task)!;
+    const entry = current.get(task.account_id, task.record_id);
+    if (!fetched || !entry || !isWanted(entry.offramp)) continue;
+    used.add(task);
+    const next = decideNext(entry, fetched, set.now);
+    if ("change" in next) {
+      changes.push(next.change);
+    } else {
+      again.set(task, next.again_at);
+      updateFetchFailures(tx, entry.offramp, entry.offramp.document_fetch_failures + 1);
+    }
+  }
+  recordChanges(tx, renderer, changes, set.now);
+  const attached = changes.map(({ offramp }) => offramp).filter(({ document_file: file }) => file);
+  recordFetchedDocuments(tx, attached, set.now);
+  set.postpone(
+    tx,
+    tasks.filter((task) => again.has(task)),
+    (task) => again.get(task)!,
+  );
+  set.finish(
+    tx,
+    tasks.filter((task) => !again.has(task)),
+  );
+  return used;
+}
+
+function toKey({ account_id, record_id }: Task): RecordKey {
+  return { account_id, id: record_id };
 }
 
 /** A newer upload, or a payout in progress, makes the fetch pointless. */
@@ -91,39 +169,35 @@ function isWanted(offramp: Offramp): boolean {
   return is_missing && isBeforePayout(offramp.status) && offramp.document_status !== "rejected";
 }
 
-/** Returns the time to fetch again, if it should be. */
-function recordFetched(
-  tx: Transaction,
-  { renderer }: FetchDeps,
+/** The offramp with its document or without it; or when to fetch again. */
+function decideNext(
   entry: KeyedOfframp,
   fetched: Fetched,
   now: Date,
-): Date | null {
-  if ("document" in fetched) {
-    const change = documentChange(entry.offramp, "url", fetched.document);
-    const changed = advanceOfframp(entry, change, now);
-    recordChanges(tx, renderer, [changed], now);
-    recordDocument(tx, changed.offramp, "worker", now);
-    return null;
-  }
+): { change: ChangedOfframp } | { again_at: Date } {
   const { offramp } = entry;
-  const after_ms = fetched.is_final ? undefined : RETRIES_AFTER_MS[offramp.document_fetch_failures];
-  if (after_ms === undefined) {
-    const reason = `The supporting document could not be used: ${fetched.failure}`;
-    recordChanges(tx, renderer, [rejectDocument(entry, reason, now)], now);
-    return null;
+  if ("document" in fetched) {
+    const change = documentChange(offramp, "url", fetched.document);
+    return { change: advanceOfframp(entry, change, now) };
   }
-  updateFetchFailures(tx, offramp, offramp.document_fetch_failures + 1);
-  return new Date(now.getTime() + after_ms);
+  const after_ms = fetched.is_final ? undefined : RETRIES_AFTER_MS[offramp.document_fetch_failures];
+  if (after_ms !== undefined) return { again_at: new Date(now.getTime() + after_ms) };
+  const reason = `The supporting document could not be used: ${fetched.failure}`;
+  return { change: rejectDocument(entry, reason, now) };
 }
 
 async function read(
   { database, keyring }: FetchDeps,
-  key: { account_id: string; id: string },
-): Promise<KeyedOfframp | undefined> {
-  const rows = await findOfframps(database, [key]);
-  const [entry] = await openOfframps(database, keyring, rows);
-  return entry;
+  tasks: readonly Task[],
+): Promise<AccountMap<KeyedOfframp>> {
+  const rows = await findOfframps(database, tasks.map(toKey));
+  return byOfframp(await openOfframps(database, keyring, rows));
+}
+
+function byOfframp(entries: readonly KeyedOfframp[]): AccountMap<KeyedOfframp> {
+  const found = new AccountMap<KeyedOfframp>();
+  for (const entry of entries) found.set(entry.offramp.account_id, entry.offramp.id, entry);
+  return found;
 }
 
 async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): Promise<Fetched> {

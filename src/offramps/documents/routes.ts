@@ -79,7 +79,7 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
       const now = clock.now();
       // Due when the file, should it be left over, is no longer young.
       await database.transaction(async (tx) =>
-        sweepLater(tx, prepared.row, now, 2 * SWEPT_AFTER_MS),
+        sweepLater(tx, [prepared.row], now, 2 * SWEPT_AFTER_MS),
       );
       const version = newId(now);
       const requested = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
