@@ -14,14 +14,15 @@ export function insertChecks(
   records: readonly RecordKey[],
   now: Date,
 ): void {
-  const by_id = new Map(
-    records.map((record) => {
-      const id = wakenId(kind, record);
-      return [id, { account_id: record.account_id, record_id: record.id, id }];
-    }),
-  );
-  // In a fixed order, so that two calls never deadlock.
-  const tasks = [...by_id.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const once = new Map(records.map((record) => [`${record.account_id} ${record.id}`, record]));
+  const tasks = [...once.values()]
+    .map((record) => ({
+      account_id: record.account_id,
+      record_id: record.id,
+      id: wakenId(kind, record),
+    }))
+    // In a fixed order, so that two calls never deadlock.
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
      select t.account_id, t.id, $4, t.record_id, $5, $5

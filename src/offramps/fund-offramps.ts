@@ -5,6 +5,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import type { Offramp } from "./model.ts";
 import { type FundingRules, withoutAbandoned } from "./quotes/fund-from-deposits.ts";
 import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
@@ -16,8 +17,8 @@ import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 export const CHUNK = 200;
 
 /**
- * Moves the next offramps of a quote that has received a deposit: funded ones are assessed, those
- * of a short deposit wait in `ongoing_checks`. Returns whether more are left.
+ * Moves the next offramps of a quote that has received a deposit: funded ones are assessed by tasks
+ * of their own, those of a short deposit wait in `ongoing_checks`. Returns whether more are left.
  */
 export async function fundOfframps(
   tx: Transaction,
@@ -48,7 +49,11 @@ export async function fundOfframps(
   return offramps.length > 0;
 }
 
-function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
+export function isUnfunded({ funded_at, status }: Offramp): boolean {
+  return funded_at === null && status !== "failed";
+}
+
+export function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
   const status =
     entry.offramp.status === "initiated" ? "pending_internal_assessment" : "ongoing_checks";
   return advanceOfframp(entry, { status, status_message: null, funded_at: now }, now);

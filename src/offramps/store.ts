@@ -262,12 +262,21 @@ export function claimBeforePayout(
  * of up to `$5` bytes. The condition is checked again once they are locked.
  */
 const claim = (condition: string) =>
-  `select o.* from offramps o join (
+  `select locked.* from (${next(condition)}) as next
+   cross join lateral (
+     select o.* from offramps o where o.id = next.id and ${condition} for no key update
+   ) as locked`;
+
+/**
+ * Their ids, in order. Found and locked one after the other (`lateral`): of a quote that was just
+ * filled there are no statistics, and a join was seen to compare every offramp with every other.
+ */
+const next = (condition: string) =>
+  `select id from (
      select id, sum(octet_length(o.details)) over (order by id) as bytes,
        row_number() over (order by id) as number
      from offramps o where ${condition} order by id limit $4
-   ) as next on next.id = o.id and (next.bytes <= $5 or next.number = 1)
-   where ${condition} order by o.account_id, o.id for no key update of o`;
+   ) as first where bytes <= $5 or number = 1 order by id`;
 
 /** The offramps of a quote that pay invoices. */
 export function listInvoicePayments(
@@ -293,15 +302,24 @@ export function claimUnfunded(
   status_message: string | null,
   limit: number,
 ): Promise<OfframpRow[]> {
-  const condition = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
-     and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
-  return tx.query<OfframpRow>(claim(condition), [
-    quote.account_id,
-    quote.id,
-    status_message,
-    limit,
-    SET_BYTES_MAX,
+  return tx.query<OfframpRow>(claim(UNFUNDED), [
+    ...[quote.account_id, quote.id, status_message],
+    ...[limit, SET_BYTES_MAX],
   ]);
+}
+
+const UNFUNDED = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
+  and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
+
+/** The same without a lock: what has to be locked before them is not locked yet. */
+export async function listUnfunded(
+  session: Session,
+  { account_id, id }: RecordKey,
+  limit: number,
+): Promise<RecordKey[]> {
+  const values = [account_id, id, null, limit, SET_BYTES_MAX];
+  const rows = await session.query<{ id: string }>(next(UNFUNDED), values);
+  return rows.map((row) => ({ account_id, id: row.id }));
 }
 
 type Totals = { token_amount: bigint; token_fees: bigint };

@@ -14,7 +14,7 @@ import { dropDocuments } from "./documents/upload-documents.ts";
 import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { readBank } from "./payouts/apply-bank-answers.ts";
-import { assessOfframps } from "./payouts/assess-offramps.ts";
+import { assessOfframps, fundAndAssess } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
@@ -64,7 +64,7 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
  * | announce-transfer       | execute-quotes       | names and checks the tx_id  |                |
  * | watch-chains            | recurring            | credits deposits to users   | fund-quote     |
  * | fund-quote              | execute, fund        | funds a quote that is paid  | fund-offramps  |
- * | fund-offramps           | fund-quote, fund     | funds the quote's offramps  | assess-offramp |
+ * | fund-offramps           | fund-quote, fund     | funds and assesses offramps | send-payout    |
  * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
  * | fail-lapsed             | assess, a return     | fails what waited too long  |                |
  * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
@@ -90,14 +90,22 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       if (decision === "short") enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
       return null;
     }),
-    quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now) => {
-      const has_more = await fundOfframps(tx, deps, quote, now);
-      return has_more ? now : null;
+    quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now, attempts) => {
+      // After a failure they are assessed apart, so that one of them does not stop the others.
+      const is_joined = quote.funded_at !== null && attempts === 0;
+      const fund = is_joined ? fundAndAssess : fundOfframps;
+      return (await fund(tx, deps, quote, now)) ? now : null;
     }),
     closeQuoteTask(deps),
     inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks) => assess(deps, set, tasks)),
     { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
-    { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set, slow) },
+    {
+      kind: FETCH_DOCUMENT_TASK,
+      set_max: FETCH_LIMITS.per_account,
+      // The next one begins when all of a set are fetched, or some are slow.
+      sets_at_once: 1,
+      handle: (set) => fetchDocuments(deps, set, slow),
+    },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: DROP_DOCUMENT_TASK, set_max: 100, handle: (set) => dropDocuments(deps, set) },
     {
@@ -139,6 +147,7 @@ type QuoteWork = (
   tx: Transaction,
   quote: Awaited<ReturnType<typeof findQuotes>>[number],
   now: Date,
+  attempts: number,
 ) => Promise<Date | null>;
 
 /** Processes one quote at a time, each in its own transaction; a returned date reschedules it. */
@@ -153,7 +162,7 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
           if (tasks.length === 0) return;
           const key = { account_id: task.account_id, id: task.record_id };
           const [quote] = await findQuotes(tx, [key]);
-          const again_at = quote ? await work(tx, quote, set.now) : null;
+          const again_at = quote ? await work(tx, quote, set.now, task.attempts) : null;
           if (again_at) set.postpone(tx, tasks, again_at);
           else set.finish(tx, tasks);
         });

@@ -88,15 +88,24 @@ export function findPaymentDetails(
 export async function lockPaymentDetails(
   tx: Session,
   keys: readonly RecordKey[],
+  strength: "no key update" | "share" = "no key update",
 ): Promise<PaymentDetailRow[]> {
   const rows = await tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
-     order by account_id, id for no key update of payment_details`,
+     order by account_id, id for ${strength} of payment_details`,
     columnsOf(keys, "account_id", "id"),
   );
   return PAYMENT_DETAILS.assertVouched(tx, rows);
+}
+
+/** Until the end of the transaction nobody changes them; others may do the same meanwhile. */
+export function lockShownDetails(
+  tx: Session,
+  keys: readonly RecordKey[],
+): Promise<PaymentDetailRow[]> {
+  return lockPaymentDetails(tx, keys, "share");
 }
 
 /** The first payment details without a payee index, locked. */

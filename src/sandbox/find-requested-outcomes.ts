@@ -10,8 +10,9 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
  */
 export function findRequestedOutcomes(session: Session, keyring: Keyring): FindOutcomes {
   return async (instructions) => {
-    const payouts = instructions.map(({ account_id, end_to_end_id }) => {
-      return { account_id, end_to_end_id, ...readEndToEndId(end_to_end_id) };
+    const payouts = instructions.flatMap(({ account_id, end_to_end_id }) => {
+      const attempt = readEndToEndId(end_to_end_id);
+      return attempt ? [{ account_id, end_to_end_id, ...attempt }] : [];
     });
     const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
     const opened = await openOfframps(session, keyring, await findOfframps(session, keys));

@@ -1,3 +1,4 @@
+import { isPayoutOf } from "../offramps/payouts/store.ts";
 import { hasAnswerMac } from "../partners/bank/file-bank/answer-mac.ts";
 import type { StoredAnswer } from "../partners/bank/file-bank/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -22,7 +23,7 @@ export function verifyBankPayments(session: Session, account_id: string): Promis
        coalesce((b.amount, b.currency) = (o.destination_amount, o.destination_currency),
          (b.amount, b.currency) = (r.amount, r.currency), false) as is_as_asked
      from bank_payments b
-     left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
+     left join payouts p on ${isPayoutOf("b")}
      left join offramps o on o.account_id = p.account_id and o.id = p.offramp_id
      left join bank_returns r on r.end_to_end_id = b.end_to_end_id
      where b.account_id = $1 and b.end_to_end_id > $2 order by b.end_to_end_id limit $3`,

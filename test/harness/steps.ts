@@ -33,7 +33,6 @@ export const PAYOUT_STEPS = [
   kinds.ANNOUNCE_TRANSFER_TASK,
   kinds.FUND_QUOTE_TASK,
   kinds.FUND_OFFRAMPS_TASK,
-  kinds.ASSESS_OFFRAMP_TASK,
   kinds.SEND_PAYOUT_TASK,
   kinds.READ_BANK_TASK,
 ] as const;

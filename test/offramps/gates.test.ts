@@ -135,10 +135,9 @@ const PLACES: [string, number][] = [
   ["after the execution", 0],
   ["after the deposit was credited", 1],
   ["after the quote was funded", 2],
-  ["after the offramp was funded", 3],
-  ["after the instruction was recorded", 4],
+  ["after the instruction was recorded", 3],
 ];
-const RECORDED = 4;
+const RECORDED = 3;
 
 /** For a test that does not concern this gate: left out, not skipped. */
 const itNot = (_title: string, _test: () => Promise<void>) => {};

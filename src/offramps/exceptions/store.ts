@@ -2,6 +2,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { columnsOf, type RecordKey, updateRows } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
+import { isPayoutOf } from "../payouts/store.ts";
 import type { BankException, ExceptionStatus } from "./model.ts";
 
 const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference, b.bank_account,
@@ -9,7 +10,7 @@ const EXCEPTIONS = `select b.account_id, b.id, b.end_to_end_id, b.bank_reference
     b.resolution, b.reason, b.assigned_offramp_id, b.assigned_attempt, b.given_back, b.refund_rate,
     b.returns, b.created_at, b.updated_at
   from bank_answers b
-  left join payouts p on p.account_id = b.account_id and p.end_to_end_id = b.end_to_end_id
+  left join payouts p on ${isPayoutOf("b")}
   where b.outcome <> 'applied'`;
 
 /** The exceptions of all accounts, newest first: they are the operator's to resolve. */

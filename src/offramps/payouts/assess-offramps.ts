@@ -2,32 +2,41 @@ import { listOwnReviews, type OwnReviews } from "../../accounts/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
-import { payoutInstructed } from "../../ledger/offramp-postings.ts";
+import type { NewEntry } from "../../ledger/model.ts";
+import { offrampFunded, payoutInstructed } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import {
   type PaymentDetail,
   type PaymentDetailStatus,
   payableStatus,
 } from "../../payment-details/model.ts";
-import { lockPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
+import { lockShownDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import { HOUR_MS, SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks, enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
+import { CHUNK, fundOne, isUnfunded } from "../fund-offramps.ts";
 import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
 import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
 import { type Quote, restUntil } from "../quotes/model.ts";
-import { findQuotes, lockPendingApproval } from "../quotes/store.ts";
+import { findQuotes, lockPendingApproval, QUOTES } from "../quotes/store.ts";
 import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
-import { FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
+import {
+  findOfframpLinks,
+  type KeyedOfframp,
+  listUnfunded,
+  lockOfframps,
+  toOfframps,
+} from "../store.ts";
+import { ASSESS_OFFRAMP_TASK, FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";
 
@@ -59,40 +68,90 @@ type GateLookup = {
 export async function assessOfframps(
   tx: Transaction,
   deps: OfframpAssessDeps,
-  keys: readonly { account_id: string; id: string }[],
+  keys: readonly RecordKey[],
   now: Date,
 ): Promise<Map<string, Date>> {
-  const entries = await lockForGates(tx, deps, keys);
-  const judge = await loadJudge(tx, deps, entries, now);
-  const waiting = new Map<string, Date>();
-  const lapsed: Offramp[] = [];
-  const changes: ChangedOfframp[] = [];
-  const instructed: Offramp[] = [];
-  for (const entry of entries.offramps) {
-    const { offramp } = entry;
-    const may_go = ["pending_internal_assessment", "ongoing_checks"].includes(offramp.status);
-    if (!may_go || !offramp.funded_at) continue;
-    const judged = judge(offramp);
-    if (judged.decision === "pay") {
-      const change = advanceOfframp(entry, instruction(offramp), now);
-      changes.push(change);
-      instructed.push(change.offramp);
-    } else if (judged.decision === "wait") {
-      const { change } = judged;
-      const { rate_until, rate_paused_at } = change;
-      const lapses_at = rate_paused_at ? Number.POSITIVE_INFINITY : rate_until!.getTime();
-      const next_ms = Math.min(now.getTime() + ASSESSED_AGAIN_AFTER_MS, lapses_at);
-      waiting.set(offramp.id, new Date(Math.max(next_ms, now.getTime() + SECOND_MS)));
-      if (isChanged(offramp, change)) changes.push(advanceOfframp(entry, change, now));
-    } else {
-      lapsed.push(offramp);
-    }
+  const locked = await lockForGates(tx, deps, keys);
+  const judge = await loadJudge(tx, deps, locked, now);
+  const assessed = locked.offramps.filter(isAssessed).map((entry) => assessOne(entry, judge, now));
+  recordAssessed(tx, deps, { changes: [], entries: [] }, assessed, now);
+  return waitingOf(assessed);
+}
+
+/** The same for the next offramps of a funded quote, which are funded in the same transaction. */
+export async function fundAndAssess(
+  tx: Transaction,
+  deps: OfframpAssessDeps,
+  quote: RecordKey,
+  now: Date,
+): Promise<boolean> {
+  const keys = await listUnfunded(tx, quote, CHUNK);
+  const { offramps, gates } = await lockForGates(tx, deps, keys);
+  // Others may have changed before they were locked.
+  const unfunded = offramps.filter(({ offramp }) => isUnfunded(offramp));
+  const funded = unfunded.map((entry) => fundOne(entry, now));
+  const judge = await loadJudge(tx, deps, { offramps: funded, gates }, now);
+  const assessed = funded.map((entry) => assessOne(entry, judge, now));
+  const entries = funded.map(({ offramp }) => offrampFunded(offramp));
+  recordAssessed(tx, deps, { changes: funded, entries }, assessed, now);
+  const waiting = waitingOf(assessed);
+  const later = funded.flatMap(({ offramp: { account_id, id } }) => {
+    const due_at = waiting.get(id);
+    return due_at ? [{ account_id, id, due_at }] : [];
+  });
+  enqueueTasksAt(tx, ASSESS_OFFRAMP_TASK, later, now);
+  // Not those that were listed: of an erased user none is opened, and they would be listed again.
+  return offramps.length > 0;
+}
+
+type Assessed =
+  | { instructed: ChangedOfframp }
+  | { lapsed: Offramp }
+  | { id: string; again_at: Date; change: ChangedOfframp | null };
+
+type Judge = Awaited<ReturnType<typeof loadJudge>>;
+
+function isAssessed({ offramp }: KeyedOfframp): boolean {
+  const may_go = ["pending_internal_assessment", "ongoing_checks"].includes(offramp.status);
+  return may_go && offramp.funded_at !== null;
+}
+
+function assessOne(entry: KeyedOfframp, judge: Judge, now: Date): Assessed {
+  const { offramp } = entry;
+  const judged = judge(offramp);
+  if (judged.decision === "pay") {
+    return { instructed: advanceOfframp(entry, instruction(offramp), now) };
   }
+  if (judged.decision === "fail") return { lapsed: offramp };
+  const { change } = judged;
+  const { rate_until, rate_paused_at } = change;
+  const lapses_at = rate_paused_at ? Number.POSITIVE_INFINITY : rate_until!.getTime();
+  const next_ms = Math.min(now.getTime() + ASSESSED_AGAIN_AFTER_MS, lapses_at);
+  const again_at = new Date(Math.max(next_ms, now.getTime() + SECOND_MS));
+  const changed = isChanged(offramp, change) ? advanceOfframp(entry, change, now) : null;
+  return { id: offramp.id, again_at, change: changed };
+}
+
+function waitingOf(assessed: readonly Assessed[]): Map<string, Date> {
+  return new Map(assessed.flatMap((one) => ("again_at" in one ? [[one.id, one.again_at]] : [])));
+}
+
+/** Writes what was decided, after what the same transaction did to the offramps before. */
+function recordAssessed(
+  tx: Transaction,
+  { renderer }: OfframpAssessDeps,
+  before: { changes: readonly ChangedOfframp[]; entries: readonly NewEntry[] },
+  assessed: readonly Assessed[],
+  now: Date,
+): void {
+  const instructions = assessed.flatMap((one) => ("instructed" in one ? [one.instructed] : []));
+  const instructed = instructions.map(({ offramp }) => offramp);
+  const waiting = assessed.flatMap((one) => ("change" in one && one.change ? [one.change] : []));
+  const lapsed = assessed.flatMap((one) => ("lapsed" in one ? [one.lapsed] : []));
   enqueueTasks(tx, FAIL_LAPSED_TASK, lapsed, now);
-  recordChanges(tx, deps.renderer, changes, now);
+  recordChanges(tx, renderer, [...before.changes, ...instructions, ...waiting], now);
   recordInstructions(tx, instructed, now);
-  postEntries(tx, instructed.map(payoutInstructed), now);
-  return waiting;
+  postEntries(tx, [...before.entries, ...instructed.map(payoutInstructed)], now);
 }
 
 function isChanged(offramp: Offramp, change: Partial<Offramp>): boolean {
@@ -108,7 +167,7 @@ function isChanged(offramp: Offramp, change: Partial<Offramp>): boolean {
 export async function loadJudge(
   tx: Transaction,
   deps: OfframpAssessDeps,
-  { offramps, gates }: Awaited<ReturnType<typeof lockForGates>>,
+  { offramps, gates }: { offramps: readonly KeyedOfframp[]; gates: GateLookup },
   now: Date,
 ): Promise<(offramp: Offramp) => ReturnType<typeof judgeWaiting>> {
   const held = offramps.map(({ offramp }) => offramp).filter((one) => one.rate_until !== null);
@@ -146,7 +205,7 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
 
 /**
  * Locks users, payment details, quotes that wait for approval and offramps, in this order, and
- * reads what the gates depend on.
+ * reads what the gates depend on. Fails if somebody changed a payment detail or a quote.
  */
 export async function lockForGates(
   tx: Transaction,
@@ -164,7 +223,7 @@ export async function lockForGates(
   const account_ids = [...new Set(seen.map(({ account_id }) => account_id))];
   const [kycs, detail_rows, , quote_rows, rows, subject_keys, own_reviews] = await Promise.all([
     lockKycs(tx, users),
-    lockPaymentDetails(tx, details),
+    lockShownDetails(tx, details),
     lockPendingApproval(tx, quotes),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
@@ -179,7 +238,7 @@ export async function lockForGates(
   if (rows.some((row) => !detail_statuses.has(row.account_id, row.payment_detail_id))) {
     throw new Error("an offramp was re-routed meanwhile; it is assessed again");
   }
-  const of_quote = AccountMap.of(quote_rows, (quote) => quote);
+  const of_quote = AccountMap.of(QUOTES.assertVouched(tx, quote_rows), (quote) => quote);
   const invoices = await findPayables(tx, invoiceKeys(rows));
   const paying = rows.filter((row) => row.invoice_id !== null);
   const opened = paying.length > 0 ? toPaymentDetails(detail_rows, subject_keys) : [];

@@ -25,23 +25,22 @@ export function endToEndId(offramp_id: string, attempt: number): string {
   return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
 }
 
+const END_TO_END_ID =
+  /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})(\d{3,9})$/;
+
 /** An end-to-end id begins with the offramp's id without its hyphens. */
 export function offrampIdOf(end_to_end_id: string): string | null {
-  const hex = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\d{3}$/;
-  return hex.exec(end_to_end_id)?.slice(1).join("-") ?? null;
+  return readEndToEndId(end_to_end_id)?.offramp_id ?? null;
 }
 
-export function readEndToEndId(end_to_end_id: string): { offramp_id: string; attempt: number } {
-  const digits = end_to_end_id.slice(0, 32);
-  const parts = [
-    [0, 8],
-    [8, 12],
-    [12, 16],
-    [16, 20],
-    [20, 32],
-  ] as const;
-  const offramp_id = parts.map(([from, to]) => digits.slice(from, to)).join("-");
-  return { offramp_id, attempt: Number(end_to_end_id.slice(32)) };
+/** The attempt that has this id; null if it is none of ours. */
+export function readEndToEndId(
+  end_to_end_id: string,
+): { offramp_id: string; attempt: number } | null {
+  const parts = END_TO_END_ID.exec(end_to_end_id)?.slice(1);
+  if (!parts) return null;
+  const key = { offramp_id: parts.slice(0, 5).join("-"), attempt: Number(parts[5]) };
+  return endToEndId(key.offramp_id, key.attempt) === end_to_end_id ? key : null;
 }
 
 /**

@@ -15,7 +15,7 @@ import { bounced, lapseLater } from "./apply-bank-answers.ts";
 import { findClosedGate, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 import { findCanaryWaits } from "./canary.ts";
 import type { Payout } from "./model.ts";
-import { lockCurrentPayouts, lockPayouts, updatePayouts } from "./store.ts";
+import { lockCurrentPayouts, updatePayouts, updateSent } from "./store.ts";
 
 export type SendDeps = OfframpAssessDeps & {
   database: Database;
@@ -41,25 +41,15 @@ export async function sendPayouts(
 ): Promise<void> {
   const { database, bank, leaving } = deps;
   if (await leaving.findHold()) return waitForRelease(database, set, tasks);
-  const { instructions, held, new_rails, unscreened } = await database.transaction(async (tx) =>
-    markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
+  const { instructions, submitted, held, new_rails, unscreened } = await database.transaction(
+    async (tx) => markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
   );
   if (instructions.length > 0) await bank.submit(instructions);
-  const ids = Map.groupBy(instructions, (instruction) => instruction.account_id);
   await database.transaction(async (tx) => {
     const locked = await set.lock(tx, tasks);
     const now = set.now;
-    for (const [account_id, sent] of ids) {
-      const payouts = await lockPayouts(
-        tx,
-        account_id,
-        sent.map((one) => one.end_to_end_id),
-      );
-      const changed = payouts.filter((payout) => payout.status === "submitting");
-      updatePayouts(
-        tx,
-        changed.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
-      );
+    updateSent(tx, submitted, now);
+    for (const account_id of new Set(submitted.map((payout) => payout.account_id))) {
       enqueueTasks(tx, READ_BANK_TASK, [{ account_id, id: newId(now) }], now);
     }
     const postpone = (waiting: Marked["held"], pause_ms: number) =>
@@ -95,6 +85,7 @@ async function waitForRelease(
  */
 type Marked = {
   instructions: Instruction[];
+  submitted: Payout[];
   held: ReadonlySet<string>;
   new_rails: ReadonlySet<string>;
   unscreened: ReadonlySet<string>;
@@ -165,7 +156,8 @@ async function markSubmitting(
   recordChanges(tx, deps.renderer, changes, now);
   lapseLater(tx, changes, now);
   const instructions = await toInstructions(tx, deps, submitting);
-  return { instructions, held, new_rails: new Set(waits.keys()), unscreened };
+  const submitted = submitting.map(({ payout }) => payout);
+  return { instructions, submitted, held, new_rails: new Set(waits.keys()), unscreened };
 }
 
 async function toInstructions(

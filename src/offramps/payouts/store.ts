@@ -4,7 +4,7 @@ import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platfor
 import { newId } from "../../platform/ids.ts";
 import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import type { Offramp } from "../model.ts";
-import type { Payout } from "./model.ts";
+import { type Payout, readEndToEndId } from "./model.ts";
 
 const PAYOUT_KEY = "account_id uuid, offramp_id uuid, attempt int";
 
@@ -37,12 +37,11 @@ export async function lockPayouts(
   account_id: string,
   end_to_end_ids: readonly string[],
 ): Promise<Payout[]> {
-  const rows = await tx.query<Payout>(
-    `select * from payouts where account_id = $1 and end_to_end_id = any($2::text[])
-     order by account_id, offramp_id, attempt for no key update`,
-    [account_id, end_to_end_ids],
-  );
-  return PAYOUTS.vouchedOnly(tx, rows);
+  const keys = end_to_end_ids.flatMap((id) => {
+    const key = readEndToEndId(id);
+    return key ? [{ account_id, id: key.offramp_id, attempt: key.attempt }] : [];
+  });
+  return PAYOUTS.vouchedOnly(tx, await lockPayoutRows(tx, keys));
 }
 
 /** All attempts of these offramps, first to last. */
@@ -54,20 +53,25 @@ export function listPayouts(session: Session, keys: readonly RecordKey[]): Promi
   );
 }
 
+type AttemptKey = Pick<Offramp, "account_id" | "id" | "attempt">;
+
 /** Locks the current attempt of each offramp; fails if somebody changed one. */
 export async function lockCurrentPayouts(
   tx: Session,
-  offramps: readonly Pick<Offramp, "account_id" | "id" | "attempt">[],
+  offramps: readonly AttemptKey[],
 ): Promise<Payout[]> {
-  const rows = await tx.query<Payout>(
+  return PAYOUTS.assertVouched(tx, await lockPayoutRows(tx, offramps));
+}
+
+function lockPayoutRows(tx: Session, attempts: readonly AttemptKey[]): Promise<Payout[]> {
+  return tx.query<Payout>(
     `select payouts.* from payouts
      join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))
        as wanted (account_id, offramp_id, attempt)
        using (account_id, offramp_id, attempt)
      order by account_id, offramp_id, attempt for no key update of payouts`,
-    columnsOf(offramps, "account_id", "id", "attempt"),
+    columnsOf(attempts, "account_id", "id", "attempt"),
   );
-  return PAYOUTS.assertVouched(tx, rows);
 }
 
 /** Writes the state of locked payouts. */
@@ -75,6 +79,29 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
   const changes = `status text, returned_amount bigint, bank_account text, returned_to text,
     is_booking_implied boolean, updated_at timestamptz, mac bytea`;
   updateRows(tx, "payouts", PAYOUT_KEY, changes, PAYOUTS.withMacs(tx, payouts));
+}
+
+/**
+ * The bank has accepted these payouts, which this process has marked as `submitting`; those that it
+ * has answered meanwhile stay as they are. They are not read again: the MAC is of what was checked
+ * and written before, so a row that somebody changed since has a wrong one.
+ */
+export function updateSent(tx: Transaction, submitted: readonly Payout[], now: Date): void {
+  if (submitted.length === 0) return;
+  const sent = submitted.map((payout): Payout => ({ ...payout, status: "sent", updated_at: now }));
+  tx.write(
+    `update payouts set status = 'sent', updated_at = $5, mac = locked.sent_mac from (
+       select p.account_id, p.offramp_id, p.attempt, t.sent_mac
+       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::bytea[])
+         as t (account_id, offramp_id, attempt, sent_mac)
+       join payouts p using (account_id, offramp_id, attempt)
+       where p.status = 'submitting'
+       order by p.account_id, p.offramp_id, p.attempt for no key update of p
+     ) as locked
+     where payouts.account_id = locked.account_id and payouts.offramp_id = locked.offramp_id
+       and payouts.attempt = locked.attempt`,
+    [...columnsOf(PAYOUTS.withMacs(tx, sent), "account_id", "offramp_id", "attempt", "mac"), now],
+  );
 }
 
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
@@ -99,6 +126,15 @@ export function updateFlagged(
   const rows = payouts.map((payout) => ({ ...payout, flagged_at: now }));
   updateRows(tx, "payouts", PAYOUT_KEY, "flagged_at timestamptz", rows);
 }
+
+/**
+ * The condition that `payouts p` has the end-to-end id of this table. Found by the parts of the id,
+ * which are the payout's key; an id of another form belongs to none.
+ */
+export const isPayoutOf = (table: string) =>
+  `p.account_id = ${table}.account_id and p.end_to_end_id = ${table}.end_to_end_id
+   and p.offramp_id = case when ${table}.end_to_end_id ~ '^[0-9a-f]{32}[0-9]{3}'
+     then left(${table}.end_to_end_id, 32)::uuid end`;
 
 /** Which of these answers were applied before. */
 export async function findBankAnswers(
