@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Bench, batch100, hot64, hot64Over16, hot256 } from "./creation-scenarios.ts";
 import { dashboardLists } from "./dashboard-scenario.ts";
+import { disk } from "./disk-scenario.ts";
 import { listOfframpPages, listOnrampPages } from "./list-scenario.ts";
 import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } from "./measure.ts";
 import { addAccount } from "./payers.ts";
@@ -32,7 +33,7 @@ const SCENARIOS = {
   "list-onramps": listOnrampPages,
   "dashboard-lists": dashboardLists,
 };
-const NAMES = [...Object.keys(SCENARIOS), "uploads", "screening"];
+const NAMES = ["disk", ...Object.keys(SCENARIOS), "uploads", "screening"];
 
 const options = readOptions();
 const stage = await openStage(options.profile);
@@ -79,6 +80,8 @@ async function runAll(stage: Stage): Promise<boolean> {
 
   const bench: Bench = { stage, pgbench, accounts, seconds: options.seconds };
   const results: ScenarioResult[] = [];
+  // First, since it measures whole tables.
+  const on_disk = options.only.includes("disk") ? await disk(bench, say) : [];
   await resetPeakMemory(stage.service);
   for (const [name, open] of Object.entries(SCENARIOS)) {
     if (!options.only.includes(name)) continue;
@@ -89,7 +92,7 @@ async function runAll(stage: Stage): Promise<boolean> {
   const growth = options.only.includes("uploads") ? await uploads(bench) : null;
   const screened = options.only.includes("screening") ? screening(say) : [];
   const ratios = results.flatMap((result) => result.ratios);
-  const judged = [...ratios, memory, growth, ...screened].filter((one) => one !== null);
+  const judged = [...on_disk, ...ratios, memory, growth, ...screened].filter((one) => one !== null);
   print(results, judged, pgbench !== null);
   // Partial figures must not replace the complete ones.
   if (options.is_whole) await write(stage, results, judged, pgbench !== null);

@@ -18,7 +18,7 @@ const PAID_MAX_MS = 300_000;
 const ASK_MIN_MS = 10;
 const ASK_SHARE = 0.01;
 
-type Kind = {
+export type PayKind = {
   accounts: number;
   /** Of each account, in one quote. */
   payouts: number;
@@ -26,19 +26,19 @@ type Kind = {
   bar?: { at_least: number };
 };
 
-const ONE_QUOTE: Kind = {
+const ONE_QUOTE: PayKind = {
   accounts: 1,
   payouts: 5_000,
   has_documents: false,
   bar: { at_least: 0.35 },
 };
-const WITH_DOCUMENTS: Kind = {
+const WITH_DOCUMENTS: PayKind = {
   accounts: 1,
   payouts: 2_000,
   has_documents: true,
   bar: { at_least: 0.25 },
 };
-const MANY_ACCOUNTS: Kind = {
+const MANY_ACCOUNTS: PayKind = {
   accounts: 16,
   payouts: SET,
   has_documents: false,
@@ -65,9 +65,9 @@ export async function payouts(bench: Bench): Promise<Scenario> {
 }
 
 /** The two contenders run in turn: the second pays what the first has created. */
-async function pairOf(bench: Bench, name: string, kind: Kind) {
+async function pairOf(bench: Bench, name: string, kind: PayKind) {
   const { stage, accounts } = bench;
-  const payers = await addApproved(bench, accounts.slice(0, kind.accounts), kind.accounts);
+  const payers = await preparePayers(bench, accounts.slice(0, kind.accounts), kind);
   const count = kind.accounts * kind.payouts;
   const perSecond = (begun_ms: number) => (count / (performance.now() - begun_ms)) * 1_000;
   let targets: Target[] = [];
@@ -91,8 +91,13 @@ async function pairOf(bench: Bench, name: string, kind: Kind) {
   };
 }
 
-async function addApproved({ stage }: Bench, accounts: Account[], count: number): Promise<Payer[]> {
-  const payers = await addPayers(stage.service.url, accounts, count);
+/** A user of each account who may be paid for. */
+export async function preparePayers(
+  { stage }: Bench,
+  accounts: Account[],
+  kind: PayKind,
+): Promise<Payer[]> {
+  const payers = await addPayers(stage.service.url, accounts, kind.accounts);
   for (const payer of payers) {
     const path = `/sandbox/users/${payer.user_id}/kycs`;
     await post(stage.service.url, payer, path, { kyc: { status: "approved" } }, "PATCH");
@@ -100,8 +105,20 @@ async function addApproved({ stage }: Bench, accounts: Account[], count: number)
   return payers;
 }
 
+/** Without measuring how long it takes. */
+export async function createAndPay(
+  bench: Bench,
+  payers: readonly Payer[],
+  kind: PayKind,
+): Promise<void> {
+  const targets = await addTargets(bench.stage.service.url, payers);
+  await Promise.all(targets.map((target) => createAll(bench, target, kind)));
+  await Promise.all(targets.map((target) => execute(bench, target)));
+  await untilPaid(bench, targets);
+}
+
 /** One request after the other: all write to the same quote. */
-async function createAll({ stage }: Bench, target: Target, kind: Kind): Promise<void> {
+async function createAll({ stage }: Bench, target: Target, kind: PayKind): Promise<void> {
   const { path, body } = creation(target, SET);
   const { offramps } = JSON.parse(body!) as { offramps: object[] };
   const items = kind.has_documents ? offramps.map(withDocument) : offramps;

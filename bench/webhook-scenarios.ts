@@ -109,6 +109,27 @@ export async function deadEndpoint(bench: Bench): Promise<Scenario> {
   };
 }
 
+/** An application of the account that receives its payouts; returns how to wait for the queue. */
+export async function addReceiver(bench: Bench, account: Account): Promise<() => Promise<void>> {
+  const { database, clock } = bench.stage.core;
+  await database.transaction(async (tx) =>
+    updateAccountEnabled(tx, account.account_id, clock.now()),
+  );
+  const receiver = await startReceiver();
+  const app = { name: "Bench", webhook_url: `${receiver.url}/count`, events: ["offramp_update"] };
+  await post(bench, account, "/apps", { app });
+  return async () => {
+    await until(async () => {
+      const [row] = await database.query<{ left: boolean }>(
+        `select exists (select from seal_pending where account_id = $1 and log = 'events')
+           or exists (select from webhook_queue where account_id = $1) as left`,
+        [account.account_id],
+      );
+      return !row!.left;
+    }, 250);
+  };
+}
+
 async function startReceiver(): Promise<Receiver> {
   const child = fork(RECEIVER, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];

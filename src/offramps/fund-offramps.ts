@@ -5,12 +5,13 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { claimUnfunded } from "./claim-store.ts";
 import type { Offramp } from "./model.ts";
 import { type FundingRules, withoutAbandoned } from "./quotes/fund-from-deposits.ts";
 import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
+import { type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 
 /** Large quotes are processed in chunks, so that no transaction locks thousands of rows. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { claimUnfunded } from "../../src/offramps/store.ts";
+import { claimUnfunded } from "../../src/offramps/claim-store.ts";
 import { SET_BYTES_MAX } from "../../src/platform/tasks/split-by-bytes.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";

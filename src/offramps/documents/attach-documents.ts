@@ -115,7 +115,7 @@ export function documentChange(
 }
 
 /** The hash of every document is kept, even after the file is deleted. */
-export function recordDocument(
+function recordDocument(
   tx: Transaction,
   offramp: Offramp,
   actor: Actor,

@@ -20,6 +20,7 @@ import { enqueueTasks, enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
 import type { Kyc } from "../../users/model.ts";
 import { lockKycs } from "../../users/store.ts";
+import { listUnfunded } from "../claim-store.ts";
 import { CHUNK, fundOne, isUnfunded } from "../fund-offramps.ts";
 import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
 import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
@@ -29,13 +30,7 @@ import { findQuotes, lockPendingApproval, QUOTES } from "../quotes/store.ts";
 import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import {
-  findOfframpLinks,
-  type KeyedOfframp,
-  listUnfunded,
-  lockOfframps,
-  toOfframps,
-} from "../store.ts";
+import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK, FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";

@@ -3,10 +3,11 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { claimUnfunded } from "../claim-store.ts";
 import { CHUNK } from "../fund-offramps.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { claimUnfunded, toOfframps } from "../store.ts";
+import { toOfframps } from "../store.ts";
 import { type Quote, restUntil } from "./model.ts";
 import { lockQuotes, updateProgress } from "./store.ts";
 
