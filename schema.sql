@@ -556,8 +556,7 @@ create table event_positions (
   event_id uuid not null,
   name text not null,
   constraint event_positions_pkey PRIMARY KEY (account_id, "position"),
-  constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id),
-  constraint event_positions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id)
 );
 CREATE INDEX event_positions_by_name ON public.event_positions USING btree (account_id, name, "position");
 CREATE UNIQUE INDEX event_positions_event ON public.event_positions USING btree (account_id, event_id);
@@ -1507,7 +1506,6 @@ create table payouts (
   constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
 );
-CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
 CREATE INDEX payouts_flagged ON public.payouts USING btree (account_id, flagged_at) WHERE ((flagged_at IS NOT NULL) AND (status = ANY (ARRAY['submitting'::text, 'sent'::text])));
 CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
 CREATE INDEX payouts_returned ON public.payouts USING btree (payment_detail_id, account_id) WHERE (status = 'returned'::text);
@@ -1904,8 +1902,7 @@ create table seal_pending (
   digest bytea not null,
   noted_at timestamp with time zone not null,
   mac bytea,
-  constraint seal_pending_pkey PRIMARY KEY (account_id, log, entry_id),
-  constraint seal_pending_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint seal_pending_pkey PRIMARY KEY (account_id, log, entry_id)
 );
 
 create table seal_rejected (

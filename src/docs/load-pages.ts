@@ -148,6 +148,7 @@ function listSources(): Source[] {
     { file: "sdk/README.md", url: "/docs/sdk", category: "Reference" },
     { file: "docs/architecture.md", url: "/docs/architecture", category: "How it is built" },
     { file: "docs/reliability.md", url: "/docs/reliability", category: "How it is built" },
+    { file: "docs/scale.md", url: "/docs/scale", category: "How it is built" },
     { file: "docs/security.md", url: "/docs/security", category: "How it is built" },
     { file: "CONTRIBUTING.md", url: "/docs/contributing", category: "How it is built" },
     ...folder("decisions", "Decisions"),
