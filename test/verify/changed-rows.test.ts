@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SEND_PAYOUT_TASK } from "../../src/offramps/task-kinds.ts";
+import { ASSESS_OFFRAMP_TASK, SEND_PAYOUT_TASK } from "../../src/offramps/task-kinds.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { enqueueTasks } from "../../src/platform/tasks/tasks.ts";
 import { addMember, addOwedUser, STRANGE } from "../approvals/proposal-fixture.ts";
@@ -10,7 +10,9 @@ import { deposit, findFault, good, openStory } from "../offramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+  server = await startTestServer({
+    environment: { SLIPROAD_DOCUMENTS: "never", SLIPROAD_APPROVAL_ABOVE_USD: "5000" },
+  });
 });
 afterAll(() => server.close());
 
@@ -83,6 +85,23 @@ describe("what somebody with SQL changed moves no money", () => {
       expect((await story.show()).status).toBe("initiated");
       await sql("delete from tasks where record_id = $1", [story.quote_id]);
     }
+  });
+
+  it("a quote that waits for approval and was marked as approved is not paid", async () => {
+    await addMember(server, "admin");
+    await addMember(server, "approver");
+    const story = await openStory(server, [{ amount: 9000 }]);
+    expect(good(await story.execute()).approval.status).toBe("pending");
+    await story.waitForStatus("ongoing_checks");
+    await sql("update quotes set approval_status = 'done' where id = $1", [story.quote_id]);
+    await sql("update tasks set due_at = created_at where kind = $1 and record_id = $2", [
+      ASSESS_OFFRAMP_TASK,
+      story.offramp_id,
+    ]);
+    server.app.worker.wake();
+    expect(await isHeld(ASSESS_OFFRAMP_TASK, story.offramp_id)).toContain(story.quote_id);
+    expect((await story.show()).status).toBe("ongoing_checks");
+    await sql("update quotes set approval_status = 'pending' where id = $1", [story.quote_id]);
   });
 
   it("a registered address of somebody else needs approval like any other", async () => {
