@@ -1,16 +1,14 @@
 import type { KeyObject } from "node:crypto";
-import { AUDIT_LOG } from "../accounts/audit.ts";
 import { listAccounts } from "../accounts/store.ts";
-import { EVENT_LOG } from "../events/record-events.ts";
-import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type Database, READ_ALL, type Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { hasMacs } from "../platform/sealing/row-mac.ts";
-import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
+import { verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
-import { verifyAnchors } from "./verify-anchors.ts";
+import { SEALED_TABLES } from "./sealed-tables.ts";
+import { readAnchors, verifyAnchors } from "./verify-anchors.ts";
 import { verifyBalanceMacs } from "./verify-balance-macs.ts";
 import { verifyBankAnswers, verifyBankPayments } from "./verify-bank-payments.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
@@ -29,15 +27,11 @@ import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyAccountRows, verifySharedRows } from "./verify-rows.ts";
 import { verifyScreening } from "./verify-screening.ts";
 import { verifySends } from "./verify-sends.ts";
+import { verifySince } from "./verify-since.ts";
 import { verifyTreasury } from "./verify-treasury.ts";
 import { verifyUsers } from "./verify-users.ts";
 import { verifyVotes } from "./verify-votes.ts";
 
-const SEALED_TABLES: readonly SealedTable[] = [
-  { ...AUDIT_LOG, table: "audit_entries" },
-  { ...LEDGER_LOG, table: "ledger_entries" },
-  { ...EVENT_LOG, table: "events" },
-];
 /** Run after the chains: these find rows that were wrong from the start and not changed since. */
 const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
@@ -62,6 +56,8 @@ export type VerifyInput = {
   files?: FileStore;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
+  /** The same, and only what was sealed after these heads is checked. */
+  since?: AsyncIterable<string>;
   /** Called for every page read, to report progress. */
   onProgress?: (progress: VerifyProgress) => void;
 };
@@ -78,18 +74,26 @@ export type Verification = { accounts: number; fault: string | null };
 export function verify(
   database: Database,
   key: KeyObject,
-  { now, real_now, keyring, index_key, files, anchors, onProgress }: VerifyInput,
+  { now, real_now, keyring, index_key, files, anchors, since, onProgress }: VerifyInput,
 ): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     const accounts = await listAccounts(tx);
     const { is_running } = await workerHealth(tx, { now, real_now });
+    const anchored = since ? await readAnchors(tx, key, since) : null;
+    if (anchored && "fault" in anchored) return { accounts: accounts.length, ...anchored };
     let pages = 0;
     for (const [accounts_done, account] of accounts.entries()) {
       const session = withCount(tx, () => {
         pages += 1;
         onProgress?.({ accounts_done, accounts: accounts.length, pages });
       });
+      if (anchored) {
+        const time = { now, is_sealer_running: is_running };
+        const fault = await verifySince(session, key, account.id, anchored.heads, time);
+        if (fault) return { accounts: accounts.length, fault };
+        continue;
+      }
       const fault =
         (await findFault(session, key, account.id, now, is_running)) ??
         (hasMacs(session) ? await verifyMacs(session, account.id) : null) ??
