@@ -1,4 +1,4 @@
-import { findOperator } from "../accounts/store.ts";
+import { findOperatorId } from "../accounts/store.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { upsertRestoreHold } from "../partners/hold/hold-store.ts";
 import { openRestoreFile } from "../partners/hold/restore-file.ts";
@@ -122,9 +122,9 @@ function assertSame(table: string, given: Sum, stored: Sum): void {
 
 /** Where payouts are counted outside of the database too, the hold knows how many there were. */
 async function holdPayouts(tx: CopyTransaction, config: Config, head: BackupHead): Promise<void> {
-  const operator = await findOperator(tx);
+  const operator_id = await findOperatorId(tx);
   const path = config.restore_check_file;
-  const file = path !== undefined && operator ? openRestoreFile(path, operator.id) : null;
+  const file = path !== undefined && operator_id ? openRestoreFile(path, operator_id) : null;
   const reason = `The database was restored from the backup of ${head.created_at}.`;
   await upsertRestoreHold(tx, { reason, file_count: file?.read()?.count ?? null }, systemTime());
 }

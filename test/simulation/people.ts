@@ -75,22 +75,34 @@ async function addMember(
     createMember(tx, index_key, { account_id, email, password_hash, role, ...by }, clock.now()),
   );
   const browser = createBrowser(processes[0]!, `203.0.113.${number + 1}`);
-  await browser.get("/sign-in");
-  await browser.post("/sign-in", { email, password: PASSWORD });
-  await browser.get("/dashboard/security");
+  const signIn = async () => {
+    await browser.get("/sign-in");
+    await browser.post("/sign-in", { email, password: PASSWORD });
+    await browser.get("/dashboard/security");
+  };
+  await signIn();
+  /** What the page shows; sessions end while the clock leaps. */
+  const listApprovals = async () => {
+    const shown = await browser.call("GET", APPROVALS);
+    if (shown) return shown.approvals;
+    await signIn();
+    return (await browser.call("GET", APPROVALS))?.approvals ?? [];
+  };
+  const vote = async (id: string, vote: object): Promise<boolean> =>
+    (await browser.call("POST", `${APPROVALS}/${id}/votes`, vote)) !== null;
   return {
     account_id,
     /** Confirms what the page shows; false if it shows no such proposal. */
     confirm: async (id: string): Promise<boolean> => {
-      const { approvals } = await browser.call("GET", APPROVALS);
-      const shown = approvals?.find((one: { id: string }) => one.id === id);
+      const approvals = await listApprovals();
+      const shown = approvals.find((one: { id: string }) => one.id === id);
       if (!shown?.digest || !shown.is_mine || shown.waits_for) return false;
-      const { digest } = shown;
-      await browser.call("POST", `${APPROVALS}/${id}/votes`, { verdict: "confirm", digest });
-      return true;
+      return vote(id, { verdict: "confirm", digest: shown.digest });
     },
-    reject: (id: string) =>
-      browser.call("POST", `${APPROVALS}/${id}/votes`, { verdict: "reject", reason: "Not agreed" }),
+    reject: async (id: string): Promise<boolean> => {
+      await listApprovals();
+      return vote(id, { verdict: "reject", reason: "Not agreed" });
+    },
   };
 }
 
@@ -122,10 +134,11 @@ function createBrowser({ server }: Process, address: string) {
         "application/x-www-form-urlencoded",
         new URLSearchParams({ csrf, ...fields }).toString(),
       ),
+    /** Null if it was refused. */
     call: async (method: "GET" | "POST", url: string, body?: object) => {
       const payload = body === undefined ? undefined : JSON.stringify(body);
       const answer = await send(method, url, "application/json", payload);
-      return answer.statusCode === 200 ? JSON.parse(answer.body) : {};
+      return answer.statusCode === 200 ? JSON.parse(answer.body) : null;
     },
   };
 }

@@ -117,8 +117,7 @@ export async function vote(world: World, people: People): Promise<void> {
   const members = people.members.filter((one) => one.account_id === user.account.id);
   if (user.is_busy) return;
   if (random.chance(0.25)) {
-    await members[1]!.reject(approval!.id);
-    approval!.status = "refused";
+    if (await members[1]!.reject(approval!.id)) approval!.status = "refused";
   } else {
     const confirmed = [];
     for (const member of members) confirmed.push(await member.confirm(approval!.id));

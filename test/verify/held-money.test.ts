@@ -191,15 +191,15 @@ describe("an entry that was set aside", () => {
     const { database, clock } = server.core;
     const { account_id } = await server.addAccount("Set aside");
     const moved = await waitFor(async () => {
-      await sql(
-        `update seal_blocks set entry_ids = '{}', digests = '{}'
-         where account_id = $1 and log = 'audit'`,
-        [account_id],
-      );
       const rows = await sql("select id from audit_entries where account_id = $1", [account_id]);
       const waiting = await sql("select from seal_pending where account_id = $1", [account_id]);
       return waiting.length === 0 && rows[0];
     });
+    await sql(
+      `update seal_blocks set entry_ids = '{}', digests = '{}'
+       where account_id = $1 and log = 'audit'`,
+      [account_id],
+    );
     await sql(
       `insert into seal_rejected (account_id, log, entry_id, noted_at, rejected_at)
        values ($1, 'audit', $2, now(), now())`,

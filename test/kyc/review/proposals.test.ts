@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { setMemberRole } from "../../../src/accounts/change-members.ts";
+import { removeMember, setMemberRole } from "../../../src/accounts/change-members.ts";
 import { APPROVALS, confirmAs, shownIn } from "../../approvals/proposal-fixture.ts";
 import { eraseUser } from "../../harness/erase-user.ts";
 import type { HttpVisitor } from "../../harness/http-visitor.ts";
@@ -114,7 +114,9 @@ describe("a KYC decision that needs two people", () => {
     const { database, clock } = server.core;
     const cy = await signInAs(server, server.account_id, "approver");
     await decide(cy.visitor, path, "approve");
-    await database.query("delete from members where person_id = $1", [cy.person_id]);
+    const by = { actor: "command line", reason: "set up by a test" } as const;
+    const left = { account_id: server.account_id, person_id: cy.person_id };
+    await database.transaction((tx) => removeMember(tx, left, by, clock.now()));
     expect(await proposalsOn(user_id)).toMatchObject([{ status: "pending", confirmations: 0 }]);
     const first = await decide(ada.visitor, path, "approve");
     expect(first.json().outcome).toBe("confirmed");
@@ -122,7 +124,6 @@ describe("a KYC decision that needs two people", () => {
     await decide(ben.visitor, path, "approve");
     expect(await statusOf(server, user_id)).toBe("approved");
     const key = { account_id: server.account_id, person_id: ben.person_id };
-    const by = { actor: "command line", reason: "set up by a test" } as const;
     await database.transaction((tx) => setMemberRole(tx, key, "developer", by, clock.now()));
     // A finished decision stays valid: losing the role later does not undo the vote.
     expect(await proposalsOn(user_id)).toMatchObject([{ status: "done", confirmations: 3 }]);
