@@ -77,9 +77,13 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     },
     answer: FiatDepositAnswer,
     errors: ["currency_not_supported", "value_too_long"],
-    handle: async ({ body, problems }) => {
+    handle: async ({ caller: { account_id }, body, problems }) => {
       const now = clock.now();
       const credit = checkDeposit(body.deposit, problems, now);
+      const known = await findLines(database, operator_id, [credit.bank_reference]);
+      if (account_id !== operator_id && known.some((line) => isOfAnother(line, account_id))) {
+        throw Refusal.of([REFERENCE_TAKEN]);
+      }
       await insertSandboxCredit(database, credit);
       await recordCredits(deps, now);
       wake();
@@ -92,6 +96,17 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     },
   });
 }
+
+/** All accounts share the sandbox's bank: a known reference would show whose deposit it is. */
+function isOfAnother(line: { onramp_account_id: string | null }, account_id: string): boolean {
+  return line.onramp_account_id !== null && line.onramp_account_id !== account_id;
+}
+
+const REFERENCE_TAKEN: Problem = {
+  field: "deposit.bank_reference",
+  code: "record_invalid",
+  message: "Send another reference: this one is in use.",
+};
 
 function checkDeposit(
   input: Record<string, unknown> | undefined,

@@ -335,6 +335,18 @@ describe("accounts", () => {
     expect(await findFault(server)).toBeNull();
   });
 
+  it("another account's key learns nothing by a deposit's bank reference", async () => {
+    const onramp = await openOnramp(server);
+    const line = { amount: 1004, currency: "usd", bank_reference: "known to another" };
+    await receive(server, { ...line, deposit_message: onramp.code });
+    const { key } = await server.addAccount("Invented Reader");
+    const asked = { deposit: { ...line, deposit_message: "zz" } };
+    const answer = await server.call("POST", "/sandbox/deposits", asked, { key });
+    expectRefusal(answer, "record_invalid");
+    expect(answer.body.errors).toMatchObject([{ field: "deposit.bank_reference" }]);
+    expect(JSON.stringify(answer.body)).not.toContain(onramp.id);
+  });
+
   it("another account's key sees no list and no deposit", async () => {
     const { key } = await server.addAccount("Invented Stranger");
     const deposit = await receive(server, { amount: 3, deposit_message: "hidden" });
