@@ -365,6 +365,7 @@ describe("what an offramp cannot pay", () => {
     expectRefused(await execute(server, user_id, quote_id), "quote", "record_invalid");
     // As if it had been executed just before: the sandbox then pays the quote.
     good(await moveOfframp(offramp.id, "pending_internal_assessment"));
+    await settle(server);
     const path = `/users/${user_id}/offramps/${offramp.id}`;
     expect((await server.call("GET", path)).body.offramp).toMatchObject({
       status: "ongoing_checks",
