@@ -5,42 +5,18 @@ import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { findFault, verifyMacs } from "../../src/verify/verify.ts";
 import { verifyVouchedRows } from "../../src/verify/verify-rows.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { deposit, good, openStory, settle } from "./story.ts";
+import { createPayoutsInEveryState } from "./every-state.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
-  await createRecords(server);
+  await createPayoutsInEveryState(server);
   await server.app.worker.stop();
   await sealAll(server.core.database, signingKey(signingSeed(server.core.config)), now());
 });
 afterAll(() => server.close());
 
 const now = () => server.core.clock.now();
-
-/** Offramps in every state, a quote that waits, a short one, a refund. */
-async function createRecords(on: TestServer): Promise<void> {
-  const outcomes = ["fiat_sent", "bounced", "failed", "stuck"];
-  const items = outcomes.map((outcome) => ({
-    amount: 100,
-    metadata: { sandbox_outcome: outcome },
-  }));
-  const paid = await openStory(on, items);
-  await deposit(on, { quote_id: paid.quote_id, amount: (await paid.total()) + 5 });
-  good(await paid.execute());
-  await paid.waitForStatus("fiat_sent", paid.offramp_ids[0]);
-  await paid.waitForStatus("bounced", paid.offramp_ids[1]);
-  await paid.waitForStatus("failed", paid.offramp_ids[2]);
-  await paid.waitForStatus("sending_fiat", paid.offramp_ids[3]);
-  await paid.takeOut(5);
-  good(await paid.reroute(paid.payment_detail_id, paid.offramp_ids[1]));
-  await settle(on);
-  const short = await openStory(on);
-  await deposit(on, { quote_id: short.quote_id, amount: 10 });
-  good(await short.execute());
-  await short.waitForStatus("ongoing_checks");
-  await openStory(on);
-}
 
 type Column = { table_name: string; column_name: string; data_type: string };
 

@@ -15,7 +15,8 @@ import { eraseUser } from "../../harness/erase-user.ts";
 import { createRecords } from "../../harness/records.ts";
 import type { TestServer } from "../../harness/server.ts";
 import { addUser, expectFine, openLink, PageVisitor } from "../../kyc/kyc-fixture.ts";
-import { deposit, good, openStory, settle } from "../../offramps/story.ts";
+import { createPayoutsInEveryState } from "../../offramps/every-state.ts";
+import { good, settle } from "../../offramps/story.ts";
 import { act, openOnramp, receive } from "../../onramps/story.ts";
 
 /**
@@ -23,7 +24,7 @@ import { act, openOnramp, receive } from "../../onramps/story.ts";
  * not change any more.
  */
 export async function createTamperWorld(server: TestServer): Promise<void> {
-  await createPayouts(server);
+  await createPayoutsInEveryState(server);
   await createProposals(server);
   await createOnramps(server);
   await createIdentities(server);
@@ -36,30 +37,6 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
   await server.app.worker.stop();
   const { config, database, clock } = server.core;
   await sealAll(database, signingKey(signingSeed(config)), clock.now());
-}
-
-/** Offramps in every state, a quote that waits, a short one, a refund. */
-async function createPayouts(server: TestServer): Promise<void> {
-  const outcomes = ["fiat_sent", "bounced", "failed", "stuck"];
-  const items = outcomes.map((outcome) => ({
-    amount: 100,
-    metadata: { sandbox_outcome: outcome },
-  }));
-  const paid = await openStory(server, items);
-  await deposit(server, { quote_id: paid.quote_id, amount: (await paid.total()) + 5 });
-  good(await paid.execute());
-  await paid.waitForStatus("fiat_sent", paid.offramp_ids[0]);
-  await paid.waitForStatus("bounced", paid.offramp_ids[1]);
-  await paid.waitForStatus("failed", paid.offramp_ids[2]);
-  await paid.waitForStatus("sending_fiat", paid.offramp_ids[3]);
-  await paid.takeOut(5);
-  good(await paid.reroute(paid.payment_detail_id, paid.offramp_ids[1]));
-  await settle(server);
-  const short = await openStory(server);
-  await deposit(server, { quote_id: short.quote_id, amount: 10 });
-  good(await short.execute());
-  await short.waitForStatus("ongoing_checks");
-  await openStory(server);
 }
 
 /** One that nobody has voted on, one with a vote, one that was rejected; limits and a freeze. */
