@@ -20,7 +20,7 @@ export function chainsFile(
 ): string {
   const entries = Object.entries(chains).map(([name, entry]) => [
     name,
-    { chain_id: 31_337, final_tag: "finalized", poll_seconds: 0, timeout_seconds: 1, ...entry },
+    { chain_id: 31_337, final_tag: "finalized", poll_seconds: 0, timeout_seconds: 4, ...entry },
   ]);
   return JSON.stringify({ xpub, treasury, chains: Object.fromEntries(entries) });
 }
