@@ -2149,7 +2149,7 @@ create table webhook_queue (
   attempts_before integer not null,
   constraint webhook_queue_pkey PRIMARY KEY (account_id, app_id, due_at, delivery_id)
 );
-CREATE INDEX webhook_queue_order ON public.webhook_queue USING btree (record_id, sequence) WHERE (sequence >= 0);
+CREATE INDEX webhook_queue_order ON public.webhook_queue USING btree (record_id, uuid_hash(app_id), sequence) WHERE (sequence >= 0);
 
 create table webhook_replays (
   account_id uuid not null,

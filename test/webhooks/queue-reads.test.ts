@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
-import { HOUR_MS } from "../../src/platform/durations.ts";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
 import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
 import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
@@ -36,6 +36,25 @@ async function fill(account_id: string, app_id: string): Promise<string[]> {
   return record_ids;
 }
 
+/** Entries of one record that wait for one application. */
+async function fillRecord(
+  owner: { account_id: string; app_id: string },
+  record_id: string,
+  first_sequence: number,
+): Promise<void> {
+  await server.core.database.query(
+    `insert into webhook_queue (account_id, app_id, due_at, delivery_id, event_account_id, event_id,
+       record_id, sequence, is_sample, attempts, attempts_before)
+     select $1, $2, $3::timestamptz + n * interval '1 ms', gen_random_uuid(), $1,
+       gen_random_uuid(), $4, $5 + n, false, 0, 0 from generate_series(1, $6::int) as n`,
+    [owner.account_id, owner.app_id, dayAgo(), record_id, first_sequence, QUEUED],
+  );
+}
+
+function dayAgo(): Date {
+  return new Date(server.core.clock.now().getTime() - DAY_MS);
+}
+
 /** How many entries of the queue the work reads. */
 function countRead(work: (tx: Transaction) => Promise<unknown>): Promise<number> {
   return server.core.database.transaction(async (tx) => {
@@ -53,35 +72,38 @@ async function readSoFar(tx: Transaction): Promise<number> {
   return row!.read;
 }
 
+type Fill<T> = () => Promise<T>;
+const fillOwn = () => fill(app.account_id, app.app_id);
+
 // The queue grows and shrinks within minutes, and is analyzed only sometimes.
 const STATISTICS = {
-  "of an empty queue": async () => {
+  "of an empty queue": async <T>(fillQueue: Fill<T>) => {
     await server.core.database.query("vacuum analyze webhook_queue");
-    return fill(app.account_id, app.app_id);
+    return fillQueue();
   },
   // Pages that became empty stay part of the table if something reads it meanwhile.
-  "of a queue that was emptied": async () => {
-    await fill(app.account_id, app.app_id);
+  "of a queue that was emptied": async <T>(fillQueue: Fill<T>) => {
+    await fillQueue();
     await server.core.database.query("delete from webhook_queue");
     await server.core.database.query("vacuum (analyze, truncate false) webhook_queue");
-    return fill(app.account_id, app.app_id);
+    return fillQueue();
   },
-  "of another application's queue": async () => {
+  "of another application's queue": async <T>(fillQueue: Fill<T>) => {
     await fill(randomUUID(), randomUUID());
     await server.core.database.query("vacuum analyze webhook_queue");
-    return fill(app.account_id, app.app_id);
+    return fillQueue();
   },
-  "of the queue as it is": async () => {
-    const record_ids = await fill(app.account_id, app.app_id);
+  "of the queue as it is": async <T>(fillQueue: Fill<T>) => {
+    const filled = await fillQueue();
     await server.core.database.query("vacuum analyze webhook_queue");
-    return record_ids;
+    return filled;
   },
 };
 
 it.each(Object.entries(STATISTICS))(
   "finding a record's next event reads that record's entries, with statistics %s",
-  async (_title, fillQueue) => {
-    const record_ids = (await fillQueue()).slice(-RECORDS);
+  async (_title, withStatistics) => {
+    const record_ids = (await withStatistics(fillOwn)).slice(-RECORDS);
     const now = server.core.clock.now();
     const records = record_ids.map((record_id) => ({ ...app, record_id }));
     const read = await countRead(async (tx) => {
@@ -93,8 +115,8 @@ it.each(Object.entries(STATISTICS))(
 
 it.each(Object.entries(STATISTICS))(
   "a page of due deliveries reads no more than the page, with statistics %s",
-  async (_title, fillQueue) => {
-    await fillQueue();
+  async (_title, withStatistics) => {
+    await withStatistics(fillOwn);
     const now = server.core.clock.now();
     const limits = { well: RECORDS, failing: 1, bytes: 1_000_000 };
     const read = await countRead(async (tx) => {
@@ -106,10 +128,75 @@ it.each(Object.entries(STATISTICS))(
   },
 );
 
+const OTHERS = {
+  "of the same account": () => ({ ...app, app_id: randomUUID() }),
+  "of another account": () => ({ account_id: randomUUID(), app_id: randomUUID() }),
+};
+const OTHERS_AND_STATISTICS = Object.entries(OTHERS).flatMap(([owner, other]) =>
+  Object.entries(STATISTICS).map(([title, withStatistics]) => ({
+    ...{ owner, other, title, withStatistics },
+  })),
+);
+
+/** The other application has not received what this one has: it has the earlier entries. */
+async function fillShared(other: { account_id: string; app_id: string }): Promise<string> {
+  const record_id = randomUUID();
+  await fillRecord(other, record_id, 0);
+  await fillRecord(app, record_id, QUEUED);
+  return record_id;
+}
+
+it.each(OTHERS_AND_STATISTICS)(
+  "a page reads no entry of an application $owner that waits for the same record, with statistics $title",
+  async ({ other, withStatistics }) => {
+    const record_id = await withStatistics(() => fillShared(other()));
+    const now = server.core.clock.now();
+    const limits = { well: RECORDS, failing: 1, bytes: 1_000_000 };
+    const read = await countRead(async (tx) => {
+      await planInOrder(tx);
+      const page = await listDueDeliveries(tx, [{ ...app, after: null }], now, limits);
+      expect(page).toMatchObject([{ record_id, sequence: QUEUED + 1 }]);
+    });
+    expect(read).toBeLessThanOrEqual(3 * QUEUED);
+  },
+);
+
+it.each(OTHERS_AND_STATISTICS)(
+  "a record's next event is found without the entries of an application $owner, with statistics $title",
+  async ({ other, withStatistics }) => {
+    const record_id = await withStatistics(() => fillShared(other()));
+    const now = server.core.clock.now();
+    const read = await countRead(async (tx) => {
+      const due = await listDueOfRecords(tx, [{ ...app, record_id }], now);
+      expect(due).toMatchObject([{ record_id, sequence: QUEUED + 1 }]);
+    });
+    // The plan for an emptied queue sorts the application's own entries of the record.
+    expect(read).toBeLessThanOrEqual(QUEUED);
+  },
+);
+
+it.each(OTHERS_AND_STATISTICS)(
+  "an outcome is recorded without the entries of an application $owner, with statistics $title",
+  async ({ other, withStatistics }) => {
+    const record_id = await withStatistics(() => fillShared(other()));
+    const [last] = await server.core.database.query<{ id: string; due_at: string }>(
+      `select delivery_id as id, due_at::text as due_at from webhook_queue
+       where app_id = $1 order by sequence desc limit 1`,
+      [app.app_id],
+    );
+    const outcome = { ...delivered(last!.id, last!.due_at), record_id, sequence: 2 * QUEUED };
+    const read = await countRead(async (tx) => {
+      await planByKey(tx);
+      expect(await updateOutcomes(tx, [outcome])).toHaveLength(0);
+    });
+    expect(read).toBeLessThanOrEqual(10);
+  },
+);
+
 it.each(Object.entries(STATISTICS))(
   "recording outcomes reads the entries of these deliveries, with statistics %s",
-  async (_title, fillQueue) => {
-    const ids = (await fillQueue()).slice(-RECORDS);
+  async (_title, withStatistics) => {
+    const ids = (await withStatistics(fillOwn)).slice(-RECORDS);
     const read = await countRead(async (tx) => {
       const [due] = await tx.query<{ due_at: string }>(
         "select due_at::text as due_at from webhook_queue where delivery_id = $1",

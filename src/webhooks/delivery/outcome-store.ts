@@ -91,8 +91,10 @@ async function updateDelivered(
        where written.status = 'pending'
        on conflict do nothing
      )
-     select t.place::integer as place from t where exists (
-       select from webhook_queue w where ${sameRecord("w", "t")} and w.sequence > t.sequence)`,
+     -- A join, which the planner makes of \`exists\`, may read all of the queue.
+     select t.place::integer as place from t where (
+       select true from webhook_queue w
+       where ${sameRecord("w", "t")} and w.sequence > t.sequence limit 1)`,
     [
       plainArray(outcomes.map((outcome) => outcome.account_id)),
       plainArray(outcomes.map((outcome) => outcome.app_id)),

@@ -105,11 +105,13 @@ export type DueQuery = {
 
 type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
-// For entries of one record. The queue changes too fast for its statistics: the planner, expecting
-// few entries, used to read all of them for each record. `is not distinct from` cannot use an
-// index, so that only the one by record remains; it is for statements that repeat its predicate.
+// For entries of one record and application. The queue changes too fast for its statistics: the
+// planner, expecting few entries, used to read all of them for each record. The primary key serves
+// neither `is not distinct from` nor a hash, so that only the index by record remains; it is for
+// statements that repeat its predicate. Without the hash, the entries of every other application
+// that waits for the record would be read too.
 export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.record_id
-      and ${a}.sequence >= 0
+      and uuid_hash(${a}.app_id) = uuid_hash(${b}.app_id) and ${a}.sequence >= 0
       and ${a}.account_id is not distinct from ${b}.account_id
       and ${a}.app_id is not distinct from ${b}.app_id`;
 
@@ -174,14 +176,15 @@ const NEXT_PAGES = `select * from (${withBodies(
   SIZES,
 )}) as page where bytes_before <= $8::numeric order by due_at::timestamptz, id`;
 
+// With ordered delivery, only the record's first entry can be next, and only if it is due.
 const NEXT_OF_RECORDS = withBodies(`
   unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
   join ${OPEN_APP}
-  cross join lateral (
+  join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
-    where ${sameRecord("w", "q")} and ${ELIGIBLE} and w.due_at <= $1
+    where ${sameRecord("w", "q")} and (a.is_ordered or w.due_at <= $1)
     order by w.sequence limit 1
-  ) as due`);
+  ) as due on due.due_at <= $1`);
 
 /** For each application, the next due deliveries, earliest first. */
 export function listDueDeliveries(
