@@ -1,17 +1,16 @@
 // A process that pays through an adapter of the bank port and reads what the bank says. It kills
 // itself (kill -9) at the call of the database that it is told.
 
-import { closeFiles } from "../../src/partners/bank/file-bank/close-files.ts";
 import { createFileBank } from "../../src/partners/bank/file-bank/file-bank.ts";
 import type { FileBankAccount } from "../../src/partners/bank/file-bank/model.ts";
 import { readInbox } from "../../src/partners/bank/file-bank/read-inbox.ts";
-import { writeFiles } from "../../src/partners/bank/file-bank/write-files.ts";
 import type { BankPort, Instruction } from "../../src/partners/bank/port.ts";
 import { createSandboxBank } from "../../src/partners/bank/sandbox.ts";
 import type { Config } from "../../src/platform/config/config.ts";
 import { openDatabase } from "../../src/platform/db/database.ts";
 import { createKeyring } from "../../src/platform/encryption/keyring.ts";
 import { openLocalKeys } from "../../src/platform/encryption/local-keys.ts";
+import { closeAll, writeAllFiles } from "../partners/bank/write-all.ts";
 import { withCalls } from "./database-calls.ts";
 
 export type BankProcessInput = {
@@ -51,8 +50,8 @@ function openFiles(given: NonNullable<typeof files>): Played {
   const [pay_at, write_at] = [new Date(given.pay_at), new Date(given.write_at)];
   const port = createFileBank({ ...deps, clock: { now: () => pay_at } as never });
   const work = async () => {
-    await closeFiles(deps, write_at);
-    await writeFiles(deps, write_at);
+    await closeAll(deps, write_at);
+    await writeAllFiles(deps, write_at);
     await readInbox(deps, given.inbox, write_at, write_at);
   };
   return { port, work };

@@ -2,7 +2,8 @@ import type { Core } from "../../app/open-core.ts";
 import { readBanks, WRITTEN_WITHIN_MS } from "../../partners/bank/file-bank/open.ts";
 import { countOpenItems } from "../../partners/bank/file-bank/open-item-store.ts";
 import { listSetAside } from "../../partners/bank/file-bank/read-inbox.ts";
-import { countOverdueFiles, countUnproven } from "../../partners/bank/file-bank/store.ts";
+import { countUnproven } from "../../partners/bank/file-bank/store.ts";
+import { countOverdueFiles } from "../../partners/bank/file-bank/unwritten-store.ts";
 import type { Finding } from "./finding.ts";
 
 const FILES_NAMED_MAX = 5;

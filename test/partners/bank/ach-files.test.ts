@@ -6,10 +6,8 @@ import {
   type CorrectionDetails,
 } from "../../../src/partners/bank/file-bank/ach/apply-ach-items.ts";
 import { shortId } from "../../../src/partners/bank/file-bank/ach/credit-of.ts";
-import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import type { AchOrigination } from "../../../src/partners/bank/file-bank/model.ts";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
-import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import { explainReasons } from "../../../src/partners/bank/reasons/explain-reason.ts";
 import { dyingAt, isCrash } from "./dying-database.ts";
@@ -23,6 +21,7 @@ import {
   openFileBankFixture,
 } from "./file-bank-fixture.ts";
 import { achReport, type ReportedEntry } from "./sample-ach.ts";
+import { closeAll, writeAllFiles } from "./write-all.ts";
 
 let bank: FileBankFixture;
 let outbox: string;
@@ -212,9 +211,11 @@ describe("ACH payouts", () => {
 
   it("a file is rendered to the same bytes again", async () => {
     await bank.submit(payment(), payment());
-    await closeFiles(bank.deps, AFTER_FIRST);
+    await closeAll(bank.deps, AFTER_FIRST);
     const before = { ...bank.deps.accounts[0]!, outbox: join(bank.folder, "absent") };
-    await expect(writeFiles({ ...bank.deps, accounts: [before] }, AFTER_FIRST)).rejects.toThrow();
+    await expect(
+      writeAllFiles({ ...bank.deps, accounts: [before] }, AFTER_FIRST),
+    ).rejects.toThrow();
     await bank.run(AFTER_SECOND);
     const [lines] = await readOutbox();
     expect(lines![0]!.slice(23, 33)).toBe("2611161200");

@@ -3,7 +3,7 @@ import type { Database, Session } from "../../../src/platform/db/database.ts";
 class Crash extends Error {}
 
 export function isCrash(error: unknown): true {
-  if (error instanceof Crash) return true;
+  if (error instanceof Crash || (error as Error).cause instanceof Crash) return true;
   throw error;
 }
 

@@ -4,13 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAccount } from "../../../src/accounts/create-account.ts";
 import type { ReportDeps } from "../../../src/partners/bank/file-bank/apply-report.ts";
-import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import { createFileBank } from "../../../src/partners/bank/file-bank/file-bank.ts";
 import type {
   AchOrigination,
   FileBankAccount,
 } from "../../../src/partners/bank/file-bank/model.ts";
-import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import type { Config } from "../../../src/platform/config/config.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
@@ -18,6 +16,7 @@ import { openInstallation } from "../../../src/platform/encryption/installation.
 import { createKeyring } from "../../../src/platform/encryption/keyring.ts";
 import { openLocalKeys } from "../../../src/platform/encryption/local-keys.ts";
 import { createTestDatabase } from "../../harness/database.ts";
+import { closeAll, writeAllFiles } from "./write-all.ts";
 
 export const MORNING = new Date("2026-11-16T07:00:00Z");
 /** After the first and the second window of the day. */
@@ -70,8 +69,8 @@ export async function openFileBankFixture(
     submit: (...instructions: Instruction[]) => bankOf().submit(instructions),
     /** Closes and writes what is due. */
     run: async (time: Date, session: Database = database) => {
-      await closeFiles({ ...deps, database: session }, time);
-      await writeFiles({ ...deps, database: session }, time);
+      await closeAll({ ...deps, database: session }, time);
+      await writeAllFiles({ ...deps, database: session }, time);
     },
     instruction: (change: Partial<Instruction> = {}): Instruction => {
       state.submitted += 1;

@@ -1,8 +1,6 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
-import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import type { Database } from "../../../src/platform/db/database.ts";
 import { dyingAt, isCrash } from "./dying-database.ts";
@@ -15,6 +13,7 @@ import {
   openFileBankFixture,
 } from "./file-bank-fixture.ts";
 import { loadSchema } from "./iso-schemas.ts";
+import { closeAll, writeAllFiles } from "./write-all.ts";
 
 const validate = loadSchema("pain.001.001.09");
 
@@ -71,8 +70,8 @@ describe("payments by file", () => {
     );
     const deps = { ...bank.deps, accounts: [{ ...account!, routes }] };
     await bank.submit(bank.instruction(), bank.instruction({ rail: "swift", currency: "jpy" }));
-    await closeFiles(deps, AFTER_FIRST);
-    await writeFiles(deps, AFTER_FIRST);
+    await closeAll(deps, AFTER_FIRST);
+    await writeAllFiles(deps, AFTER_FIRST);
     const [sepa, swift] = await readOutbox();
     expect(sepa).not.toMatch(/<Purp>|<IntrmyAgt1>/);
     expect(swift).toContain("<Purp><Cd>SUPP</Cd></Purp>");
@@ -138,7 +137,7 @@ describe("payments by file", () => {
 
   it("a payment that arrives while its window closes goes into the next one", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.deps, AFTER_FIRST);
+    await closeAll(bank.deps, AFTER_FIRST);
     // The caller's clock is behind.
     const late = bank.instruction();
     await bank.submit(late);
@@ -162,9 +161,9 @@ describe("payments by file", () => {
   it("an outbox that cannot be written delays the file, and loses nothing", async () => {
     const payment = bank.instruction();
     await bank.submit(payment);
-    await closeFiles(bank.deps, AFTER_FIRST);
+    await closeAll(bank.deps, AFTER_FIRST);
     const broken = { ...bank.deps, accounts: [bankAccount(join(bank.folder, "absent"))] };
-    await expect(writeFiles(broken, AFTER_FIRST)).rejects.toThrow("ENOENT");
+    await expect(writeAllFiles(broken, AFTER_FIRST)).rejects.toThrow("ENOENT");
     await bank.run(AFTER_FIRST);
     expect((await readOutbox()).flatMap(idsIn)).toEqual(idsOf([payment]));
   });
@@ -182,20 +181,20 @@ describe("a payment that must not leave", () => {
     await bank.submit(held, free);
     const stopped = new Set([held.end_to_end_id]);
     const deps = stopping(stopped);
-    await closeFiles(deps, AFTER_FIRST);
-    await writeFiles(deps, AFTER_FIRST);
+    await closeAll(deps, AFTER_FIRST);
+    await writeAllFiles(deps, AFTER_FIRST);
     const [first] = await readOutbox();
     expect(idsIn(first!)).toEqual([free.end_to_end_id]);
     expect(first).toContain("<NbOfTxs>1</NbOfTxs><CtrlSum>0.05</CtrlSum>");
     // Nothing else is in the next file, which closes without it and leaves nothing behind.
-    await closeFiles(deps, AFTER_SECOND);
-    await writeFiles(deps, AFTER_SECOND);
+    await closeAll(deps, AFTER_SECOND);
+    await writeAllFiles(deps, AFTER_SECOND);
     expect((await readOutbox()).flatMap(idsIn)).toEqual([free.end_to_end_id]);
     stopped.clear();
     const tomorrow = new Date("2026-11-17T15:00:00Z");
     await bank.submit(held, free);
-    await closeFiles(deps, tomorrow);
-    await writeFiles(deps, tomorrow);
+    await closeAll(deps, tomorrow);
+    await writeAllFiles(deps, tomorrow);
     expect((await readOutbox()).flatMap(idsIn).toSorted()).toEqual(idsOf([held, free]).toSorted());
   });
 
@@ -204,14 +203,14 @@ describe("a payment that must not leave", () => {
     await bank.submit(...payments);
     const stopped = new Set<string>();
     const deps = stopping(stopped);
-    await closeFiles(deps, AFTER_FIRST);
+    await closeAll(deps, AFTER_FIRST);
     const absent = { ...deps, accounts: [bankAccount(join(bank.folder, "absent"))] };
-    await expect(writeFiles(absent, AFTER_FIRST)).rejects.toThrow("ENOENT");
+    await expect(writeAllFiles(absent, AFTER_FIRST)).rejects.toThrow("ENOENT");
     stopped.add(payments[0]!.end_to_end_id);
     // The first run takes it out, the second one writes the file.
-    await writeFiles(deps, AFTER_FIRST);
+    await writeAllFiles(deps, AFTER_FIRST);
     expect(await listOutbox()).toEqual([]);
-    await writeFiles(deps, AFTER_FIRST);
+    await writeAllFiles(deps, AFTER_FIRST);
     const [xml] = await readOutbox();
     expect(idsIn(xml!)).toEqual([payments[1]!.end_to_end_id]);
     expect(validate?.(xml!) ?? []).toEqual([]);
@@ -222,20 +221,20 @@ describe("a payment that must not leave", () => {
     await bank.submit(held, free);
     const stopped = new Set<string>();
     const deps = stopping(stopped);
-    await closeFiles(deps, AFTER_FIRST);
+    await closeAll(deps, AFTER_FIRST);
     const slow: Database = {
       ...bank.database,
       query: async (text, values) => {
         if (text.includes("set state = 'placing'")) {
           stopped.add(held.end_to_end_id);
-          await writeFiles(deps, AFTER_FIRST);
+          await writeAllFiles(deps, AFTER_FIRST);
         }
         return bank.database.query(text, values);
       },
     };
-    await writeFiles({ ...deps, database: slow }, AFTER_FIRST);
+    await writeAllFiles({ ...deps, database: slow }, AFTER_FIRST);
     expect(await listOutbox()).toEqual([]);
-    await writeFiles(deps, AFTER_FIRST);
+    await writeAllFiles(deps, AFTER_FIRST);
     expect((await readOutbox()).flatMap(idsIn)).toEqual([free.end_to_end_id]);
   });
 });
@@ -279,20 +278,20 @@ describe("a process that dies at any step", () => {
 
   it("two processes write one file: the bytes of one of them", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.deps, AFTER_FIRST);
-    await Promise.all([1, 2, 3, 4].map(() => writeFiles(bank.deps, AFTER_FIRST)));
-    await writeFiles(bank.deps, AFTER_FIRST);
+    await closeAll(bank.deps, AFTER_FIRST);
+    await Promise.all([1, 2, 3, 4].map(() => writeAllFiles(bank.deps, AFTER_FIRST)));
+    await writeAllFiles(bank.deps, AFTER_FIRST);
     expect(await listOutbox()).toEqual([expect.stringMatching(/^sepa-[0-9a-f]{32}\.xml$/)]);
   });
 
   it("what a dead process left half written is removed", async () => {
     await bank.submit(bank.instruction());
-    await closeFiles(bank.deps, AFTER_FIRST);
+    await closeAll(bank.deps, AFTER_FIRST);
     const [file] = await bank.database.query<{ message_id: string }>(
       "select message_id from bank_files",
     );
     await writeFile(join(bank.folder, `.${file!.message_id}.x.tmp`), "<Document>");
-    await writeFiles(bank.deps, AFTER_FIRST);
+    await writeAllFiles(bank.deps, AFTER_FIRST);
     expect(await listOutbox()).toHaveLength(1);
   });
 });

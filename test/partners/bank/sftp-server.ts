@@ -38,6 +38,8 @@ export async function startSftpServer(directory: string, host_key: string, passw
     refused: null as string | null,
     /** A file that never ends. */
     endless: null as string | null,
+    /** It lets clients sign in, and then says nothing. */
+    is_hanging: false,
     requests: 0,
   };
   const clients = new Set<Connection>();
@@ -50,15 +52,21 @@ export async function startSftpServer(directory: string, host_key: string, passw
       else context.reject(["password"]);
     });
     client.on("session", (accept) => {
-      accept().on("sftp", (open) => serve(open(), directory, client, state));
+      accept().on("sftp", (open) => {
+        if (!state.is_hanging) serve(open(), directory, client, state);
+      });
     });
   });
+  const disconnect = () => {
+    for (const client of clients) client.end();
+  };
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
     state,
+    disconnect,
     close: () => {
-      for (const client of clients) client.end();
+      disconnect();
       return new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };

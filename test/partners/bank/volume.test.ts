@@ -7,9 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { closeFiles } from "../../../src/partners/bank/file-bank/close-files.ts";
 import { readInbox } from "../../../src/partners/bank/file-bank/read-inbox.ts";
-import { writeFiles } from "../../../src/partners/bank/file-bank/write-files.ts";
 import type { Instruction } from "../../../src/partners/bank/port.ts";
 import { withCalls } from "../../harness/database-calls.ts";
 import {
@@ -23,6 +21,7 @@ import {
 } from "./file-bank-fixture.ts";
 import { entry, statement } from "./report-texts.ts";
 import { achReport } from "./sample-ach.ts";
+import { closeAll, writeAllFiles } from "./write-all.ts";
 
 const PAYMENTS = 10_000;
 const AT_ONCE = 500;
@@ -92,8 +91,8 @@ const submitAll = (change: Change) => async (deps: FileBankFixture["deps"]) => {
 };
 
 const writeAll = async (deps: FileBankFixture["deps"]) => {
-  await closeFiles(deps, AFTER_FIRST);
-  await writeFiles(deps, AFTER_FIRST);
+  await closeAll(deps, AFTER_FIRST);
+  await writeAllFiles(deps, AFTER_FIRST);
 };
 const readAll = async (deps: FileBankFixture["deps"]) =>
   expect(await readInbox(deps, inbox, AFTER_FIRST, AFTER_FIRST)).toEqual([]);

@@ -10,25 +10,37 @@ import {
   deleteEmptyFile,
   listPaymentKeys,
   lockClosedFile,
-  lockDueFiles,
   updateFileOf,
   updateToClosed,
 } from "./store.ts";
 import { type FileBankDeps, lockOpenFile } from "./submit-payments.ts";
+import { listDueFiles, lockOpenedFile } from "./unwritten-store.ts";
 
 type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped" | "index_key">;
 
 const FILES_AT_ONCE_MAX = 100;
 const PAYMENTS_AT_ONCE = 1_000;
 
-/** Fixes the content of files whose window has closed: no payment is added to them any more. */
-export async function closeFiles(deps: CloseDeps, now: Date): Promise<void> {
+/**
+ * Fixes the content of an account's files whose window has closed: no payment is added to them any
+ * more. Each file is a transaction of its own: one that fails does not keep others open.
+ */
+export async function closeFiles(deps: CloseDeps, bank_account: string, now: Date): Promise<void> {
+  const failures: unknown[] = [];
+  const due = await listDueFiles(deps.database, bank_account, now, FILES_AT_ONCE_MAX);
+  for (const { id } of due) {
+    await closeOne(deps, id, now).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function closeOne(deps: CloseDeps, id: string, now: Date): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    for (const file of await lockDueFiles(tx, now, FILES_AT_ONCE_MAX)) {
-      await removePaid(tx, deps, file, now);
-      await deferStopped(tx, deps, file, now);
-      await fixContent(tx, deps, file, now);
-    }
+    const file = await lockOpenedFile(tx, id);
+    if (!file) return;
+    await removePaid(tx, deps, file, now);
+    await deferStopped(tx, deps, file, now);
+    await fixContent(tx, deps, file, now);
   });
 }
 

@@ -17,9 +17,10 @@ import { bankMetrics } from "./metrics.ts";
 import type { FileBankSettings } from "./model.ts";
 import { listSetAside, readInbox } from "./read-inbox.ts";
 import { rereadDone } from "./recover/reread-done.ts";
-import { countOverdueFiles, countUnproven } from "./store.ts";
+import { countUnproven } from "./store.ts";
 import type { FindStopped } from "./submit-payments.ts";
 import { downloadReports } from "./transfer/download-reports.ts";
+import { countOverdueFiles, listOtherAccounts } from "./unwritten-store.ts";
 import { writeFiles } from "./write-files.ts";
 
 type OpenDeps = {
@@ -58,38 +59,54 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
   const deps = { ...core, accounts: settings.accounts };
   const { inbox } = settings;
   const { database, leaving = ALWAYS_LEAVING } = core;
-  const write = async (now: Date) => {
+  const write = async (bank_account: string, now: Date) => {
     // Files stay open meanwhile: what is stopped before the release is not in them.
     if (await leaving.findHold()) return;
-    await closeFiles(deps, now);
-    await writeFiles(deps, now);
+    // A file that cannot be closed does not delay those that are.
+    await closeFiles(deps, bank_account, now).finally(() => writeFiles(deps, bank_account, now));
   };
+  const sources = settings.sources.map(({ name }) => name);
+  const turns = { sources, pauses: new Map() };
   const read = async (now: Date, log: TaskLog) => {
     if ((await leaving.findHold())?.kind === "restore") {
       for (const name of await rereadDone(database, inbox)) {
         log.info({ file: name }, "a bank's file is read again");
       }
     }
-    for (const { name, problem } of await readInbox(deps, inbox, now, realTime(deps.clock))) {
+    const real_now = realTime(deps.clock);
+    for (const { name, problem } of await readInbox(deps, inbox, now, real_now, turns)) {
       log.warn({ file: name, problem }, "a bank's file was set aside");
     }
   };
+  // A task for each bank: one that fails or hangs is retried with growing pauses of its own. Most
+  // of their time is waiting, so they take no place of the worker's other tasks.
+  const bankTask = (kind: string, every_ms: number, work: (now: Date) => Promise<void>) =>
+    recurringTask(database, kind, every_ms, async (set) => {
+      set.leavePlace();
+      await work(set.now);
+    });
   const fetchers = settings.sources.map((source) => {
     const seen = new Map<string, number>();
     const kind = `fetch-bank-files-${source.name}`;
     const fetch = (now: Date) => downloadReports(database, source, inbox, seen, now);
-    return recurringTask(database, kind, FETCH_EVERY_MS, (set) => fetch(set.now));
+    return bankTask(kind, FETCH_EVERY_MS, fetch);
   });
+  const writers = settings.accounts.map(({ name }) =>
+    bankTask(`${WRITE_TASK}-${name}`, RUN_EVERY_MS, (now) => write(name, now)),
+  );
   return {
     bank: createFileBank(deps),
     openModule: (log) => ({
       // Several tasks: a directory or server that fails does not keep others from their work.
       tasks: [
         ...fetchers,
-        recurringTask(database, WRITE_TASK, RUN_EVERY_MS, (set) => write(set.now)),
+        ...writers,
+        recurringTask(database, WRITE_TASK, MINUTE_MS, (set) =>
+          requireSettings(database, settings, set.now),
+        ),
         recurringTask(database, READ_TASK, RUN_EVERY_MS, (set) => read(set.now, log)),
       ],
-      recurring: [WRITE_TASK, READ_TASK, ...fetchers.map(({ kind }) => kind)],
+      recurring: [WRITE_TASK, READ_TASK, ...[...fetchers, ...writers].map(({ kind }) => kind)],
       metrics: [bankMetrics(inbox)],
       readiness: async (session, { now }) => {
         const before = new Date(now.getTime() - WRITTEN_WITHIN_MS);
@@ -104,6 +121,18 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       },
     }),
   };
+}
+
+/** The files of an account that was removed from the banks file have no task of their own. */
+async function requireSettings(
+  database: Database,
+  { accounts }: FileBankSettings,
+  now: Date,
+): Promise<void> {
+  const known = accounts.map(({ name }) => name);
+  const others = await listOtherAccounts(database, known, now);
+  if (others.length === 0) return;
+  throw new Error(`files for banks wait, but the banks file has no account ${others.join(", ")}`);
 }
 
 const FILES_NAMED_MAX = 5;

@@ -2,6 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, type PathLike, readdirSync } from "node:fs";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { CommitUnknownError, DatabaseUnavailableError } from "../../../platform/db/outages.ts";
+import { MINUTE_MS } from "../../../platform/durations.ts";
+import { describeError } from "../../../platform/tasks/outage.ts";
 import { UnreadableFile } from "../unreadable-file.ts";
 import { applyReport, type ReportDeps } from "./apply-report.ts";
 import { ChangedFile, type HeldFile, holdFile } from "./held-file.ts";
@@ -15,6 +18,9 @@ const SET_ASIDE = "set-aside";
 /** A file that changed this recently may still be written by the bank's transfer program. */
 const QUIET_MS = 10_000;
 const FILES_AT_ONCE_MAX = 100;
+/** Between two attempts at a file that cannot be read or moved; it doubles. */
+const PAUSE_FIRST_MS = 10_000;
+const PAUSE_MAX_MS = 5 * MINUTE_MS;
 
 const OWN_FOLDERS = [DONE, SET_ASIDE];
 
@@ -29,37 +35,92 @@ const NOT_PLAIN =
 /** A file that a person has to repair or to send back to the bank. */
 type SetAside = { name: string; problem: string };
 
+/** Files that could not be read or moved, and when each is tried again. */
+export type InboxPauses = Map<string, { failures: number; until_ms: number }>;
+
+type InboxOptions = {
+  /** The servers whose files begin with their name: each has its turn. */
+  sources?: readonly string[];
+  pauses?: InboxPauses;
+};
+
 /**
  * Reads the files that banks left in a directory, oldest name first, and moves each one away. A
  * file is moved after it was recorded: after a crash it is found again, and known by its bytes.
  * What is recorded is what is moved: a file that grows, or takes the name of another, meanwhile is
  * read by the next run. One that cannot be read is set aside, counts for nothing, and does not
- * delay the others; moved back into the inbox it is read again.
+ * delay the others; moved back into the inbox it is read again. One that cannot be moved either is
+ * tried again after a growing pause, in which the others have their turn.
  */
 export async function readInbox(
   deps: ReportDeps,
   inbox: string,
   now: Date,
   real_now: Date,
+  { sources = [], pauses = new Map() }: InboxOptions = {},
 ): Promise<SetAside[]> {
   for (const folder of [DONE, SET_ASIDE]) await mkdir(join(inbox, folder), { recursive: true });
   const set_aside: SetAside[] = [];
-  const quiet = await listQuietFiles(inbox, real_now);
-  for (const file of quiet.slice(0, FILES_AT_ONCE_MAX)) {
+  const failures: string[] = [];
+  for (const file of await listDueFiles(inbox, real_now, sources, pauses)) {
     try {
       const problem = file.is_plain
         ? await takeFile(deps, inbox, file, now)
         : await setAside(deps, inbox, file, { digest: nameDigest(file), problem: NOT_PLAIN }, now);
       if (problem !== null) set_aside.push({ name: file.name, problem });
+      pauses.delete(file.name);
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
       // Another reader has moved the file: it is that reader's. One that changes is read later.
       if (code === "ENOENT" || error instanceof ChangedFile) continue;
-      if (!FILE_ERRORS.has(code)) throw error;
-      set_aside.push({ name: file.name, problem: `The file cannot be opened or moved: ${code}.` });
+      // Nothing can be recorded now, whatever the file.
+      if (error instanceof DatabaseUnavailableError || error instanceof CommitUnknownError) {
+        throw error;
+      }
+      pause(pauses, file.name, real_now);
+      if (FILE_ERRORS.has(code)) {
+        const problem = `The file cannot be opened or moved: ${code}.`;
+        set_aside.push({ name: file.name, problem });
+      } else {
+        failures.push(`${file.name}: ${describeError(error)}`);
+      }
     }
   }
-  return set_aside;
+  if (failures.length === 0) return set_aside;
+  throw new Error(`cannot read ${failures.length} files of banks; first ${failures[0]}`);
+}
+
+function pause(pauses: InboxPauses, name: string, real_now: Date): void {
+  const failures = (pauses.get(name)?.failures ?? 0) + 1;
+  const pause_ms = Math.min(PAUSE_FIRST_MS * 2 ** (failures - 1), PAUSE_MAX_MS);
+  pauses.set(name, { failures, until_ms: real_now.getTime() + pause_ms });
+}
+
+/** As many as a run takes, without those that have a pause. */
+async function listDueFiles(
+  inbox: string,
+  real_now: Date,
+  sources: readonly string[],
+  pauses: InboxPauses,
+): Promise<InboxFile[]> {
+  const quiet = await listQuietFiles(inbox, real_now);
+  const names = new Set(quiet.map(({ name }) => name));
+  for (const name of pauses.keys()) if (!names.has(name)) pauses.delete(name);
+  const due = quiet.filter(({ name }) => (pauses.get(name)?.until_ms ?? 0) <= real_now.getTime());
+  return takeTurns(due, sources).slice(0, FILES_AT_ONCE_MAX);
+}
+
+/** A file of each bank in turn: many or large files of one bank do not delay another's. */
+function takeTurns(files: readonly InboxFile[], sources: readonly string[]): InboxFile[] {
+  const longest_first = sources.toSorted((a, b) => b.length - a.length);
+  const by_source = Map.groupBy(files, ({ name }) =>
+    longest_first.find((source) => name.startsWith(`${source}-`)),
+  );
+  const groups = [...by_source.values()];
+  const turns = Math.min(Math.max(0, ...groups.map(({ length }) => length)), FILES_AT_ONCE_MAX);
+  return Array.from({ length: turns }, (_, turn) =>
+    groups.flatMap((one) => one[turn] ?? []),
+  ).flat();
 }
 
 type NamedFile = { name: string; path: PathLike };

@@ -30,9 +30,6 @@ type OpenFile = {
   message_id: string;
 };
 
-const CLOSED_COLUMNS = `id, bank_account, scheme, execution_date::text as execution_date, state,
-  message_id, created_at, payments, control_sum, modifier, revision, temporary_name`;
-
 /**
  * The file of a window, created if it is the first payment's. It is locked: it cannot be closed
  * before this transaction ends.
@@ -93,17 +90,6 @@ export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[
       rows.map((row) => row.entry_class),
       rows.map((row) => row.short_id),
     ],
-  );
-}
-
-/** Open files whose window has closed, locked; what another process is closing is left to it. */
-export function lockDueFiles(tx: Transaction, now: Date, limit: number): Promise<DueFile[]> {
-  return tx.query(
-    `select id, bank_account, scheme, window_day::text as window_day,
-       execution_date::text as execution_date
-     from bank_files where state = 'open' and closes_at <= $1
-     order by closes_at, id limit $2 for update skip locked`,
-    [now, limit],
   );
 }
 
@@ -182,25 +168,6 @@ export async function deleteEmptyFile(tx: Transaction, id: string): Promise<void
        and not exists (select from bank_payments where file_id = $1)`,
     [id],
   );
-}
-
-/** Files that are complete and not yet where the bank takes them, oldest first. */
-export function listUnwrittenFiles(session: Session, limit: number): Promise<ClosedFile[]> {
-  return session.query(
-    `select ${CLOSED_COLUMNS} from bank_files where state in ('closed', 'placing')
-     order by closes_at, id limit $1`,
-    [limit],
-  );
-}
-
-/** Files whose window closed before a moment, and which the bank cannot take yet. */
-export async function countOverdueFiles(session: Session, before: Date): Promise<number> {
-  const [row] = await session.query<{ count: number }>(
-    `select count(*)::integer as count from bank_files
-     where state <> 'written' and closes_at < $1`,
-    [before],
-  );
-  return row!.count;
 }
 
 export type StoredPayment = Omit<PaymentRow, "file_id" | "details" | "entry_class" | "short_id"> & {

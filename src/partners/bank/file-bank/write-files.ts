@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { MINUTE_MS } from "../../../platform/durations.ts";
 import type { CreditTransfer, PaymentFile } from "../iso20022/credit-transfer.ts";
 import { writePayments } from "../iso20022/write-payments.ts";
 import { renderAchFile } from "./ach/render-ach-file.ts";
@@ -6,39 +7,53 @@ import { stopPayments } from "./close-files.ts";
 import type { ClosedFile, FileBankAccount, IsoRoute } from "./model.ts";
 import { type OpenedPayment, readPayments } from "./read-payments.ts";
 import { existsLineNaming } from "./recover/recover-store.ts";
-import {
-  existsWrittenFile,
-  listUnwrittenFiles,
-  updateToPlacing,
-  updateToWritten,
-} from "./store.ts";
+import { existsWrittenFile, updateToPlacing, updateToWritten } from "./store.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
 import { openOutbox } from "./transfer/outbox.ts";
 import { transferOf } from "./transfer-of.ts";
+import { listUnwrittenFiles } from "./unwritten-store.ts";
 
-const FILES_AT_ONCE_MAX = 20;
+/** More than a bank leaves lying: a run tries them all, so that refused ones hide no other. */
+const FILES_AT_ONCE_MAX = 1_000;
+/** A run begins no further file after this time. */
+const RUN_MS = 10 * MINUTE_MS;
 
 /**
- * Brings complete files to where the bank takes them. Each step is recorded, and can be done by any
- * process and again after a crash:
+ * Brings complete files of an account to where the bank takes them. Each step is recorded, and can
+ * be done by any process and again after a crash:
  *
  * 1. The bytes are written under a temporary name of the caller's own, and forced to disk.
  * 2. The first caller that records its temporary name has decided which bytes the file is.
  * 3. That name, and no other, is renamed. A name that is gone was renamed before: the bank may have
  *    taken the file already, so it is not written again.
  */
-export async function writeFiles(deps: FileBankDeps, now: Date): Promise<void> {
-  const failures: unknown[] = [];
-  for (const file of await listUnwrittenFiles(deps.database, FILES_AT_ONCE_MAX)) {
-    // A directory that cannot be written does not delay the files of others.
-    await writeOne(deps, file, now).catch((error: unknown) => failures.push(error));
+export async function writeFiles(
+  deps: FileBankDeps,
+  bank_account: string,
+  now: Date,
+): Promise<void> {
+  const account = deps.accounts.find(({ name }) => name === bank_account);
+  if (!account) throw new Error(`no settings for the account ${bank_account}`);
+  const files = await listUnwrittenFiles(deps.database, bank_account, FILES_AT_ONCE_MAX);
+  const ends_ms = performance.now() + RUN_MS;
+  const failures: Error[] = [];
+  for (const file of files) {
+    if (performance.now() > ends_ms) break;
+    // One that the bank refuses does not delay the others.
+    await writeOne(deps, account, file, now).catch((error: Error) => failures.push(error));
   }
-  if (failures.length > 0) throw failures[0];
+  const [first] = failures;
+  if (!first) return;
+  const count = `${failures.length} of ${files.length} files of ${bank_account}`;
+  throw new Error(`cannot write ${count}; first ${first.message}`, { cause: first });
 }
 
-async function writeOne(deps: FileBankDeps, file: ClosedFile, now: Date): Promise<void> {
-  const account = deps.accounts.find(({ name }) => name === file.bank_account);
-  if (!account) throw new Error(`no settings for the account ${file.bank_account}`);
+async function writeOne(
+  deps: FileBankDeps,
+  account: FileBankAccount,
+  file: ClosedFile,
+  now: Date,
+): Promise<void> {
   // It was restored: the bank has a file with this message id, and nobody here knows its content.
   if (await existsLineNaming(deps.database, file.message_id)) {
     throw new Error(`a bank has booked the file ${file.message_id}, which was not written here`);

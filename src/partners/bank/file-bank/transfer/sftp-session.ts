@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import ssh2, { type FileEntryWithStats, type SFTPWrapper } from "ssh2";
-import { SECOND_MS } from "../../../../platform/durations.ts";
+import { MINUTE_MS, SECOND_MS } from "../../../../platform/durations.ts";
 import type { SftpServer } from "../model.ts";
 import { findHostKeys, isKnownKey } from "./known-hosts.ts";
 
 const CONNECTED_WITHIN_MS = 20 * SECOND_MS;
 const ANSWERED_WITHIN_MS = 60 * SECOND_MS;
+/** A server that answers each request, but a little at a time, ends here. */
+const SESSION_WITHIN_MS = 10 * MINUTE_MS;
 
 /** SFTP's answer to a name that does not exist. */
 const NO_SUCH_FILE = 2;
@@ -29,11 +31,12 @@ export type SftpSession = {
 
 /**
  * Runs work on an SFTP server, whose key must be in the known_hosts file. A connection that breaks,
- * or does not answer for a minute, ends the work with an error.
+ * or does not answer for a minute, ends the work with an error, and so does the end of its time.
  */
 export async function withSftp<Result>(
   server: SftpServer,
   work: (session: SftpSession) => Promise<Result>,
+  { within_ms = SESSION_WITHIN_MS } = {},
 ): Promise<Result> {
   const { host, port } = server;
   const known = findHostKeys(readFileSync(server.known_hosts_file, "utf8"), host, port);
@@ -45,6 +48,10 @@ export async function withSftp<Result>(
   // It may break after the work is done, when nobody waits for it any more.
   broken.promise.catch(() => {});
   let is_refused = false;
+  const timer = setTimeout(() => {
+    const seconds = Math.ceil(within_ms / SECOND_MS);
+    broken.reject(new Error(`${host}: the work was not finished within ${seconds} seconds`));
+  }, within_ms);
   try {
     const ready = new Promise<void>((resolve, reject) => {
       client.on("ready", resolve);
@@ -73,12 +80,14 @@ export async function withSftp<Result>(
         return !is_refused;
       },
     });
-    await ready;
-    const sftp = await new Promise<SFTPWrapper>((resolve, reject) =>
+    await Promise.race([ready, broken.promise]);
+    const opening = new Promise<SFTPWrapper>((resolve, reject) =>
       client.sftp((error, opened) => (error ? reject(error) : resolve(opened))),
     );
+    const sftp = await Promise.race([opening, broken.promise]);
     return await Promise.race([work(sessionOf(sftp, broken.promise)), broken.promise]);
   } finally {
+    clearTimeout(timer);
     client.end();
     client.destroy();
   }
