@@ -163,6 +163,22 @@ describe("lines of a statement", () => {
     expect(await listAnswers()).toMatchObject([{ kind: "returned" }]);
   });
 
+  it("a credit of another amount with an id of ours is for a person", async () => {
+    const [payment] = await pay({});
+    const id = payment!.end_to_end_id;
+    await readAll(
+      statement([
+        entry({ amount: "123.45", id, reference: "B1" }),
+        entry({ amount: "122.22", credit: true, id, reference: "B2" }),
+        entry({ amount: "0.01", credit: true, id, reference: "B3" }),
+      ]),
+    );
+    expect(await listAnswers()).toMatchObject([{ kind: "booked" }]);
+    expect(await listCredits()).toEqual([]);
+    const problem = expect.stringMatching(/^A credit of another amount names this payment/);
+    expect(await listUnmatched()).toEqual([{ problem }, { problem }]);
+  });
+
   it("a file that is booked as one sum answers all of its payments", async () => {
     const payments = await pay({}, { amount: 5n });
     const id = await messageId();

@@ -108,7 +108,7 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   }
   switch (entry.kind) {
     case "incoming":
-      if (payment) return returned(entry, payment);
+      if (payment) return cameBack(entry, payment);
       return entry.booked_on === null ? unmatched("This credit has no date.") : { state: "credit" };
     case "returned":
       return payment
@@ -121,6 +121,20 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
     case "taken_back":
       return unmatched("The bank took money back that it had credited.");
   }
+}
+
+/**
+ * A credit that names a payment of ours and that the bank does not call a return. Who knows the id
+ * can send one: a part of it would bounce the payout, and a re-route would pay the rest again.
+ */
+function cameBack(entry: BookedLine, payment: KnownPayment): Matched {
+  if (entry.amount === payment.amount && entry.currency === payment.currency) {
+    return returned(entry, payment);
+  }
+  return unmatched(
+    "A credit of another amount names this payment, but the bank does not call it a return: find " +
+      "out who sent it.",
+  );
 }
 
 /** Money can come back to another account of ours than it left. */
