@@ -103,7 +103,7 @@ async function findFault(
   { file, type }: KycFile,
 ): Promise<FileFault | null> {
   try {
-    const content = await openKycFile(files, key, file, subject_key);
+    const content = await openKycFile(files.openRead, key, file, subject_key);
     let head = Buffer.alloc(0);
     const watched = async function* () {
       for await (const part of content as AsyncIterable<Buffer>) {
@@ -149,7 +149,7 @@ function toIdentityApplication(
     files: files.map(({ slot, type, file }) => ({
       slot,
       type,
-      read: () => openKycFile(store, key, file, subject_key),
+      read: () => openKycFile(store.openRead, key, file, subject_key),
     })),
   };
 }

@@ -14,14 +14,14 @@ export function kycFilePlace({ account_id }: UserKey, file: string): Place {
   return { account_id, table: "kyc_files", column: "file", record_id: file };
 }
 
-/** Decrypts the file while it is read. */
+/** Decrypts the file while it is read; `open` is the store's function for this reader. */
 export async function openKycFile(
-  files: FileStore,
+  open: FileStore["openRead" | "openDownload"],
   key: UserKey,
   file: string,
   subject_key: Buffer,
 ): Promise<Readable> {
-  const sealed = await files.openRead(kycFileKey(key, file));
+  const sealed = await open(kycFileKey(key, file));
   // Closing one stream closes the other: a client that disconnects must not leave a file open.
   return pipeline(sealed, openStream(subject_key, kycFilePlace(key, file)), () => {});
 }

@@ -106,6 +106,22 @@ describe("S3", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test("clients that read their downloads slowly stop nobody's file work", async () => {
+    const content = randomBytes(2_000_000);
+    const keys = [newKey(), newKey()] as const;
+    for (const key of keys) await store.promote(await put(content), key);
+    // Nobody reads them; there are more than connections to S3.
+    const slow = await Promise.all(Array.from({ length: 40 }, () => store.openDownload(keys[0])));
+    const uploaded = newKey();
+    await store.promote(await put(content), uploaded);
+    expect(await store.listVersions(uploaded)).toEqual([uploaded.version]);
+    const other = Buffer.concat(await (await store.openDownload(keys[1])).toArray());
+    expect(other.equals(content)).toBe(true);
+    expect(Buffer.concat(await slow[39]!.toArray()).equals(content)).toBe(true);
+    for (const download of slow) download.destroy();
+    expect(await listTemporary()).toEqual([]);
+  });
+
   test("a repeated promotion after a crash finds the object; an unknown file is missing", async () => {
     const key = newKey();
     const temporary_key = await put(Buffer.from("x"));

@@ -44,7 +44,7 @@ export async function attachFile(
   });
   const stored = await storeUpload(deps, visitor, slot, file, subject_key, request);
   try {
-    const content = await openKycFile(files, key, file, subject_key);
+    const content = await openKycFile(files.openRead, key, file, subject_key);
     const fault = await inspectFile(stored.type, content, account_id);
     if (fault) throw Refusal.of([{ field: PART, code: "record_invalid", message: FAULTS[fault] }]);
     await changeAsVisitor(deps, visitor, async (tx, locked, now) => {

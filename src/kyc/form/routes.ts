@@ -172,12 +172,13 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
       .type(MEDIA_TYPES[found.type])
       .header("Content-Disposition", `inline; filename="${slot}.${found.type}"`)
       .header("Content-Security-Policy", FILE_POLICY);
-    // Those of one link wait for each other, not the account's own downloads.
-    return FILE_TURNS.send(visitor.session.id, async () => {
-      reply.send(await openKycFile(deps.files, key, found.file, subject_key));
+    // Those of one link wait for each other, and then for other links of the account.
+    const sendInTurn = async () => {
+      reply.send(await openKycFile(deps.files.openDownload, key, found.file, subject_key));
       await untilClosed(reply);
       return reply;
-    });
+    };
+    return FILE_TURNS.send(visitor.session.id, () => FILE_TURNS.show(key.account_id, sendInTurn));
   });
 
   app.delete("/kyc/session/files/:slot", async (request, reply) => {

@@ -29,7 +29,7 @@ export function addReviewFileRoute(app: FastifyInstance, deps: ReviewFileDeps, p
         user_id: given.user_id.toLowerCase(),
       };
       const { file, subject_key } = await loadReviewFile(deps, request.member!, key, file_id);
-      const content = await openKycFile(deps.files, key, file.file, subject_key);
+      const content = await openKycFile(deps.files.openDownload, key, file.file, subject_key);
       return sendFile(reply, file.slot, file.type, content);
     });
   });

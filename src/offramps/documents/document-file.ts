@@ -28,7 +28,7 @@ function locateDocument(row: Record & { document_id: string | null }, version: s
   return { key: documentKey(uploaded, version), place: uploadedPlace(uploaded) };
 }
 
-/** Decrypts the file as it is read. */
+/** For a download: decrypts the file as it is read. */
 export async function openDocument(
   files: FileStore,
   row: Record & { document_id: string | null },
@@ -36,7 +36,7 @@ export async function openDocument(
   subject_key: Buffer,
 ): Promise<Readable> {
   const { key, place } = locateDocument(row, version);
-  const sealed = await files.openRead(key);
+  const sealed = await files.openDownload(key);
   // An error on either end destroys both: a client that disconnects must not leave a file open.
   return pipeline(sealed, openStream(subject_key, place), () => {});
 }

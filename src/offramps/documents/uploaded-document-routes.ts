@@ -111,7 +111,7 @@ export function addUploadedDocumentRoutes(
       if (!row || row.user_id !== params.user_id)
         throw Refusal.of([...problems, notFound("document_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
-      const sealed = await files.openRead(documentKey(row, row.file));
+      const sealed = await files.openDownload(documentKey(row, row.file));
       const file = pipeline(sealed, openStream(key, uploadedPlace(row)), () => {});
       return { file, media_type: MEDIA_TYPES[row.type], file_name: `${row.id}.${row.type}` };
     },

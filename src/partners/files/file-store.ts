@@ -20,8 +20,10 @@ export type FileStore = {
   deleteTemporary(temporary_key: string): Promise<void>;
   /** Deletes temporary files last written before this time; returns how many. */
   sweepTemporaries(written_before: Date): Promise<number>;
-  /** Rejects with FileMissingError if there is no such file. */
+  /** To be read at once. Rejects with FileMissingError if there is no such file. */
   openRead(key: FileKey): Promise<Readable>;
+  /** The same for a client, which may read as slowly as it likes. */
+  openDownload(key: FileKey): Promise<Readable>;
   /** A missing file is not an error. */
   delete(key: FileKey): Promise<void>;
   /** The stored versions of a record, in no order: all but the current one can be deleted. */

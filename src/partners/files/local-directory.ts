@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { readdir, rename, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
 import { ensureDataDir } from "../../platform/instance.ts";
 import {
   checkFileKey,
@@ -14,10 +15,9 @@ import {
   createDirectory,
   ignoreAbsent,
   openTemporaryFiles,
+  READ_BYTES,
   syncDirectory,
 } from "./temporary-files.ts";
-
-const READ_BYTES = 64 * 1024;
 
 /**
  * Files under `<data_dir>/files/`, readable by the service's own user only. Everything is written
@@ -37,12 +37,9 @@ export async function openLocalDirectory(
     promote: (temporary_key, key) => promote(temporary.pathOf(temporary_key), pathOf(root, key)),
     deleteTemporary: temporary.delete,
     sweepTemporaries: temporary.sweep,
-    openRead: async (key) => {
-      // Not of a FileHandle: one that is never closed ends the process when it is collected.
-      const stream = createReadStream(pathOf(root, key), { highWaterMark: READ_BYTES });
-      await once(stream, "open").catch(throwMissing);
-      return stream;
-    },
+    openRead: (key) => openRead(pathOf(root, key)),
+    // A slow client occupies nothing but an open file.
+    openDownload: (key) => openRead(pathOf(root, key)),
     delete: async (key) => {
       const path = pathOf(root, key);
       await unlink(path).then(() => syncDirectory(dirname(path)), ignoreAbsent);
@@ -52,6 +49,13 @@ export async function openLocalDirectory(
       return names ?? [];
     },
   };
+}
+
+async function openRead(path: string): Promise<Readable> {
+  // Not of a FileHandle: one that is never closed ends the process when it is collected.
+  const stream = createReadStream(path, { highWaterMark: READ_BYTES });
+  await once(stream, "open").catch(throwMissing);
+  return stream;
 }
 
 async function promote(from: string, to: string): Promise<void> {

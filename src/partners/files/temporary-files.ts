@@ -1,21 +1,28 @@
 import { randomUUID } from "node:crypto";
+import { close, createReadStream, createWriteStream, open as openDescriptor } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { checkTemporaryKey, FileTooLargeError } from "./file-store.ts";
 
 const LEFTOVER_AGE_MS = HOUR_MS;
+export const READ_BYTES = 64 * 1024;
 /** What files leave free on their disk: the database is usually on the same one. */
 export const DISK_FREE_MIN_BYTES = 500_000_000;
 const NO_SPACE = "The service has no disk space left for files. Try again later.";
 const NO_SPACE_RETRY_SECONDS = 60;
 
-type TemporaryFiles = {
+export type TemporaryFiles = {
   /** Rejects if the key is malformed. */
   pathOf(temporary_key: string): string;
   /** Complete and flushed to disk when this resolves; deleted when it rejects. */
   put(content: AsyncIterable<Buffer>, bytes_max: number): Promise<string>;
+  /** A copy without a name, to be read once: it is gone when it is closed, or after a crash. */
+  copy(content: AsyncIterable<Buffer>): Promise<Readable>;
   /** A missing file is not an error. */
   delete(temporary_key: string): Promise<void>;
   /** Deletes files last written before this time; returns how many. */
@@ -42,6 +49,10 @@ export async function openTemporaryFiles(
       await writeWhole(pathOf(temporary_key), content, bytes_max);
       return temporary_key;
     },
+    copy: async (content) => {
+      await assertSpace(directory, free_bytes_min);
+      return copyNameless(pathOf(randomUUID()), content);
+    },
     delete: async (temporary_key) => rm(pathOf(temporary_key), { force: true }),
     sweep: (written_before) => sweep(directory, written_before),
   };
@@ -66,6 +77,22 @@ async function writeWhole(
   } catch (error) {
     await file.close().catch(() => {});
     await rm(path, { force: true });
+    throw error;
+  }
+}
+
+const openPlain = promisify(openDescriptor);
+const closePlain = promisify(close);
+
+/** Not with a FileHandle: one that is never closed ends the process when it is collected. */
+async function copyNameless(path: string, content: AsyncIterable<Buffer>): Promise<Readable> {
+  const fd = await openPlain(path, "wx+", 0o600);
+  try {
+    await rm(path);
+    await pipeline(content, createWriteStream(path, { fd, autoClose: false, start: 0 }));
+    return createReadStream(path, { fd, start: 0, highWaterMark: READ_BYTES });
+  } catch (error) {
+    await closePlain(fd);
     throw error;
   }
 }

@@ -14,6 +14,8 @@ const ACCOUNTS_MAX = 10_000;
 const SENT_AT_ONCE_MAX = 10;
 /** They arrive at the pace of their senders. */
 const RECEIVED_AT_ONCE_MAX = 32;
+/** By applicants, who each have a link of their own. */
+const SHOWN_AT_ONCE_MAX = 30;
 const FILE_WAIT_MAX_MS = 30_000;
 
 export function createAccountTurns(at_once_max: number, wait_max_ms: number): AccountTurns {
@@ -68,5 +70,6 @@ export function createReadTurns(): ReadTurns {
  */
 export const FILE_TURNS = {
   send: createAccountTurns(SENT_AT_ONCE_MAX, FILE_WAIT_MAX_MS),
+  show: createAccountTurns(SHOWN_AT_ONCE_MAX, FILE_WAIT_MAX_MS),
   receive: createAccountTurns(RECEIVED_AT_ONCE_MAX, FILE_WAIT_MAX_MS),
 } as const;

@@ -34,9 +34,10 @@ export async function openExportFile(
   session: Session,
   record: RecordKey,
   version: string,
+  open: FileStore["openRead" | "openDownload"] = files.openRead,
 ): Promise<Readable> {
   const key = await keyring.openAccount(session, record.account_id);
-  const sealed = await files.openRead(exportFileKey(record, version));
+  const sealed = await open(exportFileKey(record, version));
   return pipeline(sealed, openStream(key, placeOf(record)), () => {});
 }
 

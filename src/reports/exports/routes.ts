@@ -185,9 +185,12 @@ function addReadRoutes(addRoute: AddRoute, deps: ExportDeps): void {
       const record = await load(account_id, params.export_id, problems);
       const { kind, format, id } = record;
       if (record.file === null) throw noFile(record);
-      const file = await openExportFile(deps, database, record, record.file).catch((error) => {
-        throw error instanceof FileMissingError ? noFile(record) : error;
-      });
+      const { openDownload } = deps.files;
+      const file = await openExportFile(deps, database, record, record.file, openDownload).catch(
+        (error) => {
+          throw error instanceof FileMissingError ? noFile(record) : error;
+        },
+      );
       const file_name = `${kind}-${id}.${format}`;
       return { file, media_type: `${MEDIA_TYPES[format]}; charset=utf-8`, file_name };
     },

@@ -11,6 +11,7 @@ import {
 } from "../file-store.ts";
 import { openTemporaryFiles } from "../temporary-files.ts";
 import { openS3Client, readXml, type S3Client, S3Error, type S3Settings } from "./client.ts";
+import { createDownloads } from "./downloads.ts";
 import { uploadObject } from "./upload-object.ts";
 import { readElements } from "./xml.ts";
 
@@ -29,6 +30,9 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
   const client = openS3Client(settings);
   const root = join(await ensureDataDir(data_dir), "files");
   const temporary = await openTemporaryFiles(join(root, "temporary"));
+  const openDownload = createDownloads(temporary);
+  const getObject = (key: FileKey) =>
+    client.send({ method: "GET", key: nameOf(key) }).catch(refuse);
   return {
     putTemporary: async (content, { bytes_max }) => {
       return { temporary_key: await temporary.put(content, bytes_max) };
@@ -51,10 +55,8 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
     },
     deleteTemporary: temporary.delete,
     sweepTemporaries: temporary.sweep,
-    openRead: async (key) => {
-      const { body } = await client.send({ method: "GET", key: nameOf(key) }).catch(refuse);
-      return body;
-    },
+    openRead: async (key) => (await getObject(key)).body,
+    openDownload: async (key) => openDownload(key.account_id, await getObject(key)).catch(refuse),
     delete: async (key) => {
       const answer = await client.send({ method: "DELETE", key: nameOf(key) }).catch(ignoreMissing);
       await answer?.body.dump();

@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createDownloads } from "../../src/partners/files/s3/downloads.ts";
+import { openTemporaryFiles } from "../../src/partners/files/temporary-files.ts";
+
+const LIMITS = { copied_bytes_max: 1_000, disk_bytes_max: 4_000, streamed_max: 4 };
+const BUSY = { code: "unavailable", retry_after_seconds: 10 };
+
+let directory: string;
+let open: ReturnType<typeof createDownloads>;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sliproad-downloads-"));
+  open = createDownloads(await openTemporaryFiles(directory), LIMITS);
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+function objectOf(bytes: number, content: Readable = Readable.from([Buffer.alloc(bytes, 7)])) {
+  const headers = { "content-length": String(bytes) };
+  return { headers, body: content } as unknown as Dispatcher.ResponseData;
+}
+
+async function closed(file: Readable): Promise<void> {
+  await new Promise((resolve) => file.destroy().once("close", resolve));
+}
+
+test.each([
+  ["copied to this machine", 1_000],
+  ["sent on directly", 1_001],
+])(
+  "an account whose downloads are %s leaves something to others, and gets it back",
+  async (_title, bytes) => {
+    const account_id = randomUUID();
+    const files = [
+      await open(account_id, objectOf(bytes)),
+      await open(account_id, objectOf(bytes)),
+    ];
+    const refused = objectOf(bytes);
+    await expect(open(account_id, refused)).rejects.toMatchObject(BUSY);
+    expect(refused.body.destroyed).toBe(true);
+    files.push(await open(randomUUID(), objectOf(bytes)));
+    for (const file of files) await closed(file);
+    const last = await open(account_id, objectOf(bytes));
+    expect(Buffer.concat(await last.toArray()).length).toBe(bytes);
+  },
+);
+
+test("a copy has no name: nothing is left of it, whatever ends the process", async () => {
+  const file = await open(randomUUID(), objectOf(1_000));
+  expect(await readdir(directory)).toEqual([]);
+  expect(Buffer.concat(await file.toArray())).toEqual(Buffer.alloc(1_000, 7));
+});
+
+test("an object that does not arrive whole is no download, and gives its share back", async () => {
+  const account_id = randomUUID();
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(500);
+        throw new Error("other side closed");
+      })(),
+    );
+    const message = "an object did not arrive whole (other side closed)";
+    await expect(open(account_id, objectOf(1_000, broken))).rejects.toMatchObject({ message });
+  }
+  await closed(await open(account_id, objectOf(1_000)));
+  expect(await readdir(directory)).toEqual([]);
+});
