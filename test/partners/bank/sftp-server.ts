@@ -38,6 +38,10 @@ export async function startSftpServer(directory: string, host_key: string, passw
     refused: null as string | null,
     /** A file that never ends. */
     endless: null as string | null,
+    /** The sizes of files that it says, by name, if not the true ones. */
+    said_sizes: {} as Record<string, number>,
+    /** Directories never end: pieces of this many names. */
+    endless_names: 0,
     /** It lets clients sign in, and then says nothing. */
     is_hanging: false,
     requests: 0,
@@ -169,14 +173,24 @@ function serve(
         return;
       }
       const { names } = found;
+      if (state.endless_names > 0) {
+        const name = (at: number) => `${state.requests}-${at}.xml`.padStart(200, "n");
+        const made = Array.from({ length: state.endless_names }, (_, at) => name(at));
+        sftp.name(
+          id,
+          made.map((filename) => ({ filename, longname: "", attrs: MADE_UP })),
+        );
+        return;
+      }
       found.names = null;
       sftp.name(
         id,
-        names.map((path) => ({
-          filename: path.split("/").at(-1)!,
-          longname: path,
-          attrs: attrsOf(pathOf(path)),
-        })),
+        names.map((path) => {
+          const filename = path.split("/").at(-1)!;
+          const attrs = attrsOf(pathOf(path));
+          const size = state.said_sizes[filename] ?? attrs.size;
+          return { filename, longname: path, attrs: { ...attrs, size } };
+        }),
       );
     }),
   );
@@ -193,6 +207,8 @@ function serve(
     }),
   );
 }
+
+const MADE_UP = { mode: 0o100640, uid: 0, gid: 0, size: 4, atime: 0, mtime: 0 };
 
 function attrsOf(path: string) {
   const { mode, uid, gid, size, atimeMs, mtimeMs } = lstatSync(path);

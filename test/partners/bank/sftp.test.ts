@@ -4,9 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadBanks } from "../../../src/partners/bank/file-bank/load-banks.ts";
 import type { SftpServer } from "../../../src/partners/bank/file-bank/model.ts";
-import { downloadReports } from "../../../src/partners/bank/file-bank/transfer/download-reports.ts";
+import {
+  downloadReports,
+  newFetchState,
+} from "../../../src/partners/bank/file-bank/transfer/download-reports.ts";
+import { requireSpace } from "../../../src/partners/bank/file-bank/transfer/fetch-file.ts";
 import { findHostKeys } from "../../../src/partners/bank/file-bank/transfer/known-hosts.ts";
 import { withSftp } from "../../../src/partners/bank/file-bank/transfer/sftp-session.ts";
+import { DAY_MS } from "../../../src/platform/durations.ts";
 import { SEPA_ACCOUNT } from "./banks-file.ts";
 import { dyingAt, isCrash } from "./dying-database.ts";
 import {
@@ -49,7 +54,13 @@ afterAll(async () => {
 beforeEach(async () => {
   await bank.clear();
   await bank.database.query("truncate bank_downloads");
-  Object.assign(sftp.state, { break_at: null, refused: null, endless: null });
+  Object.assign(sftp.state, {
+    break_at: null,
+    refused: null,
+    endless: null,
+    said_sizes: {},
+    endless_names: 0,
+  });
   for (const folder of [uploads, reports, inbox]) {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
@@ -177,8 +188,8 @@ describe("reports of a bank by SFTP", () => {
   const listInbox = async () => (await readdir(inbox)).sort();
 
   it("are fetched once, when they have stopped growing, and again if they changed", async () => {
-    const seen = new Map<string, number>();
-    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    const state = newFetchState();
+    const fetch = () => downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
     await put("a.xml", "<half");
     await put(".hidden", "no");
     await mkdir(join(reports, "folder"));
@@ -204,8 +215,8 @@ describe("reports of a bank by SFTP", () => {
   it("one that cannot be fetched delays no other, is tried again and reported", async () => {
     const long_name = `${"b".repeat(250)}.xml`;
     const names = ["a.xml", long_name, "c.xml", "d.xml"];
-    const seen = new Map(names.map((name) => [name, 4]));
-    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    const state = newFetchState(names.map((name) => [name, 4]));
+    const fetch = () => downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
     for (const name of names) await put(name, "<x/>");
     sftp.state.refused = "/out/c.xml";
     await expect(fetch()).rejects.toThrow("cannot fetch 2 of 4 files; first bbb");
@@ -221,20 +232,21 @@ describe("reports of a bank by SFTP", () => {
   });
 
   it("a file that is longer than the server said is not read to its end", async () => {
-    const seen = new Map([["a.xml", 4]]);
+    const state = newFetchState([["a.xml", 4]]);
     await put("a.xml", "<x/>");
     sftp.state.endless = "/out/a.xml";
-    const fetch = () => downloadReports(bank.database, source(), inbox, seen, AFTER_FIRST);
+    const fetch = () => downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
     await expect(fetch()).rejects.toThrow("a.xml: it changed while it was fetched");
+    expect(await listInbox()).toEqual([]);
     sftp.state.endless = null;
     await fetch();
     expect((await listInbox()).filter((name) => !name.startsWith("."))).toHaveLength(1);
   });
 
   it("a connection that breaks leaves nothing half in the inbox, and loses nothing", async () => {
-    const seen = new Map([["a.xml", 200_000]]);
+    const state = newFetchState([["a.xml", 200_000]]);
     const fetch = () =>
-      downloadReports(bank.database, source({ is_removed: true }), inbox, seen, AFTER_FIRST);
+      downloadReports(bank.database, source({ is_removed: true }), inbox, state, AFTER_FIRST);
     await put("a.xml", "y".repeat(200_000));
     for (const at of ["readdir", "open", "read", "remove"] as const) {
       sftp.state.break_at = { at, is_done: true };
@@ -246,6 +258,82 @@ describe("reports of a bank by SFTP", () => {
     await fetch();
     expect((await listInbox()).filter((name) => !name.startsWith("."))).toHaveLength(1);
     expect(await readdir(reports)).toEqual([]);
+  });
+});
+
+describe("a bank's server that wants to fill our disk and memory", () => {
+  const source = () => ({ name: "bank-a", server, folder: "/out", is_removed: false });
+  const put = (name: string) => writeFile(join(reports, name), "<x/>");
+
+  it("a file that it says is larger than any report is not fetched, and delays no other", async () => {
+    const size = 513 * 1024 ** 2;
+    for (const name of ["a.xml", "b.xml"]) await put(name);
+    sftp.state.said_sizes = { "a.xml": size };
+    sftp.state.endless = "/out/a.xml";
+    const state = newFetchState([
+      ["a.xml", size],
+      ["b.xml", 4],
+    ]);
+    const fetch = () => downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
+    await expect(fetch()).rejects.toThrow(
+      `cannot fetch 1 of 2 files; first a.xml: the server says that it has ${size} bytes; at most`,
+    );
+    expect(await readdir(inbox)).toEqual([expect.stringMatching(/-b\.xml$/)]);
+  });
+
+  it("an endless listing is not read to its end", LONG, async () => {
+    sftp.state.endless_names = 500;
+    const before = sftp.state.requests;
+    const fetch = downloadReports(bank.database, source(), inbox, newFetchState(), AFTER_FIRST);
+    await expect(fetch).rejects.toThrow("/out has more than 50000 names: it is not read");
+    expect(sftp.state.requests - before).toBeLessThan(110);
+  });
+
+  it("more than a day's bytes wait until tomorrow", async () => {
+    await put("a.xml");
+    const state = newFetchState([["a.xml", 4]]);
+    const day = Math.floor(AFTER_FIRST.getTime() / DAY_MS);
+    Object.assign(state, { day, day_bytes: 4 * 1024 ** 3 - 3 });
+    const fetch = (now: Date) => downloadReports(bank.database, source(), inbox, state, now);
+    await expect(fetch(AFTER_FIRST)).rejects.toThrow("bytes were fetched today, of at most");
+    expect(await readdir(inbox)).toEqual([]);
+    await fetch(new Date(AFTER_FIRST.getTime() + DAY_MS));
+    expect(await readdir(inbox)).toHaveLength(1);
+    expect(state.day_bytes).toBe(4);
+  });
+
+  it("a part of the disk stays free", async () => {
+    await requireSpace(inbox, 4);
+    await expect(requireSpace(inbox, 2 ** 52)).rejects.toThrow("the disk of the inbox has");
+  });
+
+  it("nothing half fetched stays, also of a process that was killed", async () => {
+    await writeFile(join(inbox, ".bank-a~x.xml.part"), "half");
+    await writeFile(join(inbox, ".bank-a-b~x.xml.part"), "of another server");
+    await put("a.xml");
+    sftp.state.endless = "/out/a.xml";
+    const state = newFetchState([["a.xml", 4]]);
+    const fetch = downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
+    await expect(fetch).rejects.toThrow("it changed");
+    expect(await readdir(inbox)).toEqual([".bank-a-b~x.xml.part"]);
+  });
+
+  it("a file that ends the session is tried after the others", async () => {
+    for (const name of ["a.xml", "b.xml"]) await put(name);
+    const state = newFetchState([
+      ["a.xml", 4],
+      ["b.xml", 4],
+    ]);
+    const fetch = () => downloadReports(bank.database, source(), inbox, state, AFTER_FIRST);
+    for (let run = 0; run < 2; run += 1) {
+      sftp.state.break_at = { at: "read", is_done: false };
+      expect(await fetch().then(() => false, isBroken)).toBe(true);
+    }
+    // Both failed once; a third failure is of the first again.
+    expect(Object.fromEntries(state.failures)).toEqual({ "a.xml": 1, "b.xml": 1 });
+    await fetch();
+    expect(await readdir(inbox)).toHaveLength(2);
+    expect(state.failures.size).toBe(0);
   });
 });
 

@@ -19,7 +19,7 @@ import { listSetAside, readInbox } from "./read-inbox.ts";
 import { rereadDone } from "./recover/reread-done.ts";
 import { countUnproven } from "./store.ts";
 import type { FindStopped } from "./submit-payments.ts";
-import { downloadReports } from "./transfer/download-reports.ts";
+import { downloadReports, newFetchState } from "./transfer/download-reports.ts";
 import { countOverdueFiles, listOtherAccounts } from "./unwritten-store.ts";
 import { writeFiles } from "./write-files.ts";
 
@@ -86,9 +86,9 @@ export function openFileBanks(core: OpenDeps, settings: FileBankSettings): FileB
       await work(set.now);
     });
   const fetchers = settings.sources.map((source) => {
-    const seen = new Map<string, number>();
+    const state = newFetchState();
     const kind = `fetch-bank-files-${source.name}`;
-    const fetch = (now: Date) => downloadReports(database, source, inbox, seen, now);
+    const fetch = (now: Date) => downloadReports(database, source, inbox, state, now);
     return bankTask(kind, FETCH_EVERY_MS, fetch);
   });
   const writers = settings.accounts.map(({ name }) =>

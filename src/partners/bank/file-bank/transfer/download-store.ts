@@ -28,6 +28,7 @@ export async function deleteOldDownloads(
 ): Promise<void> {
   await session.query("delete from bank_downloads where source = $1 and name <> all($2)", [
     source,
-    names,
+    // No text of the database has a NUL, and no such file was fetched.
+    names.filter((name) => !name.includes("\0")),
   ]);
 }

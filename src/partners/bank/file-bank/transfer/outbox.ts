@@ -84,7 +84,7 @@ function sftpOutbox(server: SftpServer, folder: string): Outbox {
     list: (start) =>
       withSftp(server, async (session) => {
         const entries = await session.list(folder);
-        return entries.map(({ filename }) => filename).filter((name) => name.startsWith(start));
+        return entries.map(({ name }) => name).filter((name) => name.startsWith(start));
       }),
   };
 }

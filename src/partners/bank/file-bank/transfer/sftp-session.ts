@@ -7,7 +7,10 @@ import { findHostKeys, isKnownKey } from "./known-hosts.ts";
 const CONNECTED_WITHIN_MS = 20 * SECOND_MS;
 const ANSWERED_WITHIN_MS = 60 * SECOND_MS;
 /** A server that answers each request, but a little at a time, ends here. */
-const SESSION_WITHIN_MS = 10 * MINUTE_MS;
+const SESSION_WITHIN_MS = 30 * MINUTE_MS;
+/** Of a directory, which a server could list without end. */
+const NAMES_MAX = 50_000;
+const NAMES_LENGTH_MAX = NAMES_MAX * 255;
 
 /** SFTP's answer to a name that does not exist. */
 const NO_SUCH_FILE = 2;
@@ -17,8 +20,11 @@ class UntrustedServer extends Error {
   override name = "UntrustedServer";
 }
 
+export type ListedFile = { name: string; size: number; mtime: number; is_file: boolean };
+
 export type SftpSession = {
-  list(folder: string): Promise<FileEntryWithStats[]>;
+  /** Throws if the server lists more than a directory may have. */
+  list(folder: string): Promise<ListedFile[]>;
   /** The size of a file; null if there is none. */
   sizeOf(path: string): Promise<number | null>;
   /** Writes a new file; an existing one is an error. */
@@ -103,7 +109,7 @@ function algorithmsOf(types: readonly string[]): ssh2.ServerHostKeyAlgorithm[] {
 
 function sessionOf(sftp: SFTPWrapper, broken: Promise<never>): SftpSession {
   /** One request; a server that does not answer is a broken one. */
-  const ask = <Value>(
+  const ask: Ask = <Value>(
     request: (done: (error: Error | null | undefined, value?: Value) => void) => void,
   ): Promise<Value> => {
     const late = Promise.withResolvers<never>();
@@ -125,7 +131,7 @@ function sessionOf(sftp: SFTPWrapper, broken: Promise<never>): SftpSession {
     }
   };
   return {
-    list: (folder) => ask((done) => sftp.readdir(folder, done)),
+    list: (folder) => listNames(sftp, folder, ask),
     sizeOf,
     write: async (path, bytes) => {
       const handle = await ask<Buffer>((done) => sftp.open(path, "wx", done));
@@ -158,15 +164,37 @@ function sessionOf(sftp: SFTPWrapper, broken: Promise<never>): SftpSession {
   };
 }
 
+type Ask = <Value>(
+  request: (done: (error: Error | null | undefined, value?: Value) => void) => void,
+) => Promise<Value>;
+
+/** Reads a directory piece by piece, so that its length is known before it is in memory. */
+async function listNames(sftp: SFTPWrapper, folder: string, ask: Ask): Promise<ListedFile[]> {
+  const handle = await ask<Buffer>((done) => sftp.opendir(folder, done));
+  const files: ListedFile[] = [];
+  let length = 0;
+  for (let pieces = 1; ; pieces += 1) {
+    const piece = await ask<FileEntryWithStats[] | null>((done) =>
+      sftp.readdir(handle, (error, found) =>
+        isEnd(error) ? done(null, null) : done(error, found),
+      ),
+    );
+    if (piece === null) break;
+    for (const { filename: name, attrs } of piece) {
+      length += name.length;
+      files.push({ name, size: attrs.size, mtime: attrs.mtime, is_file: attrs.isFile() });
+    }
+    if (Math.max(files.length, pieces) > NAMES_MAX || length > NAMES_LENGTH_MAX) {
+      throw new Error(`the directory ${folder} has more than ${NAMES_MAX} names: it is not read`);
+    }
+  }
+  await ask((done) => sftp.close(handle, done));
+  return files;
+}
+
 const CHUNK_BYTES = 32 * 1024;
 
-async function* readChunks(
-  sftp: SFTPWrapper,
-  path: string,
-  ask: <Value>(
-    request: (done: (error: Error | null | undefined, value?: Value) => void) => void,
-  ) => Promise<Value>,
-): AsyncGenerator<Buffer> {
+async function* readChunks(sftp: SFTPWrapper, path: string, ask: Ask): AsyncGenerator<Buffer> {
   const handle = await ask<Buffer>((done) => sftp.open(path, "r", done));
   for (let at = 0; ; ) {
     const position = at;
