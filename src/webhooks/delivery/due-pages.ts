@@ -68,7 +68,7 @@ export function createPageLoader(deps: {
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
         deliveries: own.map((delivery) => ({ delivery, open })),
-        is_last: own.length < limit && own.length === (own[0]?.count ?? own.length),
+        is_last: own.length < limit && !own.at(-1)?.has_next,
         erasures,
       };
     });

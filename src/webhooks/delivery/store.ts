@@ -92,8 +92,8 @@ export type DueDelivery = Omit<Delivery, "name" | "status" | "reason" | Times> &
   subject_id: string | null;
   /** Whether the event's account lets the application see its data. */
   consent: "not_needed" | "held" | "withdrawn";
-  /** How many deliveries its page would have if their bodies were small. */
-  count?: number;
+  /** Of a page: whether one follows that would be part of it if the bodies were small. */
+  has_next?: boolean;
 };
 
 export type DueQuery = {
@@ -138,11 +138,14 @@ const QUEUE_ENTRY = `w.account_id, w.delivery_id as id, w.app_id, w.event_accoun
 const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
   and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
 
+const COLUMNS = `account_id, id, app_id, event_account_id, event_id, record_id, sequence, attempts,
+  attempts_before, due_at::text as due_at, sample, body, subject_id, trace_id, consent`;
+
 /** `due` selects entries of the queue; the limits keep the planner from reading whole tables. */
-const withBodies = (due: string, columns = "") => `
+const withBodies = (due: string, sizes = "") => `
   select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
-    due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
-    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent ${columns}
+    due.sequence, due.attempts, due.attempts_before, due.due_at,
+    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent ${sizes}
   from ${due}
   left join lateral (
     select d.body from webhook_deliveries d
@@ -151,16 +154,17 @@ const withBodies = (due: string, columns = "") => `
   left join lateral (
     select e.body, e.subject_id, e.change_id, e.trace_id from events e
     where e.account_id = due.event_account_id and e.id = due.event_id limit 1
-  ) as e on true
-  order by due.due_at, due.id`;
+  ) as e on true`;
 
-// A page of large bodies ends early: the first is always part of it. `count` shows that it did.
-const OF_APP = "(partition by due.account_id, due.app_id order by due.due_at, due.id";
-const SIZES = `, coalesce(sum(octet_length(coalesce(sample.body, e.body))) over ${OF_APP}
-    rows between unbounded preceding and 1 preceding), 0) as bytes_before,
-  (count(*) over (partition by due.account_id, due.app_id))::int as count`;
+// A page of large bodies ends early: the first is always part of it.
+const SIZES = `, coalesce(sum(octet_length(coalesce(sample.body, e.body))) over page, 0) as bytes_before,
+  lead(due.id) over page is not null as has_next`;
+// The order of the window is that of the result: it is sorted once.
+const ORDER = "due.account_id, due.app_id, due.due_at, due.id";
+const PAGE_WINDOW = `window page as (partition by due.account_id, due.app_id
+  order by due.due_at, due.id rows between unbounded preceding and 1 preceding)`;
 
-const NEXT_PAGES = `select * from (${withBodies(
+const NEXT_PAGES = `select ${COLUMNS}, has_next from (${withBodies(
   `
   unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
     as q (account_id, app_id, after_at, after_id)
@@ -174,17 +178,17 @@ const NEXT_PAGES = `select * from (${withBodies(
     limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
   ) as due`,
   SIZES,
-)}) as page where bytes_before <= $8::numeric order by due_at::timestamptz, id`;
+)} ${PAGE_WINDOW}) as due where bytes_before <= $8::numeric order by ${ORDER}`;
 
 // With ordered delivery, only the record's first entry can be next, and only if it is due.
-const NEXT_OF_RECORDS = withBodies(`
+const NEXT_OF_RECORDS = `select ${COLUMNS} from (${withBodies(`
   unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
   join ${OPEN_APP}
   join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
     where ${sameRecord("w", "q")} and (a.is_ordered or w.due_at <= $1)
     order by w.sequence limit 1
-  ) as due on due.due_at <= $1`);
+  ) as due on due.due_at <= $1`)}) as due order by ${ORDER}`;
 
 /** For each application, the next due deliveries, earliest first. */
 export function listDueDeliveries(
