@@ -255,6 +255,15 @@ it("when its quote has expired, it can be changed and created with new rates", a
   expect(second.batch.quote_id).not.toBe(first.batch.quote_id);
   const { records } = await sliproad.paymentDetails.list(payer).page();
   expect(records).toHaveLength(1);
+
+  // Another bank account in the same row.
+  await server.call("POST", "/sandbox/clock", { advance_ms: 3_600_000 });
+  const batch = { rows: [{ n: 31, cells: newRow(32).cells }] };
+  const corrected = (await member.call("PATCH", `${PATH}/${id}`, { batch })).json();
+  expect(corrected.rows).toMatchObject([{ n: 31, payee: "new", is_ready: true }]);
+  const third = (await createAll(id, corrected.batch.digest)).json();
+  expect(third.batch.status).toBe("created");
+  expect((await sliproad.paymentDetails.list(payer).page()).records).toHaveLength(2);
 });
 
 it("belongs to its account and to those who prepare payouts; erasure and time end it", async () => {

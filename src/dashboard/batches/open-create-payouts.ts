@@ -96,12 +96,12 @@ async function note(
 
 async function createPayees(steps: Steps, request: Request, plan: Plan): Promise<void> {
   const { deps, submitDetail } = steps;
-  const { account_id, user_id } = request.batch;
+  const { account_id, user_id, attempt } = request.batch;
   const waiting = plan.payees.filter((payee) => payee.payment_detail_id === null);
   const created = await Promise.all(
     waiting.slice(0, PAYEES_AT_ONCE).map(async ({ n, fields }) => {
       const input = { user_id, fields, problems: [] };
-      const asked = keyed(deps, request, ["payee", String(n)], fields, input);
+      const asked = keyed(deps, request, ["payee", String(attempt), String(n)], fields, input);
       const { body } = await submitDetail(asked).catch((error) => refuseRow(error, () => n));
       return [n, JSON.parse(body).payment_detail.id] as const;
     }),
