@@ -59,6 +59,8 @@ export async function openArchive(path: string): Promise<Archive> {
       );
     }
     return { path, head, place: placeOf(bytes), content_start };
+  } catch (error) {
+    throw inSentence(path, error);
   } finally {
     await file.close();
   }
@@ -74,15 +76,33 @@ export async function* readParts(
   // An error on either end destroys all of them, and is thrown where they are read.
   const content = connect(file, openStream(key, place), createZstdDecompress(), () => {});
   try {
-    yield* decodeParts(content, onTotals);
-  } catch (error) {
-    if (error instanceof DecryptionError || error instanceof MalformedBackup) {
-      throw new StartupError(`${path} was changed or is not whole: ${error.message}.`);
+    for await (const part of decodeParts(content, onTotals)) {
+      yield { head: part.head, content: readContent(path, part) };
     }
-    throw error;
+  } catch (error) {
+    throw inSentence(path, error);
   } finally {
     content.destroy();
   }
+}
+
+/** Whoever reads a part gets the error of the file there, and not where parts are read. */
+async function* readContent(path: string, { content }: Part): AsyncGenerator<Buffer> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw inSentence(path, error);
+  }
+}
+
+/** An error of the file as a person can use it; others are ours and stay as they are. */
+function inSentence(path: string, error: unknown): unknown {
+  if (error instanceof DecryptionError || error instanceof MalformedBackup) {
+    return new StartupError(`${path} was changed or is not whole: ${error.message}.`);
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  // Of the file system, or of the compression.
+  return typeof code === "string" ? new StartupError(`${path} cannot be read (${code}).`) : error;
 }
 
 /** Names the head by its digest: the content of one backup cannot be put behind another head. */
@@ -102,8 +122,20 @@ async function readExactly(
 
 function parseHead(bytes: Buffer): BackupHead | null {
   try {
-    return JSON.parse(bytes.toString("utf8")) as BackupHead;
+    const head: unknown = JSON.parse(bytes.toString("utf8"));
+    return isHead(head) ? head : null;
   } catch {
     return null;
   }
+}
+
+/** Of another format only the version is known, which can restore it. */
+function isHead(value: unknown): value is BackupHead {
+  const { format, id, version, created_at, mode, key, fingerprints } = (value ??
+    {}) as Partial<BackupHead>;
+  if (typeof format !== "number" || typeof version !== "string") return false;
+  if (format !== BACKUP_FORMAT) return true;
+  const texts = [id, created_at, mode, key?.master_key_id, key?.wrapped, fingerprints?.signing];
+  const keys = fingerprints?.encryption;
+  return Array.isArray(keys) && [...texts, ...keys].every((one) => typeof one === "string");
 }

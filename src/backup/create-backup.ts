@@ -78,13 +78,25 @@ export async function createBackup(
     });
     const sentences = await Promise.all(missing.map((key) => describeMissing(deps.database, key)));
     if (missing.length > 0 && !skip_missing_files) throw new StartupError(refusalOf(sentences));
-    const totals = await checkContent(await openArchive(temporary), key, { onPart });
+    const totals = await readAgain(temporary, key, onPart);
     const { size: file_bytes } = await stat(temporary);
     await rename(temporary, path);
     syncDirectory(dirname(path));
     return { head, totals, file_bytes, missing: sentences };
   } finally {
     await rm(temporary, { force: true });
+  }
+}
+
+/** A disk may have stored something else than what was written. */
+async function readAgain(path: string, key: Buffer, onPart: OnPart): Promise<Totals> {
+  try {
+    return await checkContent(await openArchive(path), key, { onPart });
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    throw new StartupError(
+      `No backup was written: what was written cannot be read again. ${error.message}`,
+    );
   }
 }
 

@@ -133,7 +133,11 @@ async function nextJson(records: AsyncGenerator<ReadRecord>): Promise<PartHead |
 }
 
 function parse(bytes: Buffer): unknown {
-  return JSON.parse(bytes.toString("utf8"));
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new MalformedBackup("a record of it is no JSON");
+  }
 }
 
 function assertEqual(found: object, said: unknown, what: string): void {

@@ -13,7 +13,7 @@ const FILE_BYTES_MAX = 512 * 1024 ** 2;
 const DAY_BYTES_MAX = 4 * 1024 ** 3;
 
 /** What is known of a server's files between two runs. */
-export type FetchState = {
+type FetchState = {
   /** A file that was seen with this size before is complete. */
   seen: Map<string, number>;
   /** How often a file could not be fetched: those are tried after the others. */
