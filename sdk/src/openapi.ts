@@ -7972,7 +7972,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `invalid_transition`, `limit_exceeded`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `below_currency_limit`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

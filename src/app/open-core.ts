@@ -58,10 +58,10 @@ export async function openCore(
   }
 }
 
-function readCatalogue(config: Config): Catalogue {
-  if (config.catalogue_file === undefined) return loadCatalogue();
+export function readCatalogue({ catalogue_file }: Pick<Config, "catalogue_file">): Catalogue {
+  if (catalogue_file === undefined) return loadCatalogue();
   try {
-    return loadCatalogue(readFileSync(config.catalogue_file, "utf8"));
+    return loadCatalogue(readFileSync(catalogue_file, "utf8"));
   } catch (error) {
     throw new StartupError(`SLIPROAD_CATALOGUE_FILE: ${(error as Error).message}`);
   }

@@ -58,6 +58,7 @@ export function checkTerms(
   const refused = () => ({ terms: null, problems: problems.list });
   if (!crypto_currency || !crypto_rails || !fiat || "stale" in prices) return refused();
   if (!destination_amount || !destination_address) return refused();
+  checkWorth(problems, catalogue, { crypto_currency, crypto_rails, destination_amount });
   if (!isQuoted(prices, "onramps", crypto_currency, fiat.fiat_currency)) {
     const message = `There is currently no rate for ${fiat.fiat_currency}; try again later.`;
     problems.report("fiat_currency", "currency_not_supported", message);
@@ -120,6 +121,20 @@ function readTokens(
   const message = `Send at most ${minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS)}.`;
   problems.report("destination_amount", "record_invalid", message);
   return undefined;
+}
+
+/** Its delivery costs the operator the network fee, which the onramp's own fee may not cover. */
+function checkWorth(
+  problems: ObjectProblems,
+  { network_fees }: Catalogue,
+  asked: Pick<OnrampTerms, "crypto_currency" | "crypto_rails" | "destination_amount">,
+): void {
+  const { crypto_currency, crypto_rails, destination_amount } = asked;
+  const fee = network_fees[crypto_rails];
+  if (destination_amount > fee) return;
+  const shown = `${minorToText(fee, TOKEN_DIGITS)} ${crypto_currency}`;
+  const message = `Send more than the network fee on ${crypto_rails}: ${shown}.`;
+  problems.report("destination_amount", "below_currency_limit", message);
 }
 
 function readAddress(

@@ -63,6 +63,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
       "record_not_found",
       "currency_not_supported",
       "rails_not_available",
+      "below_currency_limit",
       "invalid_transition",
       "not_yet_passed_kyc_kyb",
       "limit_exceeded",

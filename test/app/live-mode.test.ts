@@ -152,6 +152,16 @@ describe("sliproad doctor --live", () => {
     expect((await examine()).some(({ check }) => check === "nodes")).toBe(false);
   });
 
+  it("warns of a chain whose gas nobody pays for", async () => {
+    const fees = async (change: Record<string, string> = {}) =>
+      (await examine(change)).filter(({ check }) => check === "network fees");
+    const finding = expect.stringMatching(/^polygon: network_fees .* is 0/);
+    expect(await fees()).toMatchObject([{ ok: true, warning: true, finding }]);
+    const path = join(home.chain.directory, "catalogue.json");
+    await writeFile(path, JSON.stringify({ network_fees: { polygon: "0.05" } }));
+    expect(await fees({ SLIPROAD_CATALOGUE_FILE: path })).toEqual([]);
+  });
+
   it("signs in to the SFTP server of a bank, whose key must be known", async () => {
     const { directory } = home.chain;
     const host_key = newHostKey();

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
@@ -8,7 +11,9 @@ import { ADDRESS, openOnramp, REQUEST, receive } from "./story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  const file = join(await mkdtemp(join(tmpdir(), "sliproad-")), "catalogue.json");
+  await writeFile(file, JSON.stringify({ network_fees: { ethereum: "2.5" } }));
+  server = await startTestServer({ environment: { SLIPROAD_CATALOGUE_FILE: file } });
 });
 afterAll(() => server.close());
 
@@ -32,6 +37,13 @@ describe("creating an onramp", () => {
     const refund_address = { chain: "polygon", address };
     const path = `/users/${user_id}/refund_addresses`;
     expectRefusal(await server.call("POST", path, { refund_address }), "record_invalid");
+  });
+
+  it("422 unless it delivers more than the network fee, which the operator pays", async () => {
+    const refused = await create({ crypto_rails: "ethereum", destination_amount: "2.5" });
+    expectRefusal(refused, "below_currency_limit");
+    expect(refused.text).toContain("Send more than the network fee on ethereum: 2.5 usdc.");
+    good(await create({ crypto_rails: "ethereum", destination_amount: "2.500001" }));
   });
 
   it("1000 usdc for usd by ach_push: fee 4, deposit 1004", async () => {

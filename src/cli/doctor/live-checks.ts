@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { listLiveProblems } from "../../app/live-settings.ts";
+import { readCatalogue } from "../../app/open-core.ts";
 import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import { readBanks } from "../../partners/bank/file-bank/open.ts";
 import { withSftp } from "../../partners/bank/file-bank/transfer/sftp-session.ts";
@@ -42,6 +43,7 @@ export async function examineLive(config: Config): Promise<Finding[]> {
     ...(await checkSftp(config)),
     ...checkNodeUrls(config),
     ...(await checkNodes(config)),
+    ...checkNetworkFees(config),
     ...(await checkSigner(config)),
     ...(await checkRateSource(() => openRateSource(config), "rates source")),
     ...(await checkRateSource(() => openTokenRateSource(config), "token rates source")),
@@ -124,6 +126,21 @@ async function checkNodes({ chains_file }: Config): Promise<Finding[]> {
   const settings = orNull(() => (chains_file === undefined ? null : readChains(chains_file)));
   if (!settings) return [];
   return Promise.all(settings.chains.map((chain) => checkChain(settings, chain)));
+}
+
+/** What refunds and deliveries of onramps cost is the operator's, as long as no fee is set. */
+function checkNetworkFees({ chains_file, catalogue_file }: Config): Finding[] {
+  const settings = orNull(() => (chains_file === undefined ? null : readChains(chains_file)));
+  // A file with a fault is reported where the others are checked.
+  const catalogue = orNull(() => readCatalogue({ catalogue_file }));
+  const free = (settings?.chains ?? [])
+    .filter(({ name, sending }) => sending && catalogue?.network_fees[name] === 0n)
+    .map(({ name }) => name);
+  if (free.length === 0) return [];
+  const finding =
+    `${free.join(", ")}: network_fees of SLIPROAD_CATALOGUE_FILE is 0, so you pay the gas of ` +
+    "every refund of one token, and of onramps however small";
+  return [{ check: "network fees", ok: true, warning: true, finding }];
 }
 
 /** Chain id and decimals of every contract, at every node; its clock; gas of the treasury. */

@@ -130,7 +130,8 @@ export const SETTINGS = {
   ),
   catalogue_file: optional(
     "SLIPROAD_CATALOGUE_FILE",
-    "JSON file that overrides rails, required fields, minimums and blocked countries.",
+    "JSON file that overrides rails, required fields, minimums, blocked countries and the " +
+      "network fees of chains.",
   ),
   fees_file: optional(
     "SLIPROAD_FEES_FILE",
