@@ -81,9 +81,9 @@ describe("the delivery log of an application", () => {
     const eve = await signInMember(server, {
       ...{ account_id: other.account_id, role: "admin", email: "eve@example.test" },
     });
-    expect((await eve.call("GET", at("/deliveries"))).json().deliveries).toEqual([]);
     const { deliveries } = await read("/deliveries");
-    for (const path of [`/deliveries/${deliveries[0].id}`, "/replay_count?from=2020-01-01"]) {
+    const one = `/deliveries/${deliveries[0].id}`;
+    for (const path of ["/deliveries", one, "/replay_count?from=2020-01-01"]) {
       expect((await eve.call("GET", at(path))).statusCode).toBe(404);
     }
     const sent = await eve.call("POST", at("/test_event"), { event: "paid" });

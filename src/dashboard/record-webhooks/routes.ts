@@ -2,7 +2,6 @@ import Type from "typebox";
 import { assertFound, Refusal } from "../../platform/errors.ts";
 import { checkId } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
-import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { closedObject, UUID } from "../../platform/schema-parts.ts";
 import { listEventDeliveries, listRecordEvents } from "./store.ts";
@@ -30,10 +29,10 @@ export function addRecordWebhooksRoute(
       if (wrong.length > 0) throw Refusal.of(wrong);
       const { starting_after = null } = query;
       const key = { account_id, id: params.record_id };
-      const found = isId(key.id)
-        ? await listRecordEvents(database, key, starting_after, EVENTS_PER_PAGE + 1)
-        : [];
-      if (starting_after === null) assertFound(found[0], "record_id", []);
+      const found = await listRecordEvents(database, key, starting_after, EVENTS_PER_PAGE + 1);
+      // After the last event there is none, but the record must still be the account's.
+      const [first] = found[0] ? found : await listRecordEvents(database, key, null, 1);
+      assertFound(first, "record_id", []);
       const events = found.slice(0, EVENTS_PER_PAGE);
       const ids = events.map((event) => event.id);
       const deliveries = Map.groupBy(

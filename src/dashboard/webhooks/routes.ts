@@ -48,7 +48,7 @@ function addDeliveryList(addRoute: AddRoute, deps: ModuleCore): void {
     }),
     errors: [],
     handle: async ({ caller: { account_id }, params: { app_id }, query, problems }) => {
-      if (problems.length > 0) throw Refusal.of(problems);
+      assertFound(await findEndpoint(deps, account_id, app_id), "app_id", problems);
       const { status = null, after = LAST_ID } = query;
       const below_id = isId(after) ? after : LAST_ID;
       const page = { app_id, below_id, status, limit: PAGE_MAX };
