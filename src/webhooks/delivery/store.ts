@@ -157,7 +157,8 @@ const withBodies = (due: string, sizes = "") => `
   ) as e on true`;
 
 // A page of large bodies ends early: the first is always part of it.
-const SIZES = `, coalesce(sum(octet_length(coalesce(sample.body, e.body))) over page, 0) as bytes_before,
+const SIZES = `,
+  coalesce(sum(octet_length(coalesce(sample.body, e.body))) over page, 0) as bytes_before,
   lead(due.id) over page is not null as has_next`;
 // The order of the window is that of the result: it is sorted once.
 const ORDER = "due.account_id, due.app_id, due.due_at, due.id";
