@@ -391,6 +391,17 @@ describe("lines of an account that pays by ACH", () => {
     );
   });
 
+  it("a text that names another payment does not hide the one that the bank names", async () => {
+    const [, second] = await pay({}, {});
+    const [lines] = await readOutbox();
+    const refs = `<EndToEndId>${idsOf(lines!)[1]}</EndToEndId>`;
+    await readAll(
+      statement(line({ amount: "123.45", refs, text: `Invoice ${tracesOf(lines!)[0]}` })),
+    );
+    const { end_to_end_id } = second!;
+    expect(await listAnswers()).toMatchObject([{ end_to_end_id, kind: "booked" }]);
+  });
+
   it("a return in a NACHA file and its line in the statement are one return", async () => {
     await pay({});
     const [lines] = await readOutbox();

@@ -23,7 +23,11 @@ export async function openFinder(
   const uetrs = items.map(({ uetr }) => uetr).filter((uetr) => UUID.test(uetr ?? ""));
   const messages = items.flatMap((item) => [item.message_id, item.batch_id]);
   const [by_id, of_files] = [
-    await listPaymentsById(tx, present(items.flatMap(idsIn)), present(uetrs)),
+    await listPaymentsById(
+      tx,
+      present(items.flatMap((item) => [...fieldIds(item), ...textIds(item)])),
+      present(uetrs),
+    ),
     await listPaymentsOfFiles(tx, present([...messages, ...more_messages])),
   ];
   const files = Map.groupBy(of_files, ({ message_id }) => message_id);
@@ -37,8 +41,12 @@ export async function openFinder(
   }
   return {
     byIds: (item) => {
-      const ids = [...idsIn(item), item.uetr?.toLowerCase() ?? null];
-      return [...new Set(ids.flatMap((id) => named.get(id ?? "") ?? []))];
+      const find = (ids: readonly (string | null)[]) => [
+        ...new Set(ids.flatMap((id) => named.get(id ?? "") ?? [])),
+      ];
+      const found = find([...fieldIds(item), item.uetr?.toLowerCase() ?? null]);
+      // Callers write a part of the text: what they name must not hide the payment itself.
+      return found.length > 0 ? found : find(textIds(item));
     },
     ofFile: (message_id) => files.get(message_id) ?? [],
   };
@@ -97,8 +105,12 @@ function takeSums(
   };
 }
 
-function idsIn({ end_to_end_id, instruction_id, transaction_id = null, text = "" }: Named) {
-  return [end_to_end_id, instruction_id, transaction_id, ...(text.match(ACH_IDS) ?? [])];
+function fieldIds({ end_to_end_id, instruction_id, transaction_id = null }: Named) {
+  return [end_to_end_id, instruction_id, transaction_id];
+}
+
+function textIds({ text = "" }: Named): string[] {
+  return text.match(ACH_IDS) ?? [];
 }
 
 function addDays(day: string, days: number): string {
