@@ -5,7 +5,7 @@ import type {
   Instruction,
 } from "../../src/partners/bank/port.ts";
 import { sandboxBankAccount, sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
-import type { ChainPort, Transfer } from "../../src/partners/chain/port.ts";
+import { type ChainPort, ChainUnavailable, type Transfer } from "../../src/partners/chain/port.ts";
 import type {
   OutboundRequest,
   OutboundResult,
@@ -54,17 +54,19 @@ export function openPartners(
   trouble: Trouble,
 ): { bank: BankPort; chain: ChainPort; send: (one: OutboundRequest) => Promise<OutboundResult> } {
   const fails = () => trouble.probability > 0 && trouble.random.chance(trouble.probability);
-  const call: Call = (work) =>
-    schedule.step(life, async () => {
-      if (fails()) throw new Error("the partner could not be reached");
-      const result = work();
-      if (fails()) throw new Error("the partner's answer was lost");
-      return result;
-    });
+  const callWith =
+    (Failure: new (message: string) => Error): Call =>
+    (work) =>
+      schedule.step(life, async () => {
+        if (fails()) throw new Failure("the partner could not be reached");
+        const result = work();
+        if (fails()) throw new Failure("the partner's answer was lost");
+        return result;
+      });
   const from = (cursor: string | null) => (fails() ? 0 : Number(cursor ?? 0));
   return {
-    bank: openBank(call, outside, from),
-    chain: openChain(call, outside, from),
+    bank: openBank(callWith(Error), outside, from),
+    chain: openChain(callWith(ChainUnavailable), outside, from),
     send: (request) =>
       schedule.step(life, async () => {
         const answer = { headers: {}, body: Buffer.from(""), truncated: false };
