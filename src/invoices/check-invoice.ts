@@ -1,7 +1,7 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { readMetadata } from "../catalogue/metadata.ts";
-import { lowerAscii, textOf, upperAscii } from "../catalogue/text.ts";
+import { isBlank, lowerAscii, upperAscii } from "../catalogue/text.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
 import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
@@ -167,7 +167,7 @@ function readQuantity(fields: Fields, field: string, value: unknown): number {
     fields.report(field, "record_invalid", message);
     return 0;
   };
-  const text = typeof value === "number" ? String(value) : textOf(value);
+  const text = String(value);
   const is_plain = typeof value === "number" || parseDecimal(text) !== undefined;
   const parts = is_plain ? splitNumber(text) : undefined;
   if (!parts || parts.negative) return refuse("Send a number that is 0 or more.");
@@ -187,8 +187,8 @@ function readQuantity(fields: Fields, field: string, value: unknown): number {
 function readTax(fields: Fields, field: string, value: unknown): InvoiceItem["tax"] {
   if (value === undefined || value === null) return undefined;
   const { type, amount } = objectOf(value);
-  const text = typeof amount === "string" ? amount.trim() : "";
-  if (text === "") {
+  const text = typeof amount === "string" ? amount : "";
+  if (isBlank(text)) {
     fields.missing(`${field}.amount`);
     return undefined;
   }

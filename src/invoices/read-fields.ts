@@ -47,9 +47,9 @@ export function readFields(already: readonly Problem[]): Fields {
     missing: (field) => found.missing(field),
     text,
     digits: (field, value) => {
-      const trimmed = typeof value === "string" ? value.trim() : "";
-      if (trimmed === "") return undefined;
-      if (DIGITS.test(trimmed)) return trimmed;
+      if (typeof value !== "string" || isBlank(value)) return undefined;
+      // Not trimmed: an amount has no space, wherever it stands.
+      if (DIGITS.test(value)) return value;
       report(field, "record_invalid", "Send minor units: 1 to 15 digits and nothing else.");
       return undefined;
     },

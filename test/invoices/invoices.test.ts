@@ -296,6 +296,18 @@ describe("an invalid invoice", () => {
   });
 
   it.each([
+    ["invoiceItems[0].unitPrice", { unitPrice: " 1" }],
+    ["invoiceItems[0].unitPrice", { unitPrice: "1\n" }],
+    ["invoiceItems[0].discount", { discount: "1 " }],
+    ["invoiceItems[0].quantity", { quantity: " 1" }],
+    ["invoiceItems[0].tax.amount", { tax: { type: "fixed", amount: " 1" } }],
+    ["invoiceItems[0].tax.amount", { tax: { type: "percentage", amount: "20 " } }],
+  ])("%s is refused with a space: %j", async (field, change) => {
+    const answer = await create(server, { invoiceItems: [item(change)] });
+    expectProblem(answer, field, "record_invalid");
+  });
+
+  it.each([
     ["invoiceItems", { invoiceItems: [] }, "parameter_missing"],
     ["paymentOptions", { paymentOptions: undefined }, "parameter_missing"],
     ["invoiceItems[0].currency", { invoiceItems: [item({ currency: "XXX" })] }, "record_invalid"],

@@ -31,6 +31,7 @@ export function compileCheck<Schema extends TObject>(
   type Checked = Sound<Static<Schema>>;
   const validate = compiled(schema, source);
   return (value) => {
+    if (source === "query") keepText(schema, value);
     if (validate(value)) return { sound: value as Checked, problems: [] };
     const faults = findFaults(validate.errors ?? [], source);
     const problems = listedOf(faults).map(toProblem);
@@ -40,6 +41,20 @@ export function compileCheck<Schema extends TObject>(
     const places = faults.map(({ error }) => placeOf(error));
     return { sound: removeAt(value, places) as Checked, problems };
   };
+}
+
+const DIGITS = /^\d{1,15}$/;
+
+/** Ajv also takes "0x5", "1e1" and " 5" for numbers: a text of anything but digits stays one. */
+function keepText(schema: TObject, value: unknown): void {
+  const query = value as Record<string, unknown>;
+  for (const [name, { type }] of Object.entries(
+    schema.properties as Record<string, { type?: unknown }>,
+  )) {
+    const given = query[name];
+    if (type !== "integer" || typeof given !== "string" || DIGITS.test(given)) continue;
+    query[name] = `text ${given}`;
+  }
 }
 
 /**

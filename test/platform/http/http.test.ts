@@ -642,7 +642,21 @@ describe("lists", () => {
     expect((await list("limit=6")).body.has_more).toBe(true);
   });
 
-  it.each(["0", "101", "-1", "1.5", "many", "", "3&limit=4"])("422 for limit=%s", async (limit) => {
+  it.each([
+    "0",
+    "101",
+    "-1",
+    "1.5",
+    "many",
+    "",
+    "3&limit=4",
+    "%205",
+    "5%20",
+    "0x5",
+    "1e1",
+    "5.0",
+    "+5",
+  ])("422 for limit=%s", async (limit) => {
     expectError(await list(`limit=${limit}`), "record_invalid");
   });
 
