@@ -16,7 +16,7 @@ import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
-import { createForwardedAddress } from "./forwarded-address.ts";
+import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
 import { createNodeServer } from "./node-server.ts";
@@ -103,7 +103,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     }),
     bodyLimit: BODY_BYTES_MAX,
     serverFactory: (handle) =>
-      createNodeServer(handle, {
+      createNodeServer(readsForwarded(handle), {
         keep_alive_ms: KEEP_ALIVE_MS,
         request_ms: REQUEST_TIMEOUT_MS,
         // A client that reads nothing of its answer keeps it in memory.

@@ -793,6 +793,11 @@ describe("rate limits", () => {
     try {
       const trusted = await Promise.all(addresses.map((address) => ask(behind, address)));
       expect(trusted.map((answer) => answer.status)).toEqual(addresses.map(() => 401));
+      for (const address of ["203.0.113.77", "[2001:db8::77]"]) {
+        const ports = addresses.map((_, n) => `${address}:${50_000 + n}`);
+        const same = await Promise.all(ports.map((one) => ask(behind, one)));
+        expect(same.map((answer) => answer.status)).toContain(429);
+      }
       const direct = await Promise.all(addresses.map((address) => ask(limited, address)));
       expect(direct.map((answer) => answer.status)).toContain(429);
     } finally {

@@ -70,6 +70,12 @@ it("behind a proxy, people without a credential are told apart, and nobody can c
   expect(isServed("203.0.113.9, 203.0.113.7")).toBe(false);
   expect(isServed("203.0.113.9, 203.0.113.7, 10.9.9.9")).toBe(false);
   expect(isServed("203.0.113.7, nobody")).toBe(true);
+  expect(isServed("203.0.113.7:50123")).toBe(false);
+  expect(isServed("203.0.113.7:50124, 10.9.9.9:443")).toBe(false);
+  fill("2001:db8::7");
+  expect(isServed("[2001:db8::7]:50123")).toBe(false);
+  expect(isServed("[2001:db8::7]")).toBe(false);
+  expect(isServed("[2001:db8:9::7]:50123")).toBe(true);
   expect(isServed("203.0.113.8", "203.0.113.7")).toBe(false);
   expect(sendAs({}, "10.1.2.3").is_admitted).toBe(true);
 });
