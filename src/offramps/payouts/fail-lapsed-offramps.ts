@@ -1,13 +1,14 @@
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import type { Task } from "../../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import { lockKycs } from "../../users/store.ts";
 import { giveUp, lockForGiveUp, recordGiveUps, withPayouts } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { keptUntil, loadStoppedTimes } from "../rate-promise.ts";
 import { recordChanges } from "../record-changes.ts";
 import { findOfframpLinks } from "../store.ts";
+import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
 import { loadJudge, lockForGates, type OfframpAssessDeps } from "./assess-offramps.ts";
 
 const ASKED_AGAIN_AFTER_MS = HOUR_MS;
@@ -52,7 +53,13 @@ async function failIfLapsed(
   if (!entry) return "done";
   const judge = await loadJudge(tx, deps, entries, now);
   const status_message = lapseOf(entry.offramp, judge, now);
-  if (status_message instanceof Date || status_message === null) return status_message ?? "done";
+  if (status_message instanceof Date) return status_message;
+  if (status_message === null) {
+    // A gate opened, or the rate came back, since the assessment that ended with this task.
+    if (entry.offramp.status === "ongoing_checks")
+      enqueueTasks(tx, ASSESS_OFFRAMP_TASK, [key], now);
+    return "done";
+  }
   const again_at = new Date(now.getTime() + ASKED_AGAIN_AFTER_MS);
   const until = keptUntil(deps, entry.offramp, await loadStoppedTimes(tx, [key]), now);
   const is_over = until !== null && now >= entry.offramp.rate_until!;
