@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { DatabaseUnavailableError } from "../platform/db/outages.ts";
+import { UnvouchedRowError } from "../platform/sealing/vouched-rows.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { ApiError } from "./api-client.ts";
 import { interrupt } from "./interruption.ts";
@@ -47,11 +48,18 @@ function isForPerson(error: unknown): error is Error {
       `database is running.`;
     return true;
   }
+  if (error instanceof UnvouchedRowError) {
+    error.message +=
+      ": somebody else changed the database, or a version before row MACs wrote it; " +
+      "run sliproad verify, and see “Somebody wrote to the database” in the runbook.";
+    return true;
+  }
   return error instanceof StartupError;
 }
 
 function codeOf(error: unknown): string {
   if (error instanceof ApiError) return error.code;
   if (error instanceof DatabaseUnavailableError) return "database_unavailable";
+  if (error instanceof UnvouchedRowError) return "unvouched_row";
   return error instanceof StartupError ? "refused" : "internal_error";
 }

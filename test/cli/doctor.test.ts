@@ -128,3 +128,12 @@ it("too many connections for the server are a fault, a missing standby is a warn
   expect(many).toMatchObject({ code: 1, ok: false });
   expect(many.of("connections")!.finding).toMatch(/lower SLIPROAD_DATABASE_CONNECTIONS or raise/);
 });
+
+it("a row that Sliproad did not write ends a command with a sentence", async () => {
+  await server.core.database.query("update accounts set mac = null");
+  const environment = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
+  const { code, stderr } = await runCommand(["start"], { ...environment, PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/sliproad: .*was not written by Sliproad as it is: .*sliproad verify/);
+  expect(stderr).not.toContain("    at ");
+});
