@@ -8,8 +8,8 @@ const rates = createTestRates({ eur: "0.8" });
 
 let server: TestServer;
 beforeAll(async () => {
-  const environment = { ...rates.environment, SLIPROAD_APPROVAL_ABOVE_USD: "250" };
-  server = await startTestServer({ environment });
+  const settings = { SLIPROAD_APPROVAL_ABOVE_USD: "250", SLIPROAD_RATE_HOLD_HOURS: "3" };
+  server = await startTestServer({ environment: { ...rates.environment, ...settings } });
 });
 afterAll(() => server.close());
 
@@ -19,7 +19,7 @@ it("a payout whose document comes while a proposal keeps its rate is paid", asyn
   good(await story.execute());
   await settle(server);
   await story.waitForStatus("ongoing_checks");
-  await advance(server, 71 * HOUR_MS);
+  await advance(server, 2 * HOUR_MS);
   await rates.set(server, { eur: "0.77" });
   expect(good(await story.giveUp()).proposal.status).toBe("pending");
   await rates.set(server, { eur: "0.8" });
