@@ -13,10 +13,11 @@ import { notFound } from "../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { isId, newId } from "../platform/ids.ts";
+import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { nameOnce } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
@@ -43,17 +44,23 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
     },
     answer: CryptoDepositAnswer,
     errors: ["record_not_found"],
-    handle: async ({ caller, body, problems }) => {
+    handle: async ({ caller, body, problems, command }) => {
       const now = clock.now();
+      const name = nameOnce(command(null), now);
       const found = new Problems(problems);
       const input: Input = body.crypto_deposit ?? {};
       const quote = await findNamedQuote(database, caller.account_id, input, found);
       const why_not = quote && whyNotSimulated(chain, quote.deposit_token_chain);
       if (why_not) found.invalid("crypto_deposit.quote_id", why_not);
-      const transfer = readTransfer(input, quote, found.within("crypto_deposit"), now);
+      const transfer = readTransfer(input, quote, found.within("crypto_deposit"), {
+        now,
+        name,
+      });
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
-      await insertSandboxTransfer(database, transfer!);
+      // A named transaction may have several transfers; ours has one, however often it is sent.
+      const is_only = textOf(input.tx_id) === "";
+      await insertSandboxTransfer(database, transfer!, { is_only });
       await recordDeposits(database, chain, now);
       wake();
       return writeDeposit({
@@ -92,7 +99,12 @@ async function findNamedQuote(
 }
 
 /** Undefined, and reported, where it is invalid. */
-function readTransfer(input: Input, quote: Quote | undefined, found: ObjectProblems, now: Date) {
+function readTransfer(
+  input: Input,
+  quote: Quote | undefined,
+  found: ObjectProblems,
+  { now, name }: { now: Date; name: string },
+) {
   const parsed = parseAmount(input.amount, TOKEN_DIGITS);
   if ("reason" in parsed) found.invalid("amount", parsed.reason);
   const time = textOf(input.mined_at);
@@ -104,7 +116,7 @@ function readTransfer(input: Input, quote: Quote | undefined, found: ObjectProbl
   }
   if (!quote) return undefined;
   const { deposit_token_chain: chain, deposit_address: address } = quote;
-  const tx_text = textOf(input.tx_id) || sandboxTxId(chain, newId(now));
+  const tx_text = textOf(input.tx_id) || sandboxTxId(chain, name);
   const tx = checkTxId(chain, tx_text);
   if ("reason" in tx) found.invalid("tx_id", tx.reason);
   const from = textOf(input.from);

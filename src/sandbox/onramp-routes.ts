@@ -10,10 +10,10 @@ import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { readAmount, readCode } from "../prices/read-values.ts";
 import { forceOnrampStatus, type OnrampForceDeps } from "./force-onramp-status.ts";
+import { nameOnce } from "./name-once.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { DepositBody, OnrampStatusBody } from "./schemas.ts";
 
@@ -77,9 +77,10 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     },
     answer: FiatDepositAnswer,
     errors: ["currency_not_supported", "value_too_long"],
-    handle: async ({ caller: { account_id }, body, problems }) => {
+    handle: async ({ caller: { account_id }, body, problems, command }) => {
       const now = clock.now();
-      const credit = checkDeposit(body.deposit, problems, now);
+      const name = `SANDBOX-${nameOnce(command(null), now)}`;
+      const credit = checkDeposit(body.deposit, problems, { now, name });
       const known = await findLines(database, operator_id, [credit.bank_reference]);
       if (account_id !== operator_id && known.some((line) => isOfAnother(line, account_id))) {
         throw Refusal.of([REFERENCE_TAKEN]);
@@ -111,7 +112,7 @@ const REFERENCE_TAKEN: Problem = {
 function checkDeposit(
   input: Record<string, unknown> | undefined,
   problems: readonly Problem[],
-  now: Date,
+  { now, name }: { now: Date; name: string },
 ) {
   const found = new Problems(problems).within("deposit");
   const currency = readCode(found, "currency", input?.currency);
@@ -126,16 +127,16 @@ function checkDeposit(
     found.report("amount", "record_invalid", "Send a smaller amount.");
   }
   const text = textOf(input?.deposit_message);
-  const bank_reference = textOf(input?.bank_reference) || `SANDBOX-${newId(now)}`;
+  const bank_reference = textOf(input?.bank_reference) || name;
   const limits = [
     ["deposit_message", text, TEXT_LENGTH_MAX],
     ["bank_reference", bank_reference, REFERENCE_LENGTH_MAX],
   ] as const;
-  for (const [name, value, length_max] of limits) {
+  for (const [field, value, length_max] of limits) {
     if (value.length > length_max) {
-      found.report(name, "value_too_long", `Send at most ${length_max} characters.`);
+      found.report(field, "value_too_long", `Send at most ${length_max} characters.`);
     } else if (hasForbiddenCharacters(value)) {
-      found.report(name, "record_invalid", "Remove NUL characters and invalid Unicode.");
+      found.report(field, "record_invalid", "Remove NUL characters and invalid Unicode.");
     }
   }
   if (found.list.length > 0 || amount === undefined || currency === undefined) {

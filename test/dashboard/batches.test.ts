@@ -78,6 +78,22 @@ const problemsOf = (shown: { rows: Row[] }) =>
     problems.map(({ cell, severity, code }) => [n, cell, severity, code]),
   );
 
+it("a file that was stored although its check failed is not stored twice", async () => {
+  const { database } = server.core;
+  const body = newBatch([newRow(901)]);
+  const send = () => member.call("POST", PATH, body, { "idempotency-key": "batch-901" });
+  const count = async () => (await database.query("select from payout_batches")).length;
+  const before = await count();
+  // The check reads it, and storing does not.
+  await database.query("alter table payment_details rename to payment_details_away");
+  const failed = await send();
+  await database.query("alter table payment_details_away rename to payment_details");
+  expect([failed.statusCode, await count()]).toEqual([500, before + 1]);
+  const again = await send();
+  expect([again.statusCode, await count()]).toEqual([200, before + 1]);
+  expect(again.json().rows).toHaveLength(1);
+});
+
 describe("the check", () => {
   it("names every problem in its cell, by the rules of the API, and creates nothing", async () => {
     const shown = await upload([

@@ -50,10 +50,13 @@ export async function tell<Answer>(
   path: string,
   body: unknown,
   method: "POST" | "PATCH" | "DELETE" = "POST",
+  idempotency_key?: string,
 ): Promise<Answer> {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (idempotency_key !== undefined) headers["idempotency-key"] = idempotency_key;
   const answer = await sendAsMember(`/dashboard/api${path}`, {
     method,
-    headers: { "content-type": "application/json" },
+    headers,
     body: JSON.stringify(body),
   });
   return readAnswer<Answer>(answer);

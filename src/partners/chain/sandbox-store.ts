@@ -15,6 +15,7 @@ async function takeTurn(tx: Transaction): Promise<void> {
 export async function insertSandboxTransfer(
   database: Database,
   transfer: Omit<Transfer, "log_index">,
+  { is_only = false }: { is_only?: boolean } = {},
 ): Promise<void> {
   await database.transaction(async (tx) => {
     await takeTurn(tx);
@@ -23,10 +24,11 @@ export async function insertSandboxTransfer(
       `insert into sandbox_transfers
          (chain, tx_id, log_index, address, token, amount, mined_at, sender)
        select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7
-       from sandbox_transfers where chain = $1 and tx_id = $2`,
+       from sandbox_transfers where chain = $1 and tx_id = $2
+       having count(*) = 0 or not $8`,
       [
         ...[transfer.chain, transfer.tx_id, transfer.address, transfer.token],
-        ...[transfer.amount, transfer.mined_at, transfer.sender],
+        ...[transfer.amount, transfer.mined_at, transfer.sender, is_only],
       ],
     );
   });

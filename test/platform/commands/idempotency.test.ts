@@ -205,6 +205,40 @@ describe("a key", () => {
     expect(await measure("createSandboxDeposit")).toBe(before);
   });
 
+  it.each([
+    ["createSandboxDeposit", "fiat_deposits"],
+    ["createSandboxCryptoDeposit", "deposits"],
+  ])(
+    "of %s creates one deposit, also if the first request failed half-way",
+    async (name, table) => {
+      const { database } = server.core;
+      const { quote_id } = await createRecords(server, server.key);
+      const requests: Record<string, [string, object]> = {
+        createSandboxDeposit: ["/sandbox/deposits", { deposit: { amount: 7, currency: "usd" } }],
+        createSandboxCryptoDeposit: [
+          "/sandbox/crypto_deposits",
+          { crypto_deposit: { quote_id, amount: 7 } },
+        ],
+      };
+      const [path, body] = requests[name]!;
+      const [before, key] = [await measure(name), randomUUID()];
+      await database.query(
+        "create function fail() returns trigger language plpgsql as $$begin raise 'failed'; end$$",
+      );
+      await database.query(`create trigger fail before insert on ${table} execute function fail()`);
+      const failed = await post(path, body, key);
+      await database.query(`drop trigger fail on ${table}`);
+      await database.query("drop function fail()");
+      expect([failed.status, await measure(name)]).toEqual([500, before + 1]);
+      const again = await post(path, body, key);
+      expect([again.status, await measure(name)]).toEqual([200, before + 1]);
+      const replayed = await post(path, body, key);
+      expect(replayed.text).toBe(again.text);
+      const other = await post(path, body, randomUUID());
+      expect([other.status, await measure(name)]).toEqual([200, before + 2]);
+    },
+  );
+
   it("belongs to one account", async () => {
     const key = randomUUID();
     const { key: other } = await server.addAccount("Other");

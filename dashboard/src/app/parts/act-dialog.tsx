@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { messageOf, queries } from "../api.ts";
+import { newKey } from "./new-key.ts";
 
 /** What an act answers: done, or waiting for the votes of other members. */
 export type Outcome = object | undefined;
@@ -88,9 +89,4 @@ export function Proposed({ onClose }: { onClose: () => void }) {
       </Group>
     </Stack>
   );
-}
-
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

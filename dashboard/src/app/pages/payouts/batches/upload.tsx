@@ -1,10 +1,11 @@
 import { Alert, Button, FileInput, Group, Select, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { messageOf, queries, tell } from "../../../api.ts";
 import { chainName } from "../../../parts/chain-name.ts";
 import { toCsv } from "../../../parts/csv.ts";
+import { newKey } from "../../../parts/new-key.ts";
 import { PageHead } from "../../../parts/page-head.tsx";
 import { PersonSelect } from "../../../parts/person-select.tsx";
 import { saveFile } from "../../../parts/save-file.ts";
@@ -31,13 +32,9 @@ export function UploadBatch() {
       setChoices(firstChoices(found));
     },
   });
+  const store = useStoreBatch();
   const upload = useMutation({
-    mutationFn: async () => {
-      const terms = { user_id, deposit_token, deposit_token_chain };
-      const named = { file_name: file!.name, file_hash: file!.hash };
-      const rows = toRows(file!, choices!);
-      return tell<Draft>("/batches", { batch: { ...terms, ...named, rows } });
-    },
+    mutationFn: () => store({ user_id, deposit_token, deposit_token_chain }, file!, choices!),
     onSuccess: (draft) => {
       keepMapping(file!.headings, choices!.mapping);
       queries.setQueryData(["batch", draft.batch.id], draft);
@@ -96,6 +93,18 @@ export function UploadBatch() {
       </Stack>
     </>
   );
+}
+
+/** It may have been stored although the answer was an error: what is sent again has its key. */
+function useStoreBatch() {
+  const sent = useRef({ text: "", key: "" });
+  return (terms: object, file: PayoutFile, choices: Choices): Promise<Draft> => {
+    const named = { file_name: file.name, file_hash: file.hash };
+    const batch = { ...terms, ...named, rows: toRows(file, choices) };
+    const text = JSON.stringify(batch);
+    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    return tell<Draft>("/batches", { batch }, "POST", sent.current.key);
+  };
 }
 
 function CoinSelect({ value, onChange }: { value: string; onChange: (coin: string) => void }) {
