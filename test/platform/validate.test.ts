@@ -73,3 +73,31 @@ test("a route's parameters have the names of its path", () => {
   >();
   expectTypeOf<keyof PathParams<"/users">>().toEqualTypeOf<never>();
 });
+
+test("a required text that is blank is missing; an optional one is the route's to judge", () => {
+  const check = compileCheck(
+    Type.Object({
+      address: Type.String(),
+      amount: Type.Union([Type.Number(), Type.String()]),
+      code: Type.String({ pattern: "^[a-z]+$" }),
+      detail: Type.Optional(Type.String({ pattern: "^[a-z]+$" })),
+      note: Type.Optional(Type.String()),
+    }),
+    "body",
+  );
+  for (const blank of ["", " ", "\t\u2003"]) {
+    const { sound, problems } = check({
+      ...{ address: blank, amount: blank, code: blank, detail: blank, note: blank },
+    });
+    expect(problems.map(({ field, code }) => [field, code])).toEqual([
+      ["address", "parameter_missing"],
+      ["amount", "parameter_missing"],
+      ["code", "parameter_missing"],
+      ["detail", "record_invalid"],
+    ]);
+    expect(sound).toEqual({ note: blank });
+  }
+  const sent = { address: " a ", amount: "1", code: "b", note: "" };
+  expect(check(sent)).toEqual({ sound: sent, problems: [] });
+  expect(check({ ...sent, code: "B" }).problems).toMatchObject([{ code: "record_invalid" }]);
+});

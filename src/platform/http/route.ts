@@ -48,7 +48,7 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   // A route without a query or a body accepts none, or an empty object.
   const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
   const body_schema = (spec.body ?? NOTHING) as Body;
-  const checkBody = compileCheck(body_schema, "body");
+  const checkBody = compileCheck(body_schema, spec.members_only ? "form" : "body");
   // A body without required fields may be omitted.
   const required: readonly string[] = body_schema.required ?? [];
   const may_lack_body = required.length === 0;

@@ -10,10 +10,12 @@ const options = { allErrors: true, verbose: true, strict: false, validateFormats
 const body_ajv = new Ajv({ ...options, coerceTypes: false });
 const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
-type Source = "body" | "query";
+/** A form of the dashboard is a body whose blank texts its route judges, in words for people. */
+type Source = "body" | "form" | "query";
 /** By the schema's JSON. */
 const COMPILED: Record<Source, Map<string, ValidateFunction>> = {
   body: new Map(),
+  form: new Map(),
   query: new Map(),
 };
 type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
@@ -65,11 +67,18 @@ function compiled(schema: TObject, source: Source): ValidateFunction {
   const text = JSON.stringify(schema);
   const known = COMPILED[source].get(text);
   if (known) return known;
-  const bounded = boundedSchema(source === "query" ? withoutNul(schema) : schema) as object;
-  const validate = (source === "body" ? body_ajv : query_ajv).compile(bounded);
+  const validate = (source === "query" ? query_ajv : body_ajv).compile(
+    boundedSchema(PREPARE[source](schema)) as object,
+  );
   COMPILED[source].set(text, validate);
   return validate;
 }
+
+const PREPARE: Record<Source, (schema: unknown) => unknown> = {
+  body: notBlank,
+  form: (schema) => schema,
+  query: withoutNul,
+};
 
 /** PostgreSQL takes no text with NUL. In a body, whoever scans its bytes finds it. */
 function withoutNul(schema: unknown): unknown {
@@ -83,6 +92,29 @@ function withoutNul(schema: unknown): unknown {
 }
 
 const NO_NUL = "Remove NUL characters.";
+
+/** A required text that is blank is missing, as if it were not there. */
+function notBlank(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(notBlank);
+  if (schema === null || typeof schema !== "object") return schema;
+  const inner: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, notBlank(value)]),
+  );
+  const { properties, required } = inner as { properties?: object; required?: readonly string[] };
+  if (!properties || !required) return inner;
+  const marked = Object.entries(properties).map(([name, property]) => [
+    name,
+    required.includes(name) ? requiredText(property) : property,
+  ]);
+  return { ...inner, properties: Object.fromEntries(marked) };
+}
+
+type TextSchema = { type?: unknown; pattern?: string; anyOf?: readonly TextSchema[] };
+
+function requiredText(schema: TextSchema): TextSchema & { is_required?: true } {
+  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(requiredText) };
+  return schema.type === "string" ? { pattern: "\\S", ...schema, is_required: true } : schema;
+}
 
 /** The same schema, but an array above its limit is refused without checking its items. */
 function boundedSchema(schema: unknown): unknown {
@@ -153,9 +185,9 @@ function placeOf(error: ErrorObject): string[] {
   return name === undefined ? parts : [...parts, name];
 }
 
-function codeOf({ keyword, data }: ErrorObject, source: Source): ErrorCode {
+function codeOf({ keyword, data, parentSchema }: ErrorObject, source: Source): ErrorCode {
   // A blank filter in the URL is a mistake: treated as absent, it would list everything.
-  const is_absent = data === null || (source === "body" && isBlankText(data));
+  const is_absent = data === null || (source !== "query" && isBlankText(data));
   switch (keyword) {
     case "required":
     case "minItems":
@@ -164,6 +196,8 @@ function codeOf({ keyword, data }: ErrorObject, source: Source): ErrorCode {
       return "parameter_unknown";
     case "maxLength":
       return "value_too_long";
+    case "pattern":
+      return is_absent && parentSchema?.is_required ? "parameter_missing" : "record_invalid";
     case "type":
       return is_absent || data === undefined ? "parameter_missing" : "record_invalid";
     case "enum":
