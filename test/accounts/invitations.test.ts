@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { removeMember } from "../../src/accounts/change-members.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
@@ -256,6 +257,26 @@ describe("a reset link", () => {
     const path = /(\/set-password\?token=\S+)/.exec(links.at(-1)!.text)![1]!;
     expect((await choose(path)).answer.statusCode).toBe(303);
   });
+});
+
+test("made-up links are refused after thirty in a minute, also with a valid one, elsewhere not", async () => {
+  const email = "guessed@example.test";
+  await invite(email);
+  const path = await linkTo(email, /^Invitation/);
+  const guesser = visitor();
+  await guesser.get("/forgot-password");
+  const token = () => randomBytes(32).toString("base64url");
+  const statuses: number[] = [];
+  for (let tried = 0; tried < 20; tried += 1) {
+    statuses.push((await guesser.get(`/set-password?token=${token()}`)).statusCode);
+    const sent = await guesser.post("/set-password", { token: token(), password: CHOSEN });
+    statuses.push(sent.statusCode);
+  }
+  expect(new Set(statuses)).toEqual(new Set([410, 429]));
+  const refused = await guesser.get(path);
+  expect(refused.statusCode).toBe(429);
+  expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+  expect((await choose(path)).answer.statusCode).toBe(303);
 });
 
 test("who is removed and invited again cannot use the old password, session or link", async () => {
