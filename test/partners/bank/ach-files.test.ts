@@ -414,6 +414,43 @@ describe("lines of an account that pays by ACH", () => {
     expect((await bank.bankOf().listCredits(null, 10)).credits).toEqual([]);
   });
 
+  it("a part of an ACH payment is no return of it: ACH returns whole payments", async () => {
+    await pay({});
+    const [lines] = await readOutbox();
+    const back = `<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>`;
+    const text = `RETURN ${tracesOf(lines!)[0]}`;
+    const partial = line({ amount: "122.22", credit: true, text });
+    await readAll(statement(partial.replace("</TxDtls>", `${back}</TxDtls>`)));
+    expect(await listAnswers()).toEqual([]);
+    expect(await listUnmatched()).toEqual([
+      { problem: expect.stringContaining("ACH returns a payment whole") },
+    ]);
+  });
+
+  it("a return without an id is no deposit, whatever code the payee's name has", async () => {
+    await pay({});
+    const [lines] = await readOutbox();
+    const texts = ["ACH RETURN R03 ABCD EFGH JKMN", "Rtn item ABCDEFGHJKMN", "WIRE ABCDEFGHJKMN"];
+    await readAll(
+      achReport("PPD", [back(lines!, 0)]),
+      statement(...texts.map((text) => line({ amount: "123.45", credit: true, text }))),
+    );
+    expect(await listAnswers()).toMatchObject([{ kind: "returned" }]);
+    expect((await bank.bankOf().listCredits(null, 10)).credits).toMatchObject([{ text: texts[2] }]);
+    const problem = expect.stringMatching(/^This may be an ACH payment that came back/);
+    expect(await listUnmatched()).toEqual([{ problem }, { problem }]);
+  });
+
+  it("a payee whose name is the trace or id of another payment is not paid", async () => {
+    const names = ["021000020000001", "Pay SR0123456789ABC", "Sriramachandran 7"];
+    const payments = await pay(...names.map((account_name) => payee({ account_name })));
+    expect(await listAnswers()).toMatchObject(
+      payments.slice(0, 2).map(({ end_to_end_id }) => ({
+        ...{ end_to_end_id, kind: "rejected", reasons: [{ code: "BE22" }] },
+      })),
+    );
+  });
+
   it("a file or batch that is booked as one sum is answered where the bank is known to do so", async () => {
     originate({ is_booked_by_sum: true });
     const company = payee({ beneficiary_type: "business" });

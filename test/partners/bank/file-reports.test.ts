@@ -179,6 +179,39 @@ describe("lines of a statement", () => {
     expect(await listUnmatched()).toEqual([{ problem }, { problem }]);
   });
 
+  it("what the same report takes back is neither a deposit nor a return", async () => {
+    const [payment] = await pay({});
+    const id = payment!.end_to_end_id;
+    const reversal = (line: string) => line.replace("<Sts>", "<RvslInd>true</RvslInd><Sts>");
+    await readAll(
+      statement([
+        entry({ amount: "123.45", id, reference: "B1" }),
+        entry({ amount: "123.45", credit: true, id, reference: "B2" }),
+        entry({ amount: "50.00", credit: true, reference: "B3" }),
+        entry({ amount: "50.01", credit: true, reference: "B4" }),
+        reversal(entry({ amount: "123.45", id, reference: "B5" })),
+        reversal(entry({ amount: "50.00", reference: "B6" })),
+      ]),
+    );
+    expect(await listAnswers()).toMatchObject([{ kind: "booked" }]);
+    expect(await listCredits()).toMatchObject([{ amount: 5_001n }]);
+    const credit = { problem: expect.stringMatching(/^The same report takes this amount back/) };
+    const taken = { problem: "The bank took money back that it had credited." };
+    expect(await listUnmatched()).toEqual([credit, credit, taken, taken]);
+  });
+
+  it("a direct debit with an id of ours books no payout", async () => {
+    const [payment] = await pay({});
+    const id = payment!.end_to_end_id;
+    const codeOf = (family: string) =>
+      `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>${family}</Cd><SubFmlyCd>ESDD</SubFmlyCd></Fmly>` +
+      "</Domn></BkTxCd>";
+    const line = entry({ amount: "123.45", id });
+    await readAll(statement([line.replace("<BkTxCd/>", codeOf("RDDT"))]));
+    expect(await listAnswers()).toEqual([]);
+    expect(await listUnmatched()).toEqual([{ problem: expect.stringMatching(/^A direct debit/) }]);
+  });
+
   it("a file that is booked as one sum answers all of its payments", async () => {
     const payments = await pay({}, { amount: 5n });
     const id = await messageId();

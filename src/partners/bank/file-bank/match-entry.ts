@@ -35,6 +35,10 @@ export type FindPayments = {
   ofFile(message_id: string): readonly KnownPayment[];
   /** NACHA files and batches with the sum of a line, and whether the account is booked by sums. */
   bySum?(entry: BookedLine): { is_booked_by_sum: boolean; sums: readonly BookableSum[] };
+  /** Whether a line beside this one takes the same amount back. */
+  isTakenBack?(entry: BookedLine): boolean;
+  /** Whether the account of a line pays by NACHA files. */
+  paysByAch?(entry: BookedLine): boolean;
 };
 
 /** What a line means to us. */
@@ -51,6 +55,17 @@ const DUPLICATES: ReadonlySet<string> = new Set("AM05 DUPL DU01 DU02 DU03 DU04 D
 
 /** A payment that waits for its window can be neither booked, returned nor rejected. */
 export const NOT_AT_BANK = "The payment with this id is in no file that the bank has.";
+
+const TAKEN_BACK =
+  "The same report takes this amount back: find out whether it is this credit. If it is not, " +
+  "settle it with --deposit or --payment.";
+
+/** ISO's family of debits that somebody else orders, who can write an id of ours into them. */
+const DIRECT_DEBIT = "PMNT/RDDT";
+const NOT_ORDERED = "A direct debit: somebody took this money, and it is no payout.";
+
+/** How banks in the United States call what came back. */
+const RETURN_WORDS = /\b(?:RETURN(?:ED|S)?|RTN|RTRN|RTND)\b/i;
 
 const OTHER_FILE =
   "It names another file than the one that this payment is in: find out whether it was paid.";
@@ -106,21 +121,36 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
       "A deposit that was sent back has come back. Settle it with --deposit: then it is one again.",
     );
   }
+  const is_credit = entry.kind === "incoming" || entry.kind === "returned";
+  if (is_credit && find.isTakenBack?.(entry)) return unmatched(TAKEN_BACK);
   switch (entry.kind) {
     case "incoming":
-      if (payment) return cameBack(entry, payment);
-      return entry.booked_on === null ? unmatched("This credit has no date.") : { state: "credit" };
+      return payment ? cameBack(entry, payment) : paidIn(entry, find);
     case "returned":
       return payment
         ? returned(entry, payment)
         : unmatched("No payment of ours was returned here.");
     case "booked":
+      if (entry.bank_code?.startsWith(DIRECT_DEBIT)) return unmatched(NOT_ORDERED);
       return payment ? booked(entry, payment) : bookedFile(entry, find);
     case "charge":
       return unmatched("A fee of the bank.");
     case "taken_back":
       return unmatched("The bank took money back that it had credited.");
   }
+}
+
+/**
+ * A return of an ACH payment is told by a NACHA file as well. Its line may have no id, but the
+ * payee's name, into which a caller can write the code of an onramp: it would be paid out twice.
+ */
+function paidIn(entry: BookedLine, find: FindPayments): Matched {
+  if (entry.booked_on === null) return unmatched("This credit has no date.");
+  if (!find.paysByAch?.(entry) || !RETURN_WORDS.test(entry.text)) return { state: "credit" };
+  return unmatched(
+    "This may be an ACH payment that came back: settle it with --payment, or with --deposit if " +
+      "it is another credit.",
+  );
 }
 
 /**
@@ -140,10 +170,12 @@ function cameBack(entry: BookedLine, payment: KnownPayment): Matched {
 /** Money can come back to another account of ours than it left. */
 function returned(entry: BookedLine, payment: KnownPayment): Matched {
   const { amount, currency, reasons, bank_account } = entry;
+  if (payment.scheme === "ach" && amount !== payment.amount) {
+    return unmatched("ACH returns a payment whole, and this is another amount: ask the bank.");
+  }
   const answer = { ...answerTo(payment, "returned"), bank_account, amount, currency, reasons };
   // ACH returns a payment whole, and tells it by a NACHA file as well: both are one return.
-  const is_told = payment.scheme === "ach" && amount === payment.amount;
-  const bank_reference = is_told ? achReturnName(payment) : lineName(entry);
+  const bank_reference = payment.scheme === "ach" ? achReturnName(payment) : lineName(entry);
   return { state: "answer", answers: [{ ...answer, bank_reference }] };
 }
 

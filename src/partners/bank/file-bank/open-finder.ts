@@ -74,7 +74,22 @@ export async function openLineFinder(
   }
   const messages = [...sums.values()].flatMap((of) => of.sums.map((one) => one.message_id));
   const finder = await openFinder(tx, lines, messages);
-  return { ...finder, bySum: takeSums(sums) };
+  const taken = new Set(lines.filter(({ kind }) => kind === "taken_back").map(moneyOf));
+  const by_ach = new Set(accounts.filter(paysByAch).map(({ name }) => name));
+  return {
+    ...finder,
+    bySum: takeSums(sums),
+    isTakenBack: (line) => taken.has(moneyOf(line)),
+    paysByAch: ({ bank_account }) => by_ach.has(bank_account),
+  };
+}
+
+function moneyOf({ bank_account, amount, currency }: BookedLine): string {
+  return `${bank_account}\n${amount} ${currency}`;
+}
+
+function paysByAch({ routes }: FileBankAccount): boolean {
+  return routes.some(({ scheme }) => scheme === "ach");
 }
 
 /** A sum that a line has taken is not another line's. */

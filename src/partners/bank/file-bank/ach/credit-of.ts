@@ -7,6 +7,12 @@ import type { AchRoute } from "../model.ts";
 /** What the ACH operators carry out on the same day at most: 1 000 000.00. */
 const SAME_DAY_AMOUNT_MAX = 100_000_000n;
 
+/**
+ * A trace number, or an id of ours with a digit: some names have as many letters. In the name of a
+ * payee it would make a line of this payment one of another: one return would bounce both.
+ */
+const ACH_ID = /\d{15}|\bSR(?=[A-Z]*\d)[0-9A-Z]{13}\b/i;
+
 type Payment = Pick<Instruction, "end_to_end_id" | "amount" | "beneficiary" | "reference">;
 
 /** An instruction as an entry of a NACHA file. Whether a file can carry it is checked later. */
@@ -27,8 +33,10 @@ export function creditOf(payment: Payment, trace_sequence: number): AchCredit {
 
 /** The first field for which no NACHA file can carry this payment; null if one can. */
 export function findAchProblem({ schedule }: AchRoute, payment: Payment): string | null {
-  const [problem] = checkCredit(creditOf(payment, 1));
+  const credit = creditOf(payment, 1);
+  const [problem] = checkCredit(credit);
   if (problem) return problem.field;
+  if (ACH_ID.test(credit.name)) return "account_name";
   return schedule.lead_days === 0 && payment.amount > SAME_DAY_AMOUNT_MAX ? "amount" : null;
 }
 
