@@ -233,11 +233,11 @@ describe("verify", () => {
     );
     await change(made.digest);
     await database.query(
-      "update audit_entries set reason = reason || '.' where action = 'test.note'",
+      "update audit_entries set reason = reason || '.' where action = 'account.update'",
     );
     expect(await findFault()).toContain("the records of its period give another digest");
     await database.query(
-      "update audit_entries set reason = rtrim(reason, '.') where action = 'test.note'",
+      "update audit_entries set reason = rtrim(reason, '.') where action = 'account.update'",
     );
     expect(await findFault()).toBeNull();
     const folder = join(server.data_dir, "files");
