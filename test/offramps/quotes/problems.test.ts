@@ -28,7 +28,13 @@ describe("a problem of one field hides no other field with the same prefix", () 
   it("every field of a refund is reported next to an unknown field", async () => {
     const refund = { token: "doge", chain: "moon", amount: "1.2.3", address: "" };
     const found = await fieldsOf("POST", `/users/${own.user_id}/refunds`, { refund, ref: 1 });
-    expect(found).toEqual(["ref", "refund.amount", "refund.chain", "refund.token"]);
+    expect(found).toEqual([
+      "ref",
+      "refund.address",
+      "refund.amount",
+      "refund.chain",
+      "refund.token",
+    ]);
   });
 
   it("every field of a document's review is reported next to an unknown field", async () => {
