@@ -303,6 +303,7 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
       "sliproad verify",
       "sliproad verify --without-keys",
       "sliproad verify --anchor /var/log/sliproad.log --json",
+      "sliproad verify --since /var/log/sliproad.log.1",
       "sliproad verify --export ledger.csv",
     ],
     more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",

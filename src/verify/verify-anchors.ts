@@ -8,6 +8,13 @@ type Anchor = { account_id: string; log: string; number: string; hash: string; s
 /** Never more digits than fit into a bigint. */
 const BLOCK_NUMBER = /^\d{1,18}$/;
 
+/** The newest block of each chain that an anchor names, by `chainName`. */
+export type AnchoredHeads = ReadonlyMap<string, bigint>;
+
+export function chainName(account_id: string, log: string): string {
+  return `${account_id} ${log}`;
+}
+
 /**
  * An attacker who can write to the database can remove the end of a chain with its entries, and the
  * rest is still a valid chain. Heads stored outside the database reveal this: each must still be in
@@ -18,29 +25,50 @@ export async function verifyAnchors(
   key: KeyObject,
   lines: AsyncIterable<string>,
 ): Promise<string | null> {
+  const read = await readAnchors(session, key, lines);
+  return "fault" in read ? read.fault : null;
+}
+
+/** The same, and how far the anchors go. */
+export async function readAnchors(
+  session: Session,
+  key: KeyObject,
+  lines: AsyncIterable<string>,
+): Promise<{ heads: AnchoredHeads } | { fault: string }> {
   const public_key = createPublicKey(key);
-  let is_any = false;
+  const heads = new Map<string, bigint>();
   for await (const line of lines) {
     const anchor = readAnchor(line);
     if (!anchor) continue;
-    is_any = true;
-    const name = `${anchor.log} block ${anchor.number} of account ${anchor.account_id}`;
-    if (!isId(anchor.account_id) || !BLOCK_NUMBER.test(anchor.number)) {
-      return `${name}: this is not a valid anchor`;
-    }
-    const hash = Buffer.from(anchor.hash, "hex");
-    if (!verify(null, hash, public_key, Buffer.from(anchor.signature, "base64"))) {
-      return `${name}: the anchor was not signed by this installation`;
-    }
-    const [block] = await session.query<{ hash: Buffer }>(
-      "select hash from seal_blocks where account_id = $1 and log = $2 and number = $3",
-      [anchor.account_id, anchor.log, anchor.number],
-    );
-    if (!block) return `${name}: it was sealed and is missing`;
-    if (!block.hash.equals(hash)) return `${name}: it differs from the block that was sealed`;
+    const fault = await findAnchorFault(session, public_key, anchor);
+    if (fault) return { fault };
+    const name = chainName(anchor.account_id, anchor.log);
+    const number = BigInt(anchor.number);
+    if (number > (heads.get(name) ?? 0n)) heads.set(name, number);
   }
   // A file without anchors proves nothing and must not pass.
-  return is_any ? null : "this file contains no anchor";
+  return heads.size > 0 ? { heads } : { fault: "this file contains no anchor" };
+}
+
+async function findAnchorFault(
+  session: Session,
+  public_key: KeyObject,
+  anchor: Anchor,
+): Promise<string | null> {
+  const name = `${anchor.log} block ${anchor.number} of account ${anchor.account_id}`;
+  if (!isId(anchor.account_id) || !BLOCK_NUMBER.test(anchor.number)) {
+    return `${name}: this is not a valid anchor`;
+  }
+  const hash = Buffer.from(anchor.hash, "hex");
+  if (!verify(null, hash, public_key, Buffer.from(anchor.signature, "base64"))) {
+    return `${name}: the anchor was not signed by this installation`;
+  }
+  const [block] = await session.query<{ hash: Buffer }>(
+    "select hash from seal_blocks where account_id = $1 and log = $2 and number = $3",
+    [anchor.account_id, anchor.log, anchor.number],
+  );
+  if (!block) return `${name}: it was sealed and is missing`;
+  return block.hash.equals(hash) ? null : `${name}: it differs from the block that was sealed`;
 }
 
 /** Skips other lines of the log, and any prefix that a log collector added. */

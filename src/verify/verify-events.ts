@@ -2,7 +2,7 @@ import type { Session } from "../platform/db/database.ts";
 import { type Check, eachPage } from "./checks.ts";
 
 /** A table for which every change is an event. */
-type EventedTable<Row> = {
+export type EventedTable<Row> = {
   table: string;
   /** The table of removed records, with the number of their last event. */
   removed_table?: string;
@@ -15,29 +15,62 @@ type EventedTable<Row> = {
   before_events: string | null;
   /** The digest that the last event recorded. */
   digest: (row: Row) => Buffer;
-  /** Lists the records, as `eachPage` requires. */
-  query: string;
+  /** Selects the records of all accounts. */
+  select: string;
 };
 
+type EventedRow = { id: string; status: string; sequence: number };
+
+type CheckRows<Row> = (
+  session: Session,
+  account_id: string,
+  rows: readonly Row[],
+) => Promise<string | null>;
+
 /** Compares the records of a table with their events; `checkMore` gets each page afterwards. */
-export function verifyEvented<Row extends { id: string; status: string; sequence: number }>(
+export function verifyEvented<Row extends EventedRow>(
   evented: EventedTable<Row>,
-  checkMore: (session: Session, account_id: string, rows: readonly Row[]) => Promise<string | null>,
+  checkMore: CheckRows<Row>,
 ): Check {
-  return async (session, account_id) => {
-    const stray = await findStrayEvent(session, account_id, evented);
+  const query = `select * from (${evented.select}) as record
+    where account_id = $1 and id > $2 order by id limit $3`;
+  return async (session, account_id) =>
+    (await findStrayEvent(session, account_id, evented)) ??
+    (await eachPage<Row>(session, account_id, query, (rows) =>
+      checkRows(evented, checkMore, session, account_id, rows),
+    ));
+}
+
+/** The same for some records, which events name. */
+export function verifyEventedById<Row extends EventedRow>(
+  evented: EventedTable<Row>,
+  checkMore: CheckRows<Row>,
+): (session: Session, account_id: string, ids: readonly string[]) => Promise<string | null> {
+  const query = `select * from (${evented.select}) as record
+    where account_id = $1 and id = any($2::uuid[]) order by id`;
+  return async (session, account_id, ids) => {
+    const stray = await findStrayEvent(session, account_id, evented, ids);
     if (stray) return stray;
-    return eachPage<Row>(session, account_id, evented.query, async (rows) => {
-      const ids = rows.map((row) => row.id);
-      const events = await listVerifiedEvents(session, account_id, ids);
-      const events_of = Map.groupBy(events, (event) => event.record_id);
-      for (const row of rows) {
-        const fault = checkEvents(evented, row, events_of.get(row.id) ?? []);
-        if (fault) return `${evented.name} ${row.id} of account ${account_id}: ${fault}`;
-      }
-      return checkMore(session, account_id, rows);
-    });
+    const rows = await session.query<Row>(query, [account_id, ids]);
+    return checkRows(evented, checkMore, session, account_id, rows);
   };
+}
+
+async function checkRows<Row extends EventedRow>(
+  evented: EventedTable<Row>,
+  checkMore: CheckRows<Row>,
+  session: Session,
+  account_id: string,
+  rows: readonly Row[],
+): Promise<string | null> {
+  const ids = rows.map((row) => row.id);
+  const events = await listVerifiedEvents(session, account_id, ids);
+  const events_of = Map.groupBy(events, (event) => event.record_id);
+  for (const row of rows) {
+    const fault = checkEvents(evented, row, events_of.get(row.id) ?? []);
+    if (fault) return `${evented.name} ${row.id} of account ${account_id}: ${fault}`;
+  }
+  return checkMore(session, account_id, rows);
 }
 
 type EventRow = {
@@ -48,11 +81,12 @@ type EventRow = {
   facts: Buffer;
 };
 
-/** An event of a record that does not exist. */
+/** An event of a record that does not exist; with ids, only of these records. */
 async function findStrayEvent<Row>(
   session: Session,
   account_id: string,
   { table, removed_table, name, event }: EventedTable<Row>,
+  ids?: readonly string[],
 ): Promise<string | null> {
   const [row] = await session.query<{ id: string; record_id: string }>(
     `select e.id, e.record_id from events e
@@ -64,8 +98,9 @@ async function findStrayEvent<Row>(
          where r.account_id = $1 and r.id = e.record_id and e.sequence <= r.sequence)`
            : ""
        }
+       ${ids ? "and e.record_id = any($3::uuid[])" : ""}
      order by e.id limit 1`,
-    [account_id, event],
+    [account_id, event, ...(ids ? [ids] : [])],
   );
   if (!row) return null;
   return `event ${row.id} of account ${account_id}: there is no ${name} ${row.record_id}`;

@@ -3,24 +3,22 @@ import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, OFFRAMP_MOVES } from "../offramps/model.ts";
 import type { OfframpRow } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { verifyEvented } from "./verify-events.ts";
+import { type EventedTable, verifyEvented, verifyEventedById } from "./verify-events.ts";
 import { entryName } from "./verify-ledger.ts";
 import { type AssignedReturn, checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
 
 /** An offramp with the fields needed from its quote. */
 type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
 
-/** Compares every offramp with its events, its attempts and its ledger entries. */
-export const verifyOfframps = verifyEvented<Offramp>(
-  {
-    table: "offramps",
-    removed_table: "removed_offramps",
-    name: "offramp",
-    event: "offramp_update",
-    moves: OFFRAMP_MOVES,
-    before_events: null,
-    digest: digestFacts,
-    query: `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id,
+const OFFRAMPS: EventedTable<Offramp> = {
+  table: "offramps",
+  removed_table: "removed_offramps",
+  name: "offramp",
+  event: "offramp_update",
+  moves: OFFRAMP_MOVES,
+  before_events: null,
+  digest: digestFacts,
+  select: `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id,
         o.status, o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate,
         o.fee, o.deposit_token, o.deposit_token_chain, o.token_amount, o.token_fee,
         o.document_status, o.document_source, o.document_id, o.document_file, o.document_hash,
@@ -29,11 +27,12 @@ export const verifyOfframps = verifyEvented<Offramp>(
         o.given_back, o.refund_rate, o.rate_until, o.rate_paused_at,
         o.sequence, o.created_at, o.updated_at,
         q.funded_at is not null as is_quote_funded
-      from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
-      where o.account_id = $1 and o.id > $2 order by o.id limit $3`,
-  },
-  checkMoney,
-);
+      from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id`,
+};
+
+/** Compares every offramp with its events, its attempts and its ledger entries. */
+export const verifyOfframps = verifyEvented(OFFRAMPS, checkMoney);
+export const verifyOfframpsById = verifyEventedById(OFFRAMPS, checkMoney);
 
 async function checkMoney(
   session: Session,

@@ -23,13 +23,13 @@ export const verifyUsers = verifyEvented<Row>(
     before_events: "not_started",
     digest: ({ status, usd, eur, ...row }) =>
       digestKyc({ ...row, kyc: { general: { status }, usd, eur } }),
-    query: `select account_id, id, kyc_status as status, sequence,
+    select: `select account_id, id, kyc_status as status, sequence,
         erased_at is not null as is_erased,
         exists (select from subject_keys k where k.account_id = users.account_id
           and k.subject_id = users.id) as has_key,
         json_build_object('status', kyc_usd_status, 'swift_status', kyc_usd_swift_status) as usd,
         json_build_object('status', kyc_eur_status, 'swift_status', kyc_eur_swift_status) as eur
-      from users where account_id = $1 and id > $2 order by id limit $3`,
+      from users`,
   },
   async (_session, account_id, users) => {
     for (const user of users) {

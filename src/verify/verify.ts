@@ -1,17 +1,15 @@
 import type { KeyObject } from "node:crypto";
-import { AUDIT_LOG } from "../accounts/audit.ts";
 import { listAccounts } from "../accounts/store.ts";
-import { EVENT_LOG } from "../events/record-events.ts";
-import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type Database, READ_ALL, type Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { hasMacs } from "../platform/sealing/row-mac.ts";
-import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
+import { verifyChain } from "../platform/sealing/verify-chain.ts";
 import { UnvouchedRowError } from "../platform/sealing/vouched-rows.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
-import { verifyAnchors } from "./verify-anchors.ts";
+import { SEALED_TABLES } from "./sealed-tables.ts";
+import { readAnchors, verifyAnchors } from "./verify-anchors.ts";
 import { verifyAudited, verifyFactors, verifyOwners } from "./verify-audited.ts";
 import { verifyBalanceMacs } from "./verify-balance-macs.ts";
 import { verifyBankAnswers, verifyBankPayments } from "./verify-bank-payments.ts";
@@ -31,15 +29,11 @@ import { verifyRecipients } from "./verify-recipients.ts";
 import { verifyVouchedRows } from "./verify-rows.ts";
 import { verifyScreening } from "./verify-screening.ts";
 import { verifySends } from "./verify-sends.ts";
+import { verifySince } from "./verify-since.ts";
 import { verifyTreasury } from "./verify-treasury.ts";
 import { verifyUsers } from "./verify-users.ts";
 import { verifyVotes } from "./verify-votes.ts";
 
-const SEALED_TABLES: readonly SealedTable[] = [
-  { ...AUDIT_LOG, table: "audit_entries" },
-  { ...LEDGER_LOG, table: "ledger_entries" },
-  { ...EVENT_LOG, table: "events" },
-];
 /** Run after the chains: these find rows that were wrong from the start and not changed since. */
 const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
@@ -64,6 +58,8 @@ export type VerifyInput = {
   files?: FileStore;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
+  /** The same, and only what was sealed after these heads is checked. */
+  since?: AsyncIterable<string>;
   /** Called for every page read, to report progress. */
   onProgress?: (progress: VerifyProgress) => void;
 };
@@ -114,25 +110,36 @@ async function findFirstFault(
   input: VerifyInput,
   accounts: readonly { id: string }[],
 ): Promise<string | null> {
-  const { now, real_now, anchors, onProgress } = input;
+  const { now, real_now, anchors, since, onProgress } = input;
   const { is_running } = await workerHealth(tx, { now, real_now });
+  const anchored = since ? await readAnchors(tx, key, since) : null;
+  if (anchored && "fault" in anchored) return anchored.fault;
   let pages = 0;
   for (const [accounts_done, account] of accounts.entries()) {
     const session = withCount(tx, () => {
       pages += 1;
       onProgress?.({ accounts_done, accounts: accounts.length, pages });
     });
-    const fault =
-      (await findFault(session, key, account.id, now, is_running)) ??
-      (await findKeyedFault(session, input, account.id));
+    const time = { now, is_sealer_running: is_running };
+    const fault = anchored
+      ? await verifySince(session, key, account.id, anchored.heads, time)
+      : ((await findFault(session, key, account.id, now, is_running)) ??
+        (await findKeyedFault(session, input, account.id)));
     if (fault) return fault;
   }
+  return (
+    (anchored ? null : await findSharedFault(tx)) ??
+    (anchors ? await verifyAnchors(tx, key, anchors) : null)
+  );
+}
+
+/** What is checked once for all accounts. */
+async function findSharedFault(tx: Session): Promise<string | null> {
   return (
     (hasMacs(tx) ? await verifyVouchedRows(tx) : null) ??
     (await verifyOwners(tx)) ??
     (await verifyFactors(tx)) ??
-    (await verifySends(tx)) ??
-    (anchors ? await verifyAnchors(tx, key, anchors) : null)
+    (await verifySends(tx))
   );
 }
 

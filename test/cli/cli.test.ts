@@ -280,6 +280,27 @@ describe("verify", () => {
     expect(nothing.code).toBe(1);
     expect(nothing.stdout).toBe("Wrong: this file contains no anchor.\n");
   });
+
+  it("--since says that it checked only a part", async () => {
+    const [block] = await server.db.database.query<Record<string, Buffer | bigint>>(
+      `select account_id, log, number, hash, signature from seal_blocks
+       order by log, number limit 1`,
+    );
+    const { hash, signature, number, ...chain } = block!;
+    const anchor = {
+      ...{ ...chain, number: String(number), msg: "sealed" },
+      hash: (hash as Buffer).toString("hex"),
+      signature: (signature as Buffer).toString("base64"),
+    };
+    const file = join(server.data_dir, "anchors.log");
+    await writeFile(file, `${JSON.stringify(anchor)}\n`);
+    const [part, missing] = await Promise.all([
+      run(["verify", "--since", file, "--json"]),
+      run(["verify", "--since", `${file}.gone`]),
+    ]);
+    expect(documentOf(part)).toMatchObject({ ok: true, fault: null, is_whole: false });
+    expectSentence(missing, "cannot be read");
+  });
 });
 
 describe("with --json everything is one document on stdout", () => {

@@ -15,7 +15,7 @@ export type VerifyBooksDeps = Pick<
 /** Verifies everything that this installation can read, and says when and how long. */
 export async function verifyBooks(
   { config, database, clock, keyring, index_key, files }: VerifyBooksDeps,
-  more: Pick<VerifyInput, "anchors" | "onProgress">,
+  more: Pick<VerifyInput, "anchors" | "since" | "onProgress">,
 ): Promise<VerificationRun> {
   const key = signingKey(signingSeed(config));
   const times = { now: clock.now(), real_now: realTime(clock) };
