@@ -32,19 +32,24 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
     grown = growth(before, await sizesOf(bench, "vacuum"), KIND.payouts);
   }
   const paid = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
-  for (const [name, bytes] of [...paid].sort(([, a], [, b]) => b - a)) {
-    if (bytes >= SHOWN_MIN_BYTES) say(`disk: ${figure(bytes).padStart(6)} bytes ${name}`);
-  }
+  show("paid", paid, say);
   // What the service does when the time has come, here at once.
   const retention = { database, event_retention_days: 90, delivery_retention_days: 30 };
   await trimEvents(retention, new Date(clock.now().getTime() + 100 * DAY_MS));
   await database.query("delete from commands where idempotency_index is null");
   const kept = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
+  show("after retention", kept, say);
   return [
     judge("disk: bytes a payout, with space for reuse", [sumOf(grown)]),
     judge("disk: bytes a payout", [sumOf(paid)]),
     judge("disk: bytes a payout after retention", [sumOf(kept)], { at_most: BYTES_MAX }),
   ];
+}
+
+function show(when: string, sizes: Sizes, say: (text: string) => void): void {
+  for (const [name, bytes] of [...sizes].sort(([, a], [, b]) => b - a)) {
+    if (bytes >= SHOWN_MIN_BYTES) say(`disk, ${when}: ${figure(bytes).padStart(6)} bytes ${name}`);
+  }
 }
 
 function growth(before: Sizes, after: Sizes, payouts: number): Sizes {
