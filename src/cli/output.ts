@@ -13,6 +13,11 @@ export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, "\ufffd");
 }
 
+/** The MAC of a row says nothing to a reader. */
+function withoutMac(name: string, value: unknown): unknown {
+  return name === "mac" ? undefined : value;
+}
+
 /** The control characters that JSON may contain as they are. */
 const C1 = /[\x7f-\x9f]/g;
 
@@ -23,7 +28,7 @@ function escaped(sign: string): string {
 /** The one document that --json promises. */
 export function printDocument(document: unknown): void {
   is_printed = true;
-  console.log(JSON.stringify(document, null, 2).replace(C1, escaped));
+  console.log(JSON.stringify(document, withoutMac, 2).replace(C1, escaped));
 }
 
 /** The error that ended a command; on one line, as it may follow the lines of `listen`. */
