@@ -10,8 +10,8 @@ import {
   isDatabaseError,
   nameOutage,
 } from "./outages.ts";
-import { bytesArray, isBytesArray } from "./plain-array.ts";
-import { destroyConnection, openPool, type PoolUse } from "./pool.ts";
+import { bytesArray, isBytesArray, textArray } from "./plain-array.ts";
+import { destroyConnection, openPool, type PoolUse, sendTogether } from "./pool.ts";
 
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
@@ -151,6 +151,7 @@ function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
     // The driver has this option, its types do not. It closes the connection after the timeout.
     const limit = answer_max_ms === undefined ? {} : { query_timeout: answer_max_ms };
     const named = name === undefined ? {} : { name };
+    sendTogether(client);
     return client.query({ text, values: values as unknown[], ...named, ...limit });
   };
 }
@@ -175,7 +176,8 @@ function oneByOne(client: pg.PoolClient, answer_max_ms?: number): Send {
 }
 
 function rowsOf(send: Send): Session["query"] {
-  return async (text, values) => (await send(text, values).catch(nameOutage)).rows;
+  return async (text, values) =>
+    (await send(text, values?.map(toParameter)).catch(nameOutage)).rows;
 }
 
 async function runTransaction<Result>(
@@ -293,7 +295,8 @@ async function sendAhead(send: Send, writes: readonly Write[]): Promise<readonly
  */
 function toParameter(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return isBytesArray(value) ? bytesArray(value) : value.map(toParameter);
+    if (isBytesArray(value)) return bytesArray(value);
+    return textArray(value) ?? value.map(toParameter);
   }
   const is_plain = typeof value === "object" && value !== null && !isScalarObject(value);
   return is_plain ? JSON.stringify(value) : value;

@@ -35,3 +35,47 @@ export function isBytesArray(values: readonly unknown[]): values is (Buffer | nu
     values.some(Buffer.isBuffer) && values.every((one) => one === null || Buffer.isBuffer(one))
   );
 }
+
+/**
+ * An array as text, as the driver would write it but in less time: it replaces characters in every
+ * element, and writes times part by part. Null if an element is an array or bytes.
+ */
+export function textArray(values: readonly unknown[]): string | null {
+  let text = "";
+  for (const value of values) {
+    const element = elementOf(value);
+    if (element === null) return null;
+    text += text === "" ? element : `,${element}`;
+  }
+  return `{${text}}`;
+}
+
+function elementOf(value: unknown): string | null {
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "bigint":
+    case "boolean":
+    case "number":
+      return String(value);
+    case "undefined":
+      return "NULL";
+    default:
+      if (value === null) return "NULL";
+      if (value instanceof Date) return isPlainTime(value) ? `"${value.toISOString()}"` : null;
+      return Array.isArray(value) || ArrayBuffer.isView(value)
+        ? null
+        : quoted(JSON.stringify(value));
+  }
+}
+
+function quoted(text: string): string {
+  const is_plain = !text.includes("\\") && !text.includes('"');
+  return `"${is_plain ? text : text.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Other years have a sign, which the database does not read. */
+function isPlainTime(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9_999;
+}

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
+import { createHash, createPrivateKey, hash, type KeyObject, sign } from "node:crypto";
 import type { Database, Session, Transaction, Writer } from "../db/database.ts";
 import { columnsOf, insertRow, insertRows } from "../db/rows.ts";
 import { type MacBearer, macsOf, rowMac } from "./row-mac.ts";
@@ -45,7 +45,7 @@ export function digestOf(...fields: (string | number | bigint | null)[]): Buffer
   const text = JSON.stringify(
     fields.map((field) => (typeof field === "bigint" ? String(field) : field)),
   );
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
 
 /** Adds the MAC of this process to new entries. */

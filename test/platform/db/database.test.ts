@@ -50,6 +50,41 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     expect(rows).toEqual(bytes.map((one) => ({ one, all_of_them: bytes })));
   });
 
+  it("writes arrays of every kind of value as they are", async () => {
+    const texts = ["", "NULL", "null", "a,b", '{"c"}', "\\", '\\"', " d ", "ü\n", null];
+    const times = [
+      "2026-11-18T04:00:00.123Z",
+      "0001-01-01T00:00:00.000Z",
+      "9999-12-31T23:59:59.999Z",
+    ];
+    const rows = texts.map((text, at) => ({
+      text,
+      amount: at === 1 ? null : 2n ** 62n + BigInt(at),
+      time: at === 2 ? null : new Date(times[at % 3]!),
+      flag: at === 3 ? null : at % 2 === 0,
+      json: at === 4 ? null : { text, at },
+    }));
+    const columns = [rows.map((row) => row.text), rows.map((row) => row.amount)];
+    const others = [rows.map((row) => row.time), rows.map((row) => row.flag)];
+    await database.transaction(async (tx) => {
+      tx.write(
+        `create table kinds (text text, amount bigint, time timestamptz, flag boolean, json jsonb,
+           at int)`,
+        [],
+      );
+      tx.write(
+        `insert into kinds select * from unnest($1::text[], $2::bigint[], $3::timestamptz[],
+           $4::boolean[], $5::jsonb[], $6::int[])`,
+        [...columns, ...others, rows.map((row) => row.json), rows.map((_, at) => at)],
+      );
+    });
+    const read = await database.query(
+      "select text, amount, time, flag, json from kinds order by at",
+    );
+    await database.query("drop table kinds");
+    expect(read).toEqual(rows);
+  });
+
   it("commits the reads and writes of a transaction together", async () => {
     const found = await database.transaction(async (tx) => {
       const rows = await Promise.all([
