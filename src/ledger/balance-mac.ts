@@ -1,5 +1,5 @@
 import { type MacBearer, rowMac } from "../platform/sealing/row-mac.ts";
-import type { LedgerAccountKey, StoredBalance } from "./store.ts";
+import type { LedgerAccountKey, LockedBalance, StoredBalance } from "./store.ts";
 
 /*
  * A stored balance is what lets money go. Whoever posts to it reads it under its lock, checks its
@@ -17,14 +17,15 @@ const BALANCE_MAC = rowMac(
 
 class ForgedBalanceError extends Error {}
 
-export function signBalance(bearer: MacBearer, balance: StoredBalance): StoredBalance {
+export function signBalance<Balance extends StoredBalance>(
+  bearer: MacBearer,
+  balance: Balance,
+): Balance {
   return { ...balance, mac: BALANCE_MAC.make(bearer, balance) };
 }
 
-type Locked = StoredBalance & { newest_line: string | null };
-
 /** Throws unless this service wrote the balance and it contains all entries of its account. */
-export function assertAuthentic(bearer: MacBearer, balance: Locked): void {
+export function assertAuthentic(bearer: MacBearer, balance: LockedBalance): void {
   const { last_entry_id, newest_line } = balance;
   if (!isSigned(bearer, balance)) throw forged(balance, "was not written by this service");
   if (newest_line !== null && (last_entry_id === null || newest_line > last_entry_id)) {

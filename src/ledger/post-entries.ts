@@ -28,7 +28,10 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
     insertPosted(tx, entries, [], now);
     return;
   }
-  store.insertBalances(tx, keys);
+  store.insertBalances(
+    tx,
+    keys.filter(({ ledger_account }) => isShared(ledger_account)),
+  );
   store.lockBalances(tx, keys, (balances, writer) => {
     for (const balance of balances) assertAuthentic(writer, balance);
     insertPosted(writer, entries, balances, now);
@@ -39,7 +42,7 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
 function insertPosted(
   tx: Writer,
   entries: readonly NewEntry[],
-  balances: readonly store.StoredBalance[],
+  balances: readonly store.LockedBalance[],
   now: Date,
 ): void {
   const id_time = timeAfter(balances, now);
@@ -50,7 +53,7 @@ function insertPosted(
   const signed = signEntries(tx, LEDGER_LOG.log, rows);
   store.insertEntries(tx, signed);
   store.insertLines(tx, signed);
-  store.updateBalances(
+  store.upsertBalances(
     tx,
     applyEntries(balances, signed).map((balance) => signBalance(tx, balance)),
   );
@@ -91,11 +94,19 @@ function balanceKeys(entries: readonly NewEntry[]): store.LedgerAccountKey[] {
   return [...keys].sort(([a], [b]) => compare(a, b)).map(([, key]) => key);
 }
 
+/**
+ * Whether two postings may create the balance at the same time. A balance of one record is created
+ * by whoever has locked the record, so it is inserted once, with what the entries leave in it.
+ */
+function isShared(ledger_account: string): boolean {
+  return ruleOf(ledger_account).per.includes("user");
+}
+
 /** The balances after the entries. */
 function applyEntries(
-  balances: readonly store.StoredBalance[],
+  balances: readonly store.LockedBalance[],
   entries: readonly Entry[],
-): store.StoredBalance[] {
+): store.LockedBalance[] {
   const changed = new Map(balances.map((balance) => [textOf(balance), { ...balance }]));
   for (const { account_id, id, lines } of entries) {
     for (const { ledger_account, currency, amount } of lines) {

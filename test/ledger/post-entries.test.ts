@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { depositFinal, refundStarted } from "../../src/ledger/balance-postings.ts";
-import { type NewEntry, owedTo } from "../../src/ledger/model.ts";
+import { type NewEntry, owedTo, payoutPending } from "../../src/ledger/model.ts";
 import { isAlreadyPosted, isOverdrawn, postEntries } from "../../src/ledger/post-entries.ts";
 import { findBalances, findEntryCount, listBalances } from "../../src/ledger/store.ts";
+import { violatedKey } from "../../src/platform/db/outages.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
 import {
   findLedgerAccountBalance,
@@ -157,6 +158,44 @@ describe("concurrent postings", () => {
     });
     expect((await outcomes(work)).errors).toEqual([]);
     expect(await Promise.all(users.map((user) => owed(user)))).toEqual(users.map(() => 20n));
+  });
+});
+
+describe("the balance of one record", () => {
+  const pending = (amount: bigint, offramp_id: string, key = randomUUID()): NewEntry => ({
+    ...{ account_id, key: `fund:${key}`, kind: "offramp_funded" },
+    lines: [
+      { ledger_account: "deposit_clearing", currency: "usdc", amount },
+      { ledger_account: payoutPending(offramp_id), currency: "usdc", amount: -amount },
+    ],
+  });
+
+  test("is created with what its entries leave in it", async () => {
+    const id = randomUUID();
+    await fixture.post(deposit(9n), pending(5n, id), pending(2n, id));
+    const key = { account_id, ledger_account: payoutPending(id), currency: "usdc" };
+    expect((await findBalances(fixture.database, [key])).get(key)).toBe(7n);
+    await fixture.post(pending(1n, id));
+    expect((await findBalances(fixture.database, [key])).get(key)).toBe(8n);
+  });
+
+  test("that somebody deleted is not created again", async () => {
+    const id = randomUUID();
+    await fixture.post(pending(5n, id));
+    await fixture.database.query("delete from ledger_balances where ledger_account = $1", [
+      payoutPending(id),
+    ]);
+    await expect(fixture.post(pending(1n, id))).rejects.toThrow("does not contain the entry");
+  });
+
+  test("stays the sum of its lines if two postings create it without the record's lock", async () => {
+    const id = randomUUID();
+    const work = Array.from({ length: 10 }, () => fixture.post(pending(1n, id)));
+    const { won, errors } = await outcomes(work);
+    expect(won).toBeGreaterThan(0);
+    expect(errors.map(violatedKey)).toEqual(errors.map(() => "ledger_balances_pkey"));
+    const key = { account_id, ledger_account: payoutPending(id), currency: "usdc" };
+    expect((await findBalances(fixture.database, [key])).get(key)).toBe(BigInt(won));
   });
 });
 
