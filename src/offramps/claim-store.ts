@@ -2,7 +2,7 @@ import type { Session } from "../platform/db/database.ts";
 import type { RecordKey } from "../platform/db/rows.ts";
 import { SET_BYTES_MAX } from "../platform/tasks/split-by-bytes.ts";
 import { BEFORE_PAYOUT } from "./model.ts";
-import type { OfframpRow } from "./store.ts";
+import type { OfframpLinks, OfframpRow } from "./store.ts";
 
 /** Locks the next offramps of a quote that were not instructed yet. */
 export function claimBeforePayout(
@@ -61,12 +61,18 @@ const UNFUNDED = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
   and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
 
 /** The same without a lock: what has to be locked before them is not locked yet. */
-export async function listUnfunded(
+export function listUnfunded(
   session: Session,
   { account_id, id }: RecordKey,
   limit: number,
-): Promise<RecordKey[]> {
-  const values = [account_id, id, null, limit, SET_BYTES_MAX];
-  const rows = await session.query<{ id: string }>(next(UNFUNDED), values);
-  return rows.map((row) => ({ account_id, id: row.id }));
+): Promise<OfframpLinks[]> {
+  return session.query<OfframpLinks>(
+    `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id,
+       octet_length(o.details) as bytes
+     from (${next(UNFUNDED)}) as next
+     cross join lateral (
+       select o.* from offramps o where o.account_id = $1 and o.id = next.id
+     ) as o order by o.id`,
+    [account_id, id, null, limit, SET_BYTES_MAX],
+  );
 }

@@ -14,8 +14,11 @@ import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 
-/** Large quotes are processed in chunks, so that no transaction locks thousands of rows. */
-export const CHUNK = 200;
+/**
+ * Large quotes are processed in chunks, so that no transaction locks thousands of rows. As many as
+ * one request may create.
+ */
+export const CHUNK = 500;
 
 /**
  * Moves the next offramps of a quote that has received a deposit: funded ones are assessed by tasks

@@ -95,7 +95,7 @@ export function findOfframps(session: Session, keys: readonly RecordKey[]): Prom
 }
 
 /** What to lock before an offramp, and how large its details are. */
-type OfframpLinks = RecordKey &
+export type OfframpLinks = RecordKey &
   Pick<Offramp, "user_id" | "quote_id" | "payment_detail_id"> & { bytes: number };
 
 /** The same, without their details. */

@@ -30,7 +30,13 @@ import { findQuotes, lockPendingApproval, QUOTES } from "../quotes/store.ts";
 import { judgeWaiting, type RateRules } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import {
+  findOfframpLinks,
+  type KeyedOfframp,
+  lockOfframps,
+  type OfframpLinks,
+  toOfframps,
+} from "../store.ts";
 import { ASSESS_OFFRAMP_TASK, FAIL_LAPSED_TASK, SEND_PAYOUT_TASK } from "../task-kinds.ts";
 import { newPayout } from "./model.ts";
 import { insertPayouts } from "./store.ts";
@@ -80,8 +86,8 @@ export async function fundAndAssess(
   quote: RecordKey,
   now: Date,
 ): Promise<boolean> {
-  const keys = await listUnfunded(tx, quote, CHUNK);
-  const { offramps, gates } = await lockForGates(tx, deps, keys);
+  const seen = await listUnfunded(tx, quote, CHUNK);
+  const { offramps, gates } = await lockForGates(tx, deps, seen, seen);
   // Others may have changed before they were locked.
   const unfunded = offramps.filter(({ offramp }) => isUnfunded(offramp));
   const funded = unfunded.map((entry) => fundOne(entry, now));
@@ -205,16 +211,14 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
 export async function lockForGates(
   tx: Transaction,
   deps: GateDeps,
-  keys: readonly { account_id: string; id: string }[],
+  keys: readonly RecordKey[],
+  just_seen?: readonly OfframpLinks[],
 ): Promise<{ offramps: KeyedOfframp[]; gates: GateLookup }> {
   // Read without a lock first, only to learn which users and payment details to lock.
-  const seen = await findOfframpLinks(tx, keys);
-  const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
-  const details = seen.map(({ account_id, payment_detail_id }) => ({
-    account_id,
-    id: payment_detail_id,
-  }));
-  const quotes = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
+  const seen = just_seen ?? (await findOfframpLinks(tx, keys));
+  const users = distinct(seen, ({ account_id, user_id }) => ({ account_id, user_id }));
+  const details = distinct(seen, ({ account_id, payment_detail_id: id }) => ({ account_id, id }));
+  const quotes = distinct(seen, ({ account_id, quote_id: id }) => ({ account_id, id }));
   const account_ids = [...new Set(seen.map(({ account_id }) => account_id))];
   const [kycs, detail_rows, , quote_rows, rows, subject_keys, own_reviews] = await Promise.all([
     lockKycs(tx, users),
@@ -222,7 +226,7 @@ export async function lockForGates(
     lockPendingApproval(tx, quotes),
     findQuotes(tx, quotes),
     lockOfframps(tx, keys),
-    deps.keyring.openUserKeys(tx, seen),
+    deps.keyring.openUserKeys(tx, users),
     listOwnReviews(tx, account_ids),
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
@@ -240,6 +244,15 @@ export async function lockForGates(
   const misdirected = await findMisdirected(tx, deps, paying, opened);
   const gates = { kycs, detail_statuses, quotes: of_quote, invoices, misdirected, own_reviews };
   return { offramps: toOfframps(rows, subject_keys), gates };
+}
+
+/** Each key once: the offramps of a set have few users, and often one quote. */
+function distinct<Key extends object>(
+  seen: readonly OfframpLinks[],
+  keyOf: (links: OfframpLinks) => Key,
+): Key[] {
+  const keys = seen.map(keyOf);
+  return [...new Map(keys.map((key) => [Object.values(key).join(), key])).values()];
 }
 
 async function findMisdirected(
