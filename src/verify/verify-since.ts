@@ -1,5 +1,4 @@
 import type { KeyObject } from "node:crypto";
-import { findNextBlock } from "../events/order-store.ts";
 import { EVENT_LOG } from "../events/record-events.ts";
 import { isSigned } from "../ledger/balance-mac.ts";
 import { payoutPending } from "../ledger/model.ts";
@@ -32,39 +31,68 @@ export async function verifySince(
     const fault = await verifyChain(session, key, sealed, account_id, { ...time, after });
     if (fault) return fault;
   }
-  let number = heads.get(chainName(account_id, EVENT_LOG.log)) ?? 0n;
-  for (;;) {
-    const block = await findNextBlock(session, account_id, number);
-    if (!block) break;
-    const changed = block.events.filter(({ name }) => name === "offramp_update");
-    const fault = await verifyChanged(session, account_id, recordsOf(changed));
+  const after = heads.get(chainName(account_id, EVENT_LOG.log)) ?? 0n;
+  const last = await findLastNumber(session, account_id);
+  for (let number = after + 1n; number <= last; number += 1n) {
+    const sealed = `select unnest(entry_ids) as id from seal_blocks
+      where account_id = $1 and log = $2 and number = $3`;
+    const ids = await listChanged(session, sealed, [account_id, EVENT_LOG.log, number]);
+    const fault = await verifyChanged(session, account_id, ids);
     if (fault) return fault;
-    number = block.number;
   }
-  return verifyChanged(session, account_id, await listUnsealed(session, account_id));
+  const unsealed = "select entry_id as id from seal_pending where account_id = $1 and log = $2";
+  const ids = await listChanged(session, unsealed, [account_id, EVENT_LOG.log]);
+  return verifyChanged(session, account_id, ids);
 }
 
-function recordsOf(events: readonly { record_id: string }[]): string[] {
-  return [...new Set(events.map(({ record_id }) => record_id))];
-}
-
-/** The offramps whose last changes are not sealed yet. */
-async function listUnsealed(session: Session, account_id: string): Promise<string[]> {
-  const rows = await session.query<{ record_id: string }>(
-    `select distinct e.record_id from seal_pending p
-     join events e on e.account_id = p.account_id and e.id = p.entry_id
-     where p.account_id = $1 and p.log = $2 and e.name = 'offramp_update'`,
+async function findLastNumber(session: Session, account_id: string): Promise<bigint> {
+  const [row] = await session.query<{ number: bigint | null }>(
+    "select max(number) as number from seal_blocks where account_id = $1 and log = $2",
     [account_id, EVENT_LOG.log],
   );
-  return recordsOf(rows);
+  return row!.number ?? 0n;
 }
+
+/**
+ * The offramps whose last event is one of these, so that each is checked once. The events tell, not
+ * the offramps: those were checked with the chain, which also knows of events that nobody sealed.
+ */
+async function listChanged(
+  session: Session,
+  entries: string,
+  values: readonly unknown[],
+): Promise<string[]> {
+  const rows = await session.query<{ record_id: string }>(
+    `select e.record_id from (${entries}) as entry
+     join events e on e.account_id = $1 and e.id = entry.id
+     where e.name = 'offramp_update' and not exists (
+       select from events later where later.record_id = e.record_id
+         and later.account_id = e.account_id and later.sequence > e.sequence)`,
+    values,
+  );
+  return rows.map(({ record_id }) => record_id);
+}
+
+const OFFRAMPS_PER_PAGE = 500;
 
 async function verifyChanged(
   session: Session,
   account_id: string,
   ids: readonly string[],
 ): Promise<string | null> {
-  if (ids.length === 0) return null;
+  for (let from = 0; from < ids.length; from += OFFRAMPS_PER_PAGE) {
+    const page = ids.slice(from, from + OFFRAMPS_PER_PAGE);
+    const fault = await verifyPage(session, account_id, page);
+    if (fault) return fault;
+  }
+  return null;
+}
+
+async function verifyPage(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<string | null> {
   const fault = await verifyOfframpsById(session, account_id, ids);
   if (fault || !hasMacs(session)) return fault;
   const keys = ids.map((id) => ({ account_id, id }));

@@ -127,8 +127,12 @@ async function findFirstFault(
         (await findKeyedFault(session, input, account.id)));
     if (fault) return fault;
   }
+  const counted = withCount(tx, () => {
+    pages += 1;
+    onProgress?.({ accounts_done: accounts.length, accounts: accounts.length, pages });
+  });
   return (
-    (anchored ? null : await findSharedFault(tx)) ??
+    (anchored ? null : await findSharedFault(counted)) ??
     (anchors ? await verifyAnchors(tx, key, anchors) : null)
   );
 }

@@ -22,7 +22,7 @@ import {
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframpLinks, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import { findOfframpLinks, type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
 import { recordProvenRails } from "./canary.ts";
 import { offrampIdOf, type Payout } from "./model.ts";
@@ -91,15 +91,14 @@ export async function applyAnswers(
   now: Date,
 ): Promise<void> {
   const ids = answers.map((answer) => answer.end_to_end_id);
-  // Offramps are always locked before their payouts, so find their ids first.
+  // Offramps are always locked before their payouts; the id of a payout contains its offramp's.
   const keys = offrampsOf(account_id, answers);
-  const seen = await findOfframpLinks(tx, keys);
   const rejected = offrampsOf(
     account_id,
     answers.filter(({ kind }) => kind === "rejected"),
   );
   const locked = await lockForGiveUp(tx, deps.prices, rejected, now);
-  const [rows, payouts, known, subject_keys] = await Promise.all([
+  const [rows, payouts, known] = await Promise.all([
     lockOfframps(tx, keys),
     lockPayouts(tx, account_id, ids),
     findBankAnswers(
@@ -107,10 +106,10 @@ export async function applyAnswers(
       account_id,
       answers.map((answer) => answer.bank_reference),
     ),
-    deps.keyring.openUserKeys(tx, seen),
   ]);
+  const opened = await openOfframps(tx, deps.keyring, rows);
   const progress: Progress = {
-    offramps: new Map(toOfframps(rows, subject_keys).map((entry) => [entry.offramp.id, entry])),
+    offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
     payouts: new Map(payouts.map((payout) => [payout.end_to_end_id, payout])),
     changes: [],
     entries: [],

@@ -32,6 +32,7 @@ type ChainTime = {
 };
 
 const BLOCKS_PER_PAGE = 100;
+const PENDING_PER_PAGE = 1_000;
 const BEFORE_ALL_NUMBERS = -(2n ** 63n);
 const DIGEST_BYTES = 32;
 /** An entry is sealed within seconds; a longer wait than this is an error. */
@@ -174,22 +175,37 @@ async function checkRejected(
 
 const FORGED = "it was not written by this service";
 
+type Pending = { entry_id: string; digest: Buffer; mac: Buffer | null; noted_at: Date };
+
+/** Page by page: when no sealer has run for long, there are many. */
 async function checkUnsealed(
   session: Session,
   sealed: SealedTable,
   account_id: string,
+  time: ChainTime,
+): Promise<string | null> {
+  for (let after_id: string | null = null; ; ) {
+    const pending: Pending[] = await session.query<Pending>(
+      `select entry_id, digest, mac, noted_at from seal_pending
+       where account_id = $1 and log = $2 and ($3::uuid is null or entry_id > $3)
+       order by entry_id limit $4`,
+      [account_id, sealed.log, after_id, PENDING_PER_PAGE],
+    );
+    const last = pending.at(-1);
+    if (!last) return null;
+    const fault = await checkPending(session, sealed, account_id, pending, time);
+    if (fault) return fault;
+    after_id = last.entry_id;
+  }
+}
+
+async function checkPending(
+  session: Session,
+  sealed: SealedTable,
+  account_id: string,
+  pending: readonly Pending[],
   { now, is_sealer_running }: ChainTime,
 ): Promise<string | null> {
-  const pending = await session.query<{
-    entry_id: string;
-    digest: Buffer;
-    mac: Buffer | null;
-    noted_at: Date;
-  }>(
-    `select entry_id, digest, mac, noted_at from seal_pending where account_id = $1 and log = $2
-     order by noted_at`,
-    [account_id, sealed.log],
-  );
   const ids = pending.map((entry) => entry.entry_id);
   const entries = await readById(session, sealed, account_id, ids);
   const has_keys = hasMacs(session);
