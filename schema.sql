@@ -304,6 +304,7 @@ create table bank_lines (
   settled_at timestamp with time zone,
   answer_references text[] not null default '{}'::text[],
   named_ids text[],
+  line_reference text,
   constraint bank_lines_pkey PRIMARY KEY (bank_account, entry_key, part),
   constraint bank_lines_number_key UNIQUE (number),
   constraint bank_lines_amount_check CHECK ((amount >= 0)),
@@ -319,6 +320,8 @@ CREATE INDEX bank_lines_credits ON public.bank_lines USING btree (number) WHERE 
 CREATE INDEX bank_lines_detailed ON public.bank_lines USING btree (booked_on) WHERE ((details IS NOT NULL) AND (state <> 'unmatched'::text));
 CREATE INDEX bank_lines_named ON public.bank_lines USING gin (named_ids) WHERE (named_ids IS NOT NULL);
 CREATE INDEX bank_lines_of_report ON public.bank_lines USING btree (report_digest);
+CREATE INDEX bank_lines_references ON public.bank_lines USING btree (bank_account, line_reference) WHERE ((line_reference IS NOT NULL) AND (kind = ANY (ARRAY['incoming'::text, 'returned'::text])));
+CREATE INDEX bank_lines_taken_back ON public.bank_lines USING btree (bank_account, amount) WHERE ((kind = 'taken_back'::text) AND (state = 'unmatched'::text));
 CREATE INDEX bank_lines_unmatched ON public.bank_lines USING btree (number) WHERE (state = 'unmatched'::text);
 
 create table bank_payments (
@@ -346,6 +349,7 @@ create table bank_payments (
   constraint bank_payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint bank_payments_file_id_fkey FOREIGN KEY (file_id) REFERENCES bank_files(id)
 );
+CREATE INDEX bank_payments_ach_amounts ON public.bank_payments USING btree (amount) WHERE (short_id IS NOT NULL);
 CREATE INDEX bank_payments_of_file ON public.bank_payments USING btree (file_id, number);
 CREATE INDEX bank_payments_traces ON public.bank_payments USING btree (trace_number) WHERE (trace_number IS NOT NULL);
 

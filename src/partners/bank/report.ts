@@ -65,9 +65,13 @@ export type AccountEntry = PaymentIds & {
   booked_on: string | null;
   valued_on: string | null;
   bank_reference: string | null;
+  /** The bank's name of the line, at its first part; where it has none, the name of each part. */
+  line_reference: string | null;
   transaction_id: string | null;
   /** ISO's domain, family and sub-family, or the bank's own code. */
   bank_code: string | null;
+  /** All codes of the line and of this part: ISO's, and the bank's own beside them. */
+  codes: readonly string[];
   /** How many payments a line without details stands for. */
   batch_count: number | null;
   debtor: ReportedParty;

@@ -431,9 +431,10 @@ describe("lines of an account that pays by ACH", () => {
     await pay({});
     const [lines] = await readOutbox();
     const texts = ["ACH RETURN R03 ABCD EFGH JKMN", "Rtn item ABCDEFGHJKMN", "WIRE ABCDEFGHJKMN"];
+    const [first, second, third] = texts.map((text) => ({ amount: "123.45", credit: true, text }));
     await readAll(
       achReport("PPD", [back(lines!, 0)]),
-      statement(...texts.map((text) => line({ amount: "123.45", credit: true, text }))),
+      statement(line(first!), line(second!), line({ ...third!, amount: "123.46" })),
     );
     expect(await listAnswers()).toMatchObject([{ kind: "returned" }]);
     expect((await bank.bankOf().listCredits(null, 10)).credits).toMatchObject([{ text: texts[2] }]);

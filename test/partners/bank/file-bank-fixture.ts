@@ -105,6 +105,7 @@ export function bankAccount(directory: string): FileBankAccount {
     name: "main-eur",
     outbox: directory,
     booked_by: "camt.053",
+    reference_days: 10,
     deposits: {
       ...{ currency: "eur", rails: ["local"], bank_name: "Sample Bank" },
       bank_address: "1 Sample Street, Vilnius",
@@ -129,6 +130,7 @@ export function achAccount(
     name: "main-usd",
     outbox: directory,
     booked_by: "camt.053",
+    reference_days: 10,
     deposits: null,
     debtor: { name: "Sample Ramp Inc", address: null },
     debtor_account: { number: "9900012345" },

@@ -195,7 +195,7 @@ describe("lines of a statement", () => {
     );
     expect(await listAnswers()).toMatchObject([{ kind: "booked" }]);
     expect(await listCredits()).toMatchObject([{ amount: 5_001n }]);
-    const credit = { problem: expect.stringMatching(/^The same report takes this amount back/) };
+    const credit = { problem: expect.stringMatching(/^The bank took this amount back/) };
     const taken = { problem: "The bank took money back that it had credited." };
     expect(await listUnmatched()).toEqual([credit, credit, taken, taken]);
   });

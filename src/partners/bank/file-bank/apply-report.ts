@@ -4,8 +4,8 @@ import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentStatus, ReportItem } from "../report.ts";
 import { applyAchItems } from "./ach/apply-ach-items.ts";
 import { sealLine } from "./line-details.ts";
-import { type BookedLine, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
-import { accountOf, type FileBankAccount } from "./model.ts";
+import { lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
+import { accountOf, type BookedLine, type FileBankAccount } from "./model.ts";
 import { openFinder, openLineFinder } from "./open-finder.ts";
 import { namedIds } from "./recover/recover-payments.ts";
 import {
@@ -20,6 +20,8 @@ import { recordAnswers } from "./returns/record-answers.ts";
 import { isReturnId } from "./returns/return-id.ts";
 import { StatementRecorder } from "./statements/record-statements.ts";
 import type { FileBankDeps } from "./submit-payments.ts";
+import { isTaken, openReferences, SAME_REFERENCE, TAKEN_BACK } from "./uncertain-credits.ts";
+import { updateTakenBack } from "./uncertain-store.ts";
 
 export type ReportDeps = FileBankDeps & {
   /** The account whose key encrypts what banks say about people. */
@@ -92,13 +94,15 @@ async function applyStatuses(
 }
 
 /** A line of this report, whose parts may be in two batches, or which may be repeated. */
-type BegunLine = { parts: number; next: number };
+type BegunLine = { parts: number; next: number; is_named_twice: boolean };
 type Recording = {
   deps: ReportDeps;
   key: Buffer;
   digest: Buffer;
   begun: Map<string, BegunLine>;
 };
+
+const NAMED_TWICE = { state: "unmatched", problem: SAME_REFERENCE } as const;
 
 async function applyEntries(
   tx: Transaction,
@@ -108,6 +112,7 @@ async function applyEntries(
   const lines: LineRow[] = [];
   const answers: BankAnswer[] = [];
   const find = await openLineFinder(tx, deps.accounts, entries);
+  const isNamedTwice = await openReferences(tx, deps.accounts, entries);
   for (const [bank_account, of_account] of Map.groupBy(entries, (one) => one.bank_account)) {
     const nameOf = ({ entry_key }: BookedLine) => `${bank_account}\n${entry_key}`;
     // A line can have hundreds of thousands of parts: it is looked for once.
@@ -118,17 +123,20 @@ async function applyEntries(
       const name = nameOf(entry);
       // A line that was known before this report stays as it was divided then.
       if (known.has(entry.entry_key) && !begun.has(name)) continue;
-      const line = begun.get(name) ?? { parts: entry.parts, next: 0 };
+      const line = begun.get(name) ?? { parts: entry.parts, next: 0, is_named_twice: false };
       begun.set(name, line);
       if (entry.parts !== line.parts || entry.part !== line.next) continue;
       line.next += 1;
-      const matched = matchEntry(entry, find);
+      line.is_named_twice ||= isNamedTwice(entry);
+      const matched = line.is_named_twice ? NAMED_TWICE : matchEntry(entry, find);
       if (matched.state === "answer") answers.push(...matched.answers);
       lines.push(lineOf(deps.operator_id, key, entry, matched));
     }
   }
   if (lines.length === 0) return;
   await insertLines(tx, digest, lines);
+  const taken = entries.filter(isTaken);
+  if (taken.length > 0) await updateTakenBack(tx, digest, taken, TAKEN_BACK);
   await recordAnswers(tx, deps.index_key, answers);
 }
 
@@ -136,6 +144,7 @@ function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Ma
   const { bank_account, entry_key, part, parts, kind, amount, currency, booked_on } = entry;
   return {
     ...{ bank_account, entry_key, part, parts, kind, amount, currency, booked_on },
+    line_reference: entry.line_reference,
     state: matched.state,
     problem: matched.state === "unmatched" ? matched.problem : null,
     answer_references: referencesOf(entry, matched),

@@ -1,7 +1,8 @@
 import { DecryptionError } from "../../../platform/encryption/cipher.ts";
 import { sealedJson } from "../../../platform/encryption/sealed-column.ts";
 import type { AccountEntry } from "../report.ts";
-import { type BookedLine, lineName } from "./match-entry.ts";
+import { lineName } from "./match-entry.ts";
+import type { BookedLine } from "./model.ts";
 
 /** What is kept of a line for the person who has to match it. */
 export type LineDetails = Pick<

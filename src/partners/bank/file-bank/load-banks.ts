@@ -26,7 +26,7 @@ import { asFolder, type LoadedServers, loadServers } from "./transfer/load-serve
 const KEYS = ["inbox", "servers", "accounts"];
 const ACCOUNT_KEYS = [
   ...["holder", "address", "iban", "account_number", "bic", "routing_number"],
-  ...["outbox", "server", "booked_by", "routes", "deposits"],
+  ...["outbox", "server", "booked_by", "reference_days", "routes", "deposits"],
 ];
 const SCHEDULE_KEYS = ["calendar", "time_zone", "cut_offs", "lead_days"];
 const ROUTE_KEYS = [
@@ -38,6 +38,9 @@ const ADDRESS_KEYS = ["line1", "line2", "postal_code", "town", "state", "country
 const DEPOSIT_KEYS = ["currency", "rails", "bank_name", "bank_address"];
 const ACCOUNT_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const REPORTS = ["camt.053", "camt.054", "camt.052"] as const;
+/** A line that the bank corrects comes again within some days. */
+const REFERENCE_DAYS = 10;
+const REFERENCE_DAYS_MAX = 366;
 const FORMS = ["structured", "hybrid"] as const;
 
 type SchemeTerms = { rail: Rail; calendar: Calendar; lead_days: number };
@@ -110,6 +113,7 @@ function readAccount(name: string, value: unknown, servers: LoadedServers): File
     name,
     ...(server ? { outbox: asFolder(outbox), server: server.server } : { outbox }),
     booked_by: oneOf(given.booked_by ?? REPORTS[0], REPORTS, `${path}.booked_by`),
+    reference_days: asDays(given.reference_days ?? REFERENCE_DAYS, `${path}.reference_days`),
     debtor: {
       name: asText(given.holder, `${path}.holder`),
       address: given.address === undefined ? null : readAddress(given.address, `${path}.address`),
@@ -120,6 +124,12 @@ function readAccount(name: string, value: unknown, servers: LoadedServers): File
     deposits:
       given.deposits === undefined ? null : readDeposits(given.deposits, `${path}.deposits`),
   };
+}
+
+function asDays(value: unknown, path: string): number {
+  const is_count = typeof value === "number" && Number.isInteger(value) && value >= 0;
+  if (is_count && value <= REFERENCE_DAYS_MAX) return value;
+  throw FILE.wrong(path, `must be a number of days from 0 to ${REFERENCE_DAYS_MAX}`);
 }
 
 function readAccountId(given: Record<string, unknown>, path: string): AccountId {

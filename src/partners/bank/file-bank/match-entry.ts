@@ -2,8 +2,9 @@ import { SCHEMES } from "../iso20022/credit-transfer.ts";
 import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentIds, PaymentStatus } from "../report.ts";
 import type { BookableSum } from "./ach/ach-store.ts";
-import type { FileScheme } from "./model.ts";
+import type { BookedLine, FileScheme } from "./model.ts";
 import { isReturnId } from "./returns/return-id.ts";
+import { TAKEN_BACK } from "./uncertain-credits.ts";
 
 /** A payment of ours that is in a file. */
 export type KnownPayment = {
@@ -26,19 +27,16 @@ export type KnownPayment = {
   is_at_bank: boolean;
 };
 
-/** A line of an account of ours that moved money. */
-export type BookedLine = AccountEntry & { bank_account: string };
-
 /** Finds payments by what banks repeat. */
 export type FindPayments = {
   byIds(ids: PaymentIds & Partial<Pick<AccountEntry, "transaction_id" | "text">>): KnownPayment[];
   ofFile(message_id: string): readonly KnownPayment[];
   /** NACHA files and batches with the sum of a line, and whether the account is booked by sums. */
   bySum?(entry: BookedLine): { is_booked_by_sum: boolean; sums: readonly BookableSum[] };
-  /** Whether a line beside this one takes the same amount back. */
+  /** Whether the bank took the amount of a credit back. */
   isTakenBack?(entry: BookedLine): boolean;
-  /** Whether the account of a line pays by NACHA files. */
-  paysByAch?(entry: BookedLine): boolean;
+  /** Whether a credit without an id can be an ACH payment that came back. */
+  isAchReturn?(entry: BookedLine): boolean;
 };
 
 /** What a line means to us. */
@@ -56,16 +54,9 @@ const DUPLICATES: ReadonlySet<string> = new Set("AM05 DUPL DU01 DU02 DU03 DU04 D
 /** A payment that waits for its window can be neither booked, returned nor rejected. */
 export const NOT_AT_BANK = "The payment with this id is in no file that the bank has.";
 
-const TAKEN_BACK =
-  "The same report takes this amount back: find out whether it is this credit. If it is not, " +
-  "settle it with --deposit or --payment.";
-
 /** ISO's family of debits that somebody else orders, who can write an id of ours into them. */
 const DIRECT_DEBIT = "PMNT/RDDT";
 const NOT_ORDERED = "A direct debit: somebody took this money, and it is no payout.";
-
-/** How banks in the United States call what came back. */
-const RETURN_WORDS = /\b(?:RETURN(?:ED|S)?|RTN|RTRN|RTND)\b/i;
 
 const OTHER_FILE =
   "It names another file than the one that this payment is in: find out whether it was paid.";
@@ -121,8 +112,7 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
       "A deposit that was sent back has come back. Settle it with --deposit: then it is one again.",
     );
   }
-  const is_credit = entry.kind === "incoming" || entry.kind === "returned";
-  if (is_credit && find.isTakenBack?.(entry)) return unmatched(TAKEN_BACK);
+  if (find.isTakenBack?.(entry)) return unmatched(TAKEN_BACK);
   switch (entry.kind) {
     case "incoming":
       return payment ? cameBack(entry, payment) : paidIn(entry, find);
@@ -131,7 +121,7 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
         ? returned(entry, payment)
         : unmatched("No payment of ours was returned here.");
     case "booked":
-      if (entry.bank_code?.startsWith(DIRECT_DEBIT)) return unmatched(NOT_ORDERED);
+      if (entry.codes.some((code) => code.startsWith(DIRECT_DEBIT))) return unmatched(NOT_ORDERED);
       return payment ? booked(entry, payment) : bookedFile(entry, find);
     case "charge":
       return unmatched("A fee of the bank.");
@@ -140,13 +130,9 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
   }
 }
 
-/**
- * A return of an ACH payment is told by a NACHA file as well. Its line may have no id, but the
- * payee's name, into which a caller can write the code of an onramp: it would be paid out twice.
- */
 function paidIn(entry: BookedLine, find: FindPayments): Matched {
   if (entry.booked_on === null) return unmatched("This credit has no date.");
-  if (!find.paysByAch?.(entry) || !RETURN_WORDS.test(entry.text)) return { state: "credit" };
+  if (!find.isAchReturn?.(entry)) return { state: "credit" };
   return unmatched(
     "This may be an ACH payment that came back: settle it with --payment, or with --deposit if " +
       "it is another credit.",

@@ -45,10 +45,15 @@ export type FileBankAccount = Pick<PaymentFile, "debtor" | "debtor_account" | "d
   server?: SftpServer;
   /** The reports whose lines count: banks report the same money in several. */
   booked_by: AccountEntry["report"];
+  /** For how many days a reference of the bank is of one line: some begin again each day. */
+  reference_days: number;
   routes: readonly FileRoute[];
   /** What payers of onramps are told; null if this account takes none. */
   deposits: DepositAccount | null;
 };
+
+/** A line of an account of ours that moved money. */
+export type BookedLine = AccountEntry & { bank_account: string };
 
 export type DepositAccount = {
   currency: string;

@@ -1,9 +1,10 @@
 import type { Transaction } from "../../../platform/db/database.ts";
 import type { AccountEntry, PaymentIds } from "../report.ts";
 import { type BookableSum, listBookableSums } from "./ach/ach-store.ts";
-import type { BookedLine, FindPayments, KnownPayment } from "./match-entry.ts";
-import type { FileBankAccount } from "./model.ts";
+import type { FindPayments, KnownPayment } from "./match-entry.ts";
+import type { BookedLine, FileBankAccount } from "./model.ts";
 import { listPaymentsById, listPaymentsOfFiles } from "./report-store.ts";
+import { openAchReturns, openTakenBack } from "./uncertain-credits.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Trace numbers, and our ids in NACHA files. */
@@ -74,22 +75,12 @@ export async function openLineFinder(
   }
   const messages = [...sums.values()].flatMap((of) => of.sums.map((one) => one.message_id));
   const finder = await openFinder(tx, lines, messages);
-  const taken = new Set(lines.filter(({ kind }) => kind === "taken_back").map(moneyOf));
-  const by_ach = new Set(accounts.filter(paysByAch).map(({ name }) => name));
   return {
     ...finder,
     bySum: takeSums(sums),
-    isTakenBack: (line) => taken.has(moneyOf(line)),
-    paysByAch: ({ bank_account }) => by_ach.has(bank_account),
+    isTakenBack: await openTakenBack(tx, lines),
+    isAchReturn: await openAchReturns(tx, accounts, lines),
   };
-}
-
-function moneyOf({ bank_account, amount, currency }: BookedLine): string {
-  return `${bank_account}\n${amount} ${currency}`;
-}
-
-function paysByAch({ routes }: FileBankAccount): boolean {
-  return routes.some(({ scheme }) => scheme === "ach");
 }
 
 /** A sum that a line has taken is not another line's. */

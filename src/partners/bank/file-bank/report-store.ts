@@ -96,7 +96,7 @@ export async function insertUnmatchedStatuses(
 
 export type LineRow = Pick<
   AccountEntry,
-  "entry_key" | "part" | "parts" | "kind" | "amount" | "currency" | "booked_on"
+  "entry_key" | "line_reference" | "part" | "parts" | "kind" | "amount" | "currency" | "booked_on"
 > & {
   bank_account: string;
   state: Matched["state"];
@@ -137,15 +137,16 @@ export async function insertLines(
 ): Promise<void> {
   await tx.query(
     `insert into bank_lines (report_digest, bank_account, entry_key, part, parts, kind, amount,
-       currency, booked_on, state, problem, details, answer_references, named_ids)
+       currency, booked_on, state, problem, details, answer_references, named_ids,
+       line_reference)
      select $1, bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state,
        problem, details, array(select jsonb_array_elements_text(answer_references)),
-       string_to_array(nullif(named_ids, ''), E'\\n')
+       string_to_array(nullif(named_ids, ''), E'\\n'), line_reference
      from unnest($2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::bigint[],
        $8::text[], $9::date[], $10::text[], $11::text[], $12::bytea[], $13::jsonb[],
-       $14::text[]) as line
+       $14::text[], $15::text[]) as line
        (bank_account, entry_key, part, parts, kind, amount, currency, booked_on, state, problem,
-       details, answer_references, named_ids)`,
+       details, answer_references, named_ids, line_reference)`,
     [
       digest,
       lines.map((line) => line.bank_account),
@@ -161,6 +162,7 @@ export async function insertLines(
       lines.map((line) => line.details),
       lines.map((line) => JSON.stringify(line.answer_references)),
       lines.map(({ named_ids }) => named_ids.map((id) => id.replaceAll("\n", " ")).join("\n")),
+      lines.map((line) => line.line_reference),
     ],
   );
 }

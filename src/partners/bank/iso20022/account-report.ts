@@ -15,7 +15,7 @@ import {
   type EntryDetail,
   isReturnCode,
   joinTexts,
-  readBankCode,
+  readBankCodes,
   readCharges,
   readDetail,
 } from "./entry-detail.ts";
@@ -126,7 +126,9 @@ class StatementLines {
       amount: part.amount,
       currency: money.currency,
       bank_reference: part.detail?.bank_reference ?? common.bank_reference,
+      line_reference: referenceOf(common.bank_reference, part, at),
       bank_code: part.detail?.bank_code ?? common.bank_code,
+      codes: [...common.codes, ...(part.detail?.codes ?? [])],
       batch_count: details.length === 0 ? countOf(batches) : null,
       debtor: part.detail?.debtor ?? NOBODY,
       creditor: part.detail?.creditor ?? NOBODY,
@@ -219,7 +221,7 @@ function readCommon(
     booked_on: readDay(element.find("BookgDt")) ?? valued_on,
     valued_on,
     bank_reference: readId(element, "AcctSvcrRef"),
-    bank_code: readBankCode(element.find("BkTxCd")),
+    ...readBankCodes(element.find("BkTxCd")),
     text: element.read("AddtlNtryInf") ?? "",
   };
 }
@@ -277,6 +279,11 @@ function idsOf(detail: EntryDetail | null, batch: XmlElement | undefined) {
     uetr: detail?.uetr ?? null,
     transaction_id: detail?.transaction_id ?? null,
   };
+}
+
+function referenceOf(of_line: string | null, { detail }: EntryPart, at: number): string | null {
+  if (of_line === null) return detail?.own_reference ?? null;
+  return at === 0 ? of_line : null;
 }
 
 function countOf(batches: readonly XmlElement[]): number | null {

@@ -18,8 +18,17 @@ const BETWEEN_FIELDS = " | ";
 export type EntryDetail = PaymentIds &
   Pick<
     AccountEntry,
-    "bank_reference" | "transaction_id" | "bank_code" | "debtor" | "creditor" | "text" | "reasons"
+    | "bank_reference"
+    | "transaction_id"
+    | "bank_code"
+    | "codes"
+    | "debtor"
+    | "creditor"
+    | "text"
+    | "reasons"
   > & {
+    /** The bank's name of this payment, in a field of its own. */
+    own_reference: string | null;
     /** Every amount stated, the one that was booked first. */
     amounts: readonly Money[];
     is_debit: boolean | null;
@@ -36,15 +45,17 @@ export function readDetail(details: XmlElement): EntryDetail {
   const reasons = returned ? readReasons([returned]) : [];
   const direction = details.read("CdtDbtInd");
   const end_to_end_id = readId(refs, "EndToEndId");
+  const own_reference = readId(refs, "AcctSvcrRef");
   return {
     message_id: readId(refs, "MsgId"),
     batch_id: readId(refs, "PmtInfId"),
     instruction_id: readId(refs, "InstrId"),
     end_to_end_id,
     uetr: readId(refs, "UETR"),
-    bank_reference: readId(refs, "AcctSvcrRef") ?? readId(refs, "Prtry", "Ref"),
+    own_reference,
+    bank_reference: own_reference ?? readId(refs, "Prtry", "Ref"),
     transaction_id: readId(refs, "TxId"),
-    bank_code: readBankCode(details.find("BkTxCd")),
+    ...readBankCodes(details.find("BkTxCd")),
     amounts: readAmounts(details),
     is_debit: direction === null ? null : direction === "DBIT",
     charges: readCharges(details),
@@ -69,12 +80,15 @@ function readParties(details: XmlElement): Pick<AccountEntry, "debtor" | "credit
   return { debtor: party("Dbtr"), creditor: party("Cdtr") };
 }
 
-/** Domain, family and sub-family, such as PMNT/RCDT/ESCT, else the bank's own code. */
-export function readBankCode(code: XmlElement | undefined): string | null {
+/** Domain, family and sub-family, such as PMNT/RCDT/ESCT, and the bank's own code. */
+export function readBankCodes(
+  code: XmlElement | undefined,
+): Pick<AccountEntry, "bank_code" | "codes"> {
   const family = code?.find("Domn", "Fmly");
   const parts = [code?.read("Domn", "Cd"), family?.read("Cd"), family?.read("SubFmlyCd")];
   const iso = parts.filter(Boolean).join("/");
-  return iso || readCode(code);
+  const own = readCode(code);
+  return { bank_code: iso || own, codes: [iso, own ?? ""].filter(Boolean) };
 }
 
 export function isReturnCode(code: XmlElement | undefined): boolean {
