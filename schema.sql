@@ -337,6 +337,7 @@ create table bank_payments (
   short_id text,
   batch_number integer,
   trace_number text,
+  paid_from_day date,
   constraint bank_payments_pkey PRIMARY KEY (account_id, end_to_end_id),
   constraint bank_payments_end_to_end_id_key UNIQUE (end_to_end_id),
   constraint bank_payments_file_id_trace_number_key UNIQUE (file_id, trace_number),

@@ -11,5 +11,8 @@ create index bank_lines_references on bank_lines (bank_account, line_reference)
 create index bank_lines_taken_back on bank_lines (bank_account, amount)
   where kind = 'taken_back' and state = 'unmatched';
 
+-- A debit of an earlier day does not show that a bank has paid it. Null: not known.
+alter table bank_payments add column paid_from_day date;
+
 -- Credits that can be the return of an ACH payment are recognised by their amount.
 create index bank_payments_ach_amounts on bank_payments (amount) where short_id is not null;

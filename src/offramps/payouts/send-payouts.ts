@@ -233,6 +233,7 @@ async function toInstructions(
       beneficiary: beneficiaryOf(catalogue, { fields, rail: offramp.rails }),
       // Only EUR routes carry the caller's message.
       reference: offramp.destination_currency === "eur" ? offramp.details.reference : null,
+      recorded_at: offramp.created_at,
     };
   });
 }

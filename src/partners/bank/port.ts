@@ -12,6 +12,8 @@ export type Instruction = {
   beneficiary: Readonly<Record<string, unknown>>;
   /** Message on the payment; null if the rail has none. */
   reference: string | null;
+  /** When the record that it pays was created; no bank can have paid it on an earlier day. */
+  recorded_at?: Date;
 };
 
 /**

@@ -4,7 +4,7 @@ import type { BankAnswer } from "../port.ts";
 import type { AccountEntry, PaymentStatus, ReportItem } from "../report.ts";
 import { applyAchItems } from "./ach/apply-ach-items.ts";
 import { sealLine } from "./line-details.ts";
-import { lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
+import { isDirectDebit, lineName, type Matched, matchEntry, matchStatus } from "./match-entry.ts";
 import { accountOf, type BookedLine, type FileBankAccount } from "./model.ts";
 import { openFinder, openLineFinder } from "./open-finder.ts";
 import { namedIds } from "./recover/recover-payments.ts";
@@ -23,10 +23,7 @@ import type { FileBankDeps } from "./submit-payments.ts";
 import { isTaken, openReferences, SAME_REFERENCE, TAKEN_BACK } from "./uncertain-credits.ts";
 import { updateTakenBack } from "./uncertain-store.ts";
 
-export type ReportDeps = FileBankDeps & {
-  /** The account whose key encrypts what banks say about people. */
-  operator_id: string;
-};
+export type ReportDeps = FileBankDeps;
 
 const ITEMS_AT_ONCE = 500;
 
@@ -142,16 +139,24 @@ async function applyEntries(
 
 function lineOf(operator_id: string, key: Buffer, entry: BookedLine, matched: Matched): LineRow {
   const { bank_account, entry_key, part, parts, kind, amount, currency, booked_on } = entry;
+  const named_ids = isRecoverable(entry, matched) ? namedIds(entry) : [];
   return {
     ...{ bank_account, entry_key, part, parts, kind, amount, currency, booked_on },
     line_reference: entry.line_reference,
     state: matched.state,
     problem: matched.state === "unmatched" ? matched.problem : null,
     answer_references: referencesOf(entry, matched),
-    named_ids: matched.state === "unmatched" ? namedIds(entry) : [],
+    named_ids,
     // Payments have their payees: what the bank repeats of them is not kept.
-    details: matched.state === "answer" ? null : sealLine(operator_id, key, entry),
+    details:
+      matched.state === "answer" ? null : sealLine(operator_id, key, { ...entry, named_ids }),
   };
+}
+
+/** Whether a line can be about a payment that is submitted later: the database was restored. */
+function isRecoverable(entry: BookedLine, matched: Matched): boolean {
+  const is_doubted = (problem: string) => problem === SAME_REFERENCE || problem === TAKEN_BACK;
+  return matched.state === "unmatched" && !isDirectDebit(entry) && !is_doubted(matched.problem);
 }
 
 /** What a line became in the books, by which it is found again. */

@@ -3,7 +3,7 @@ import { nextWindow } from "../calendar/next-window.ts";
 import { ControlSum } from "../iso20022/amount-text.ts";
 import { numberEntries } from "./ach/number-entries.ts";
 import type { FileBankAccount, FileRoute } from "./model.ts";
-import { removePaid } from "./recover/recover-payments.ts";
+import { type RecoverDeps, removePaid } from "./recover/recover-payments.ts";
 import {
   countPayments,
   type DueFile,
@@ -16,7 +16,7 @@ import {
 import { type FileBankDeps, lockOpenFile } from "./submit-payments.ts";
 import { listDueFiles, lockOpenedFile } from "./unwritten-store.ts";
 
-type CloseDeps = Pick<FileBankDeps, "database" | "accounts" | "findStopped" | "index_key">;
+type CloseDeps = Pick<FileBankDeps, "database" | "findStopped"> & RecoverDeps;
 
 const FILES_AT_ONCE_MAX = 100;
 const PAYMENTS_AT_ONCE = 1_000;

@@ -17,16 +17,24 @@ type LineKey = Pick<BookedLine, "entry_key" | "part">;
  * Whoever can write to the database cannot change what is credited: the line's facts are encrypted
  * with its texts. Lines of earlier versions do not have them.
  */
-type SealedLine = LineDetails & { facts?: readonly (string | null)[] };
+type SealedLine = LineDetails & {
+  facts?: readonly (string | null)[];
+  /** What a payment that is submitted later is recognised by. */
+  named?: readonly string[];
+};
 
 const LINE = sealedJson<SealedLine>("bank_lines", "details");
 
 /** Encrypted with the operator's key. */
-export function sealLine(operator_id: string, key: Buffer, line: BookedLine): Buffer {
+export function sealLine(
+  operator_id: string,
+  key: Buffer,
+  line: BookedLine & { named_ids: readonly string[] },
+): Buffer {
   const { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id } = line;
   const details = { debtor, creditor, text, reasons, bank_code, bank_reference, end_to_end_id };
   const record = { account_id: operator_id, id: lineName(line) };
-  return LINE.seal(key, record, { ...details, facts: factsOf(line) });
+  return LINE.seal(key, record, { ...details, facts: factsOf(line), named: namedOf(line) });
 }
 
 export function openLine(
@@ -34,7 +42,7 @@ export function openLine(
   key: Buffer,
   line: LineKey & { details: Buffer },
 ): LineDetails {
-  const { facts: _, ...details } = open(operator_id, key, line);
+  const { facts: _, named: __, ...details } = open(operator_id, key, line);
   return details;
 }
 
@@ -50,12 +58,35 @@ export function openProvenLine(
   if (line.details === null) return { text: "", debtor: { name: null, account: null } };
   try {
     const opened = open(operator_id, key, { ...line, details: line.details });
-    const { facts = factsOf(line), ...details } = opened;
+    const { facts = factsOf(line), named: _, ...details } = opened;
     return JSON.stringify(facts) === JSON.stringify(factsOf(line)) ? details : null;
   } catch (error) {
     if (error instanceof DecryptionError) return null;
     throw error;
   }
+}
+
+/** Whether a line that names a payment is as it was written. */
+export function isProvenNaming(
+  operator_id: string,
+  key: Buffer,
+  line: LineKey & LineFacts & LineNaming & { details: Buffer | null },
+): boolean {
+  if (line.details === null) return false;
+  try {
+    const { facts, named } = open(operator_id, key, { ...line, details: line.details });
+    const wanted = [factsOf(line), namedOf(line)];
+    return JSON.stringify([facts, named]) === JSON.stringify(wanted);
+  } catch (error) {
+    if (error instanceof DecryptionError) return false;
+    throw error;
+  }
+}
+
+type LineNaming = { kind: string; named_ids: readonly string[] };
+
+function namedOf({ kind, named_ids }: LineNaming): string[] {
+  return [kind, ...named_ids];
 }
 
 function open(operator_id: string, key: Buffer, line: LineKey & { details: Buffer }): SealedLine {

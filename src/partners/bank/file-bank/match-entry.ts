@@ -121,13 +121,17 @@ export function matchEntry(entry: BookedLine, find: FindPayments): Matched {
         ? returned(entry, payment)
         : unmatched("No payment of ours was returned here.");
     case "booked":
-      if (entry.codes.some((code) => code.startsWith(DIRECT_DEBIT))) return unmatched(NOT_ORDERED);
+      if (isDirectDebit(entry)) return unmatched(NOT_ORDERED);
       return payment ? booked(entry, payment) : bookedFile(entry, find);
     case "charge":
       return unmatched("A fee of the bank.");
     case "taken_back":
       return unmatched("The bank took money back that it had credited.");
   }
+}
+
+export function isDirectDebit({ kind, codes }: BookedLine): boolean {
+  return kind === "booked" && codes.some((code) => code.startsWith(DIRECT_DEBIT));
 }
 
 function paidIn(entry: BookedLine, find: FindPayments): Matched {

@@ -161,7 +161,7 @@ export async function insertLines(
       lines.map((line) => line.problem),
       lines.map((line) => line.details),
       lines.map((line) => JSON.stringify(line.answer_references)),
-      lines.map(({ named_ids }) => named_ids.map((id) => id.replaceAll("\n", " ")).join("\n")),
+      lines.map(({ named_ids }) => named_ids.join("\n")),
       lines.map((line) => line.line_reference),
     ],
   );

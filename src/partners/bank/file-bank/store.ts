@@ -15,6 +15,7 @@ export type PaymentRow = {
   entry_class: string | null;
   short_id: string | null;
   details: Buffer;
+  paid_from_day: string | null;
 };
 
 export type PaymentKey = Pick<PaymentRow, "account_id" | "end_to_end_id">;
@@ -75,9 +76,10 @@ export function listKnownPayments(
 export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[]): Promise<void> {
   await tx.query(
     `insert into bank_payments
-       (account_id, end_to_end_id, file_id, amount, currency, uetr, details, entry_class, short_id)
+       (account_id, end_to_end_id, file_id, amount, currency, uetr, details, entry_class, short_id,
+       paid_from_day)
      select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::uuid[],
-       $7::bytea[], $8::text[], $9::text[])
+       $7::bytea[], $8::text[], $9::text[], $10::date[])
      on conflict do nothing`,
     [
       rows.map((row) => row.account_id),
@@ -89,6 +91,7 @@ export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[
       rows.map((row) => row.details),
       rows.map((row) => row.entry_class),
       rows.map((row) => row.short_id),
+      rows.map((row) => row.paid_from_day),
     ],
   );
 }
@@ -170,7 +173,10 @@ export async function deleteEmptyFile(tx: Transaction, id: string): Promise<void
   );
 }
 
-export type StoredPayment = Omit<PaymentRow, "file_id" | "details" | "entry_class" | "short_id"> & {
+export type StoredPayment = Omit<
+  PaymentRow,
+  "file_id" | "details" | "entry_class" | "short_id" | "paid_from_day"
+> & {
   number: bigint;
   trace_number: string | null;
   details: Buffer | null;

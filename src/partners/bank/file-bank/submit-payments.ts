@@ -10,7 +10,7 @@ import { assertSamePayment, payeeFields } from "../known-payment.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
 import { entryClassOf, findAchProblem, shortId } from "./ach/credit-of.ts";
 import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
-import { recoverPayments } from "./recover/recover-payments.ts";
+import { paidFromDay, recoverPayments } from "./recover/recover-payments.ts";
 import {
   insertAnswers,
   insertPayments,
@@ -26,6 +26,8 @@ export type FileBankDeps = {
   keyring: Keyring;
   /** Of the MACs of answers. */
   index_key: Buffer;
+  /** The account whose key encrypts what banks say about people. */
+  operator_id: string;
   accounts: readonly FileBankAccount[];
   /** Those of the payments that must not leave now; by default all may. */
   findStopped?: FindStopped;
@@ -206,6 +208,7 @@ async function insertRouted(
         ...{ account_id, end_to_end_id, file_id, amount, currency, uetr, details },
         entry_class: is_ach ? entryClassOf(instruction) : null,
         short_id: is_ach ? shortId(end_to_end_id) : null,
+        paid_from_day: paidFromDay(instruction),
       });
     }
   }

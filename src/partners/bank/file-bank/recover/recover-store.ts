@@ -13,6 +13,7 @@ export type LostLine = {
   /** Any other than `unmatched`: a person has dealt with it, so nothing follows by itself. */
   state: "unmatched" | "settled" | "treasury";
   named_ids: string[];
+  details: Buffer | null;
 };
 
 /** Stands for a file that this database does not know: the bank had it. */
@@ -40,7 +41,7 @@ type RecoveredPayment = {
 export function lockLinesNaming(tx: Transaction, ids: readonly string[]): Promise<LostLine[]> {
   return tx.query(
     `select bank_account, entry_key, part, number, kind, amount, currency,
-       booked_on::text as booked_on, state, named_ids
+       booked_on::text as booked_on, state, named_ids, details
      from bank_lines
      where named_ids && $1::text[] and kind in ('booked', 'returned')
      order by number for update`,
@@ -106,16 +107,20 @@ type PaidInFile = {
   amount: bigint;
   currency: string;
   number: bigint;
+  paid_from_day: string | null;
 };
 
 /** The payments of a file that a bank has answered, or that one of its booked lines names. */
 export function listPaidInFile(tx: Transaction, file_id: string): Promise<PaidInFile[]> {
   return tx.query(
-    `select p.account_id, p.end_to_end_id, p.amount, p.currency, p.number from bank_payments p
+    `select p.account_id, p.end_to_end_id, p.amount, p.currency, p.number,
+       p.paid_from_day::text as paid_from_day
+     from bank_payments p
      where p.file_id = $1
        and (exists (select from bank_file_answers a where a.end_to_end_id = p.end_to_end_id)
          or exists (select from bank_lines l where l.kind = 'booked'
-           and l.named_ids && array_remove(array[p.end_to_end_id, p.short_id], null)))
+           and l.named_ids && array_remove(array[p.end_to_end_id, p.short_id], null)
+           and l.booked_on < p.paid_from_day is not true))
      order by p.number`,
     [file_id],
   );
