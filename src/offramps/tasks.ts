@@ -85,7 +85,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
-      const decision = await fundFromDeposits(tx, deps, quote, now);
+      const { decision } = await fundFromDeposits(tx, deps, quote, now);
       // They wait, with a message that says how much is missing.
       if (decision === "short") enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
       return null;
@@ -187,11 +187,11 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name } = quote;
         // What was just recorded may pay for it.
-        const decision = quote.executed_at ? await fundFromDeposits(tx, deps, quote, now) : null;
+        const funding = quote.executed_at ? await fundFromDeposits(tx, deps, quote, now) : null;
         // What that wrote is not seen before the commit: a funded quote must not be ended, and
-        // what a short one had is kept before it is ended.
-        if (decision === "fund") return null;
-        if (decision === "short" && quote.spent_before === null) return now;
+        // what had left of its deposits is kept before it is ended.
+        if (funding?.decision === "fund") return null;
+        if (funding?.is_noted) return now;
         return closeQuote(tx, deps, quote, final_until.get(name) ?? now, now);
       });
       return handle(set);

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { LIST_TRANSFER_TASK } from "../../src/balances/set-aside-store.ts";
-import { CLOSE_QUOTE_TASK, WATCH_CHAINS_TASK } from "../../src/offramps/task-kinds.ts";
+import {
+  CLOSE_QUOTE_TASK,
+  FUND_QUOTE_TASK,
+  WATCH_CHAINS_TASK,
+} from "../../src/offramps/task-kinds.ts";
 import { MOVE_DEPOSIT_TASK } from "../../src/onramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
@@ -185,4 +189,26 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     });
     expect(commits).toBeGreaterThanOrEqual(4);
   });
+});
+
+it("a quote ends with a note of what had left of its coins, also if it is seen only then", async () => {
+  const story = await openStory(server, [{ amount: 50 }]);
+  const amount = await story.total();
+  const tx_id = txId("spent before");
+  const crypto_deposit = { quote_id: story.quote_id, amount, tx_id };
+  good(await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit }));
+  await runAll();
+  await refund(story, amount);
+  await runAll();
+  good(await story.execute(tx_id));
+  // As if no worker had run until it ends.
+  await server.core.database.query("delete from tasks where kind = $1", [FUND_QUOTE_TASK]);
+  await server.core.clock.advance(EXPIRY_MS + GRACE_MS + 1);
+  await runWith(server.core.database, CLOSE_QUOTE_TASK);
+  expect((await story.show()).status).toBe("failed");
+  const [quote] = await server.core.database.query<{ spent_before: bigint }>(
+    "select spent_before from quotes where id = $1 and closed_at is not null",
+    [story.quote_id],
+  );
+  expect(quote).toEqual({ spent_before: BigInt(Math.round(amount * 1_000_000)) });
 });

@@ -90,19 +90,19 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
 
 /**
  * Reserves the user's balance for this quote, if it is enough; its offramps follow in chunks.
- * Returns the decision.
+ * Returns the decision, and whether it was noted what of the deposits had left.
  */
 export async function fundFromDeposits(
   tx: Transaction,
   rules: FundingRules & LatePayeeDeps,
   key: RecordKey & { user_id: string },
   now: Date,
-): Promise<Funding["decision"]> {
+): Promise<{ decision: Funding["decision"]; is_noted: boolean }> {
   const { account_id, id, user_id } = key;
   // Every operation that lowers `owed` locks the user first.
   await lockUsers(tx, [{ account_id, user_id }]);
   const [locked] = await lockQuotes(tx, [{ account_id, id }]);
-  if (!locked) return "nothing";
+  if (!locked) return { decision: "nothing", is_noted: false };
   const due = await withoutAbandoned(tx, locked);
   const owed_key = owedKey(due);
   const [deposits, balances] = await Promise.all([
@@ -113,16 +113,17 @@ export async function fundFromDeposits(
   const spent_before = due.executed_at ? await spentBefore(tx, due, owed) : null;
   const quote = { ...due, spent_before };
   const funding = decideFunding(quote, deposits, owed, rules);
+  const is_noted = locked.spent_before === null && (funding.decision === "short" || isSpent(quote));
   if (funding.decision === "fund") {
     const shortfall = quote.token_amount - funding.used;
     const held = await proposeLatePayees(tx, rules, quote, now);
     updateProgress(tx, { ...held, funded_at: now, shortfall, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
     enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
-  } else if (locked.spent_before === null && (funding.decision === "short" || isSpent(quote))) {
+  } else if (is_noted) {
     updateProgress(tx, { ...quote, updated_at: now });
   }
-  return funding.decision;
+  return { decision: funding.decision, is_noted };
 }
 
 /** Executed, and some of its deposits had left by then: kept, even if nothing is left of them. */
