@@ -7,8 +7,12 @@ import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { listMembers } from "../../src/accounts/store.ts";
+import { accountChange } from "../../src/approvals/change-accounts.ts";
+import { type ControlledChange, changeOrPropose } from "../../src/approvals/controlled-change.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { PROPOSALS } from "../../src/approvals/store.ts";
+import { limitChange } from "../../src/limits/change-limits.ts";
+import { EVERY } from "../../src/limits/model.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { setKyc } from "../harness/ramp.ts";
@@ -121,6 +125,34 @@ describe("a proposal that needs the operator", () => {
       ),
     ).toContain("its votes differ");
     expect(await findFault(server)).toBeNull();
+  });
+
+  it("the account cannot reject the operator's changes of its limits and settings", async () => {
+    const { database, clock } = server.core;
+    const { account_id } = account;
+    const by = { actor: "command line", reason: "Suspicious payouts" } as const;
+    const ask = async <Input>(change: ControlledChange<Input>, input: Input) => {
+      const asked = { account_id, input, is_operators: true, by };
+      const proposal = await database.transaction((tx) =>
+        changeOrPropose(tx, server.core, change, asked, clock.now()),
+      );
+      return proposal!.id;
+    };
+    const of = { account_id, user_id: EVERY, scope: "user", time_window: "day" } as const;
+    const asked = [
+      await ask(limitChange, { ...of, amount_max: 100_00n, count_max: null }),
+      await ask(accountChange, { kyc_review_by_account: false }),
+    ];
+    for (const id of asked) {
+      expect((await ben.reject(id)).statusCode).toBe(403);
+      expect(await statusOf(id)).toBe("pending");
+      await ada.confirm(id);
+      await operator.confirm(id);
+      await waitForStatus(id, "done");
+    }
+    const other = await ask(accountChange, { kyc_review_by_account: true });
+    expect((await operator.reject(other)).statusCode).toBe(200);
+    expect(await statusOf(other)).toBe("rejected");
   });
 
   it("other proposals of the account are not open to the operator's votes", async () => {

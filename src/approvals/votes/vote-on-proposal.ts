@@ -34,6 +34,7 @@ export function voteOnProposal(
     if (!proposal) throw Refusal.of([notFound("proposal_id")]);
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
     await assertNotOwn(tx, keyring, proposal, voter.person_id);
+    if (verdict === "reject") assertMayReject(proposal, voter);
     const now = clock.now();
     const status = await recordVote(tx, proposal, voter, { verdict, reason }, now);
     // Only somebody who may vote learns this; throwing undoes the vote.
@@ -63,6 +64,20 @@ async function assertNotOwn(
   if (await canVote(tx, proposal.account_id, proposal.voters, person_id)) {
     throw new Refusal("invalid_transition", ABOUT_YOU);
   }
+}
+
+/**
+ * The operator's limits for an account, and what it lets the account review, protect the operator:
+ * the account's members may agree to a change, but else one of them could keep the operator from
+ * ever lowering a limit. Who is a member stays the account's own decision.
+ */
+function assertMayReject(
+  { kind, voters, proposed_by }: SealedProposal,
+  { is_operator }: Pick<Voter, "is_operator">,
+): void {
+  const is_operators = voters === "with_operator" && proposed_by === "command line";
+  if (!is_operators || kind === MEMBER_CHANGES || is_operator) return;
+  throw new Refusal("insufficient_scope", OPERATORS);
 }
 
 /** Until the first vote the content may change; nobody confirms what they have not seen. */
@@ -97,5 +112,6 @@ async function lockVisible(
 const NOT_SEEN =
   "The proposal has changed since you opened the page. Nothing was saved. Check it again.";
 const ABOUT_YOU = "This is about your own membership: the other members decide on it.";
+const OPERATORS = "The operator proposed this: only the operator's members can reject it.";
 const VOTE_ELSEWHERE =
   "Reviewers vote on this proposal on the page of the review, which shows the data.";
