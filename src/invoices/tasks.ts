@@ -4,7 +4,7 @@ import { shareInvoices } from "./counterparty/share-invoices.ts";
 import { syncCounterparty } from "./counterparty/sync-counterparty.ts";
 import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
 import { applyPayments } from "./payments/apply-payments.ts";
-import { type ClaimDeps, checkClaims } from "./payments/check-claims.ts";
+import { type ClaimDeps, checkClaims, createClaimReader } from "./payments/check-claims.ts";
 import {
   CHECK_CLAIM_TASK,
   CREATE_OCCURRENCES_TASK,
@@ -14,10 +14,11 @@ import {
 
 /** The background work of invoices, each kind as sets of due tasks. */
 export function invoiceTasks(deps: ClaimDeps): TaskHandler[] {
+  const read = createClaimReader(deps);
   return [
     { kind: SYNC_COUNTERPARTY_TASK, set_max: 100, handle: (set) => syncCounterparty(deps, set) },
     { kind: INVOICE_PAYMENT_TASK, set_max: 100, handle: (set) => applyPayments(deps, set) },
-    { kind: CHECK_CLAIM_TASK, set_max: 20, handle: (set) => checkClaims(deps, set) },
+    { kind: CHECK_CLAIM_TASK, set_max: 20, handle: (set) => checkClaims(deps, set, read) },
     {
       kind: CREATE_OCCURRENCES_TASK,
       set_max: TEMPLATES_PER_SET_MAX,

@@ -1,4 +1,9 @@
-import type { ChainPort, ChainTransaction } from "../../partners/chain/port.ts";
+import type { Chain } from "../../catalogue/chains.ts";
+import {
+  type ChainPort,
+  type ChainTransaction,
+  ChainUnavailable,
+} from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -25,20 +30,61 @@ export type ClaimDeps = SyncDeps & { chain: ChainPort };
 const AGAIN_MIN_MS = 15_000;
 const AGAIN_MAX_MS = 10 * MINUTE_MS;
 
-/** Checks the transfers that buyers have claimed with the chains. */
-export async function checkClaims(deps: ClaimDeps, set: TaskSet): Promise<void> {
-  for (const task of set.tasks) await checkOne(deps, set, task);
+/** So long a chain that did not answer is not asked: each question would take as long again. */
+const NOT_ASKED_MS = 15_000;
+
+type Checked = { task: Task; claim: PaymentClaim | undefined };
+type ReadClaim = (claim: PaymentClaim) => Promise<ChainTransaction | null>;
+
+/** Asks the chains for what was claimed; null where a chain does not answer. */
+export function createClaimReader({ chain: port }: ClaimDeps): ReadClaim {
+  const asked_again_ms = new Map<Chain, number>();
+  return async ({ chain, tx_id }) => {
+    if (performance.now() < (asked_again_ms.get(chain) ?? 0)) return null;
+    try {
+      return await port.readTransaction(chain, tx_id);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      asked_again_ms.set(chain, performance.now() + NOT_ASKED_MS);
+      return null;
+    }
+  };
 }
 
-async function checkOne(deps: ClaimDeps, set: TaskSet, task: Task): Promise<void> {
-  const { database, chain: port } = deps;
-  const key = { account_id: task.account_id, id: task.record_id };
-  const claim = await findClaim(database, key);
-  const found = claim && (await port.readTransaction(claim.chain, claim.tx_id));
-  await database.transaction(async (tx) => {
+/**
+ * Checks the transfers that buyers have claimed with the chains. Each chain is asked on its own, so
+ * that one that does not answer delays no claim on another; what they say is settled one by one.
+ */
+export async function checkClaims(deps: ClaimDeps, set: TaskSet, read: ReadClaim): Promise<void> {
+  const checked: Checked[] = [];
+  for (const task of set.tasks)
+    checked.push({ task, claim: await findClaim(deps.database, toKey(task)) });
+  let last = Promise.resolve();
+  const settleNext = (entry: Checked, found: ChainTransaction | null) => {
+    last = last.then(() => settleOne(deps, set, entry, found));
+    return last;
+  };
+  const by_chain = Map.groupBy(checked, ({ claim }) => claim?.chain);
+  const chains = [...by_chain.values()].map(async (entries) => {
+    for (const entry of entries)
+      await settleNext(entry, entry.claim ? await read(entry.claim) : null);
+  });
+  const outcomes = await Promise.allSettled(chains);
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+/** `found`: null when the chain does not answer. */
+async function settleOne(
+  deps: ClaimDeps,
+  set: TaskSet,
+  { task, claim }: Checked,
+  found: ChainTransaction | null,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
-    const is_over = !claim || !found || (await settle(tx, deps, claim, found, set.now));
+    const is_over = !claim || (found !== null && (await settle(tx, deps, claim, found, set.now)));
     if (is_over) return set.finish(tx, tasks);
     // Checked less often after a while: most transfers are final within minutes.
     const age_ms = set.now.getTime() - task.created_at.getTime();
@@ -95,7 +141,7 @@ async function settleFinal(
     const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
     if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
     // Others may have claimed it without a proof: they are checked again, and dropped.
-    const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
+    const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toInvoiceKey);
     const others = rivals.filter(({ id }) => id !== invoice.id);
     enqueueTasks(tx, CHECK_CLAIM_TASK, others, now);
     const shown = trackOnce(entry, tracked, now);
@@ -114,7 +160,8 @@ async function settleFinal(
   return [dropClaim(entry, "The transfer has already paid an invoice.", now, withdrawn)];
 }
 
-const toKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
+const toInvoiceKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
+const toKey = ({ account_id, record_id }: Task) => ({ account_id, id: record_id });
 
 /** The change that shows the transfer, unless the invoice already shows it. */
 function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {
