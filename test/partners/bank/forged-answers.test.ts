@@ -100,3 +100,19 @@ it.each([
     { problem: expect.stringContaining("changed in the database") },
   ]);
 });
+
+it.each(["booked", "incoming"])(
+  "a debit that SQL calls a credit is not credited, as %s",
+  async (kind) => {
+    await read(entry({ amount: "5.00", reference: "D1" }), entry({ amount: "6.00", credit: true }));
+    await bank.database.query(
+      "update bank_lines set state = 'credit', problem = null, kind = $1 where kind = 'booked'",
+      [kind],
+    );
+    const { credits } = await bank.bankOf().listCredits(null, 100);
+    expect(credits.map(({ amount }) => amount)).toEqual([600n]);
+    expect(await listOpenLines(bank.database, 10)).toMatchObject([
+      { problem: expect.stringContaining("changed in the database") },
+    ]);
+  },
+);

@@ -53,13 +53,14 @@ export function openLine(
 export function openProvenLine(
   operator_id: string,
   key: Buffer,
-  line: LineKey & LineFacts & { details: Buffer | null },
+  line: LineKey & LineFacts & { kind: string; details: Buffer | null },
 ): Pick<LineDetails, "text" | "debtor"> | null {
   if (line.details === null) return { text: "", debtor: { name: null, account: null } };
   try {
     const opened = open(operator_id, key, { ...line, details: line.details });
-    const { facts = factsOf(line), named: _, ...details } = opened;
-    return JSON.stringify(facts) === JSON.stringify(factsOf(line)) ? details : null;
+    const { facts = factsOf(line), named: [kind] = [line.kind], ...details } = opened;
+    const is_credit = kind === line.kind && (kind === "incoming" || kind === "returned");
+    return is_credit && JSON.stringify(facts) === JSON.stringify(factsOf(line)) ? details : null;
   } catch (error) {
     if (error instanceof DecryptionError) return null;
     throw error;

@@ -169,7 +169,7 @@ export async function insertLines(
 
 export type CreditRow = Pick<
   LineRow,
-  "bank_account" | "entry_key" | "part" | "amount" | "currency" | "details"
+  "bank_account" | "entry_key" | "part" | "kind" | "amount" | "currency" | "details"
 > & { number: bigint; booked_on: string };
 
 /** Money that was paid in, after a number, in the order in which it was read. */
@@ -179,7 +179,7 @@ export function listCreditLines(
   limit: number,
 ): Promise<CreditRow[]> {
   return session.query(
-    `select number, bank_account, entry_key, part, amount, currency,
+    `select number, bank_account, entry_key, part, kind, amount, currency,
        booked_on::text as booked_on, details
      from bank_lines where state = 'credit' and number > $1 order by number limit $2`,
     [cursor ?? "0", limit],
