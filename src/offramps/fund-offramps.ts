@@ -15,10 +15,10 @@ import { type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 
 /**
- * Large quotes are processed in chunks, so that no transaction locks thousands of rows. As many as
- * one request may create.
+ * Large quotes are processed in chunks, so that no transaction locks thousands of rows. Larger ones
+ * take less time for each offramp, but the service needs more memory.
  */
-export const CHUNK = 500;
+export const CHUNK = 300;
 
 /**
  * Moves the next offramps of a quote that has received a deposit: funded ones are assessed by tasks

@@ -81,6 +81,10 @@ type EventRow = {
   facts: Buffer;
 };
 
+// Record by record: the planner would compare all events of the account with all records.
+const EVENTS_OF_RECORDS = `unnest($3::uuid[]) as wanted (id) cross join lateral (
+  select * from events where record_id = wanted.id and account_id = $1 offset 0) as e`;
+
 /** An event of a record that does not exist; with ids, only of these records. */
 async function findStrayEvent<Row>(
   session: Session,
@@ -89,7 +93,7 @@ async function findStrayEvent<Row>(
   ids?: readonly string[],
 ): Promise<string | null> {
   const [row] = await session.query<{ id: string; record_id: string }>(
-    `select e.id, e.record_id from events e
+    `select e.id, e.record_id from ${ids ? EVENTS_OF_RECORDS : "events e"}
      where e.account_id = $1 and e.name = $2 and not exists (
        select from ${table} r where r.account_id = $1 and r.id = e.record_id)
        ${
@@ -98,7 +102,6 @@ async function findStrayEvent<Row>(
          where r.account_id = $1 and r.id = e.record_id and e.sequence <= r.sequence)`
            : ""
        }
-       ${ids ? "and e.record_id = any($3::uuid[])" : ""}
      order by e.id limit 1`,
     [account_id, event, ...(ids ? [ids] : [])],
   );

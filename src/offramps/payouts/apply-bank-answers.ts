@@ -42,7 +42,7 @@ export type BankDeps = Pick<ModuleCore, "database" | "keyring"> & {
   reroute_ms: number;
 };
 
-const ANSWERS_PER_READ_MAX = 500;
+const ANSWERS_PER_READ_MAX = 300;
 const CURSOR = "bank";
 
 /** Reads the bank's new answers and applies each one once. */
