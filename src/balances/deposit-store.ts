@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf, listRows } from "../platform/db/rows.ts";
+import { columnsOf, listRows, type RecordKey } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
@@ -83,6 +83,28 @@ export async function listQuoteDeposits(
     [account_id, quote_id, token],
   );
   return DEPOSITS.assertVouched(session, rows);
+}
+
+/** What was deposited to a quote until each of two times, in millionths. */
+export type DepositSums = { in_time: bigint; in_all: bigint };
+
+/**
+ * The sums of a quote's deposits in its own token. Their MACs are not checked: for whoever moves
+ * nothing because of them.
+ */
+export async function findDepositSums(
+  session: Session,
+  { account_id, id }: RecordKey,
+  token: string,
+  times: { in_time: Date; in_all: Date },
+): Promise<DepositSums> {
+  const [row] = await session.query<Record<keyof DepositSums, string>>(
+    `select coalesce(sum(amount) filter (where mined_at <= $4), 0)::text as in_time,
+       coalesce(sum(amount), 0)::text as in_all
+     from deposits where account_id = $1 and quote_id = $2 and token = $3 and mined_at <= $5`,
+    [account_id, id, token, times.in_time, times.in_all],
+  );
+  return { in_time: BigInt(row!.in_time), in_all: BigInt(row!.in_all) };
 }
 
 /** All deposits of a user, newest first. */

@@ -1,7 +1,9 @@
+import { AccountMap } from "../platform/account-map.ts";
 import type { Session } from "../platform/db/database.ts";
 import { columnsOf } from "../platform/db/rows.ts";
-import { DEPOSITS, listQuoteDeposits } from "./deposit-store.ts";
-import { hashAddress, REFUNDS } from "./refund-store.ts";
+import { minOf } from "../platform/money.ts";
+import { DEPOSITS, type Deposit, listQuoteDeposits } from "./deposit-store.ts";
+import { hashAddress, REFUNDS, type Refund } from "./refund-store.ts";
 
 export type AddressMoney = {
   account_id: string;
@@ -29,7 +31,7 @@ const SPENT = `select coalesce(sum(o.token_amount::numeric - coalesce(o.given_ba
  * payout from a new address could have the rest of the balance sent to it. What came first pays
  * first, so that of several senders only one can take back a token that is left. Negative where
  * more went back than was there; deposits of `without_quote_id` are left out. Fails if somebody
- * changed a deposit or a refund that counts.
+ * changed a deposit or a refund that counts. Each of them is read once: anybody can send dust.
  */
 export async function listFromAddresses(
   session: Session,
@@ -37,57 +39,88 @@ export async function listFromAddresses(
   without_quote_id: string | null = null,
 ): Promise<Map<string, bigint>> {
   if (wanted.length === 0) return new Map();
-  await assertMoney(session, wanted);
-  // As text: a sum may be larger than a bigint.
-  const rows = await session.query<AddressMoney & { left_over: string }>(
-    `select t.*, (
-       (select coalesce(sum(own.tokens), 0)
-        from (select distinct quote_id from deposits
-          where account_id = t.account_id and user_id = t.user_id and sender = t.address
-            and chain = t.chain and token = t.token and quote_id is distinct from $7) sent
-        join quotes q on q.account_id = t.account_id and q.id = sent.quote_id
-        cross join lateral (${SPENT}) as spent
-        cross join lateral (
-          select sum(case when q.deposit_token <> t.token then d.amount
-            else least(d.amount, greatest(q.received::numeric + q.from_balance
-              - coalesce(q.spent_before, 0) - spent.tokens - d.later, 0)) end) as tokens
-          from (select sender, amount, coalesce(sum(amount) over (order by mined_at, id
-                rows between 1 following and unbounded following), 0) as later
-              from deposits where account_id = q.account_id and quote_id = q.id
-                and token = t.token) d
-          where d.sender = t.address) as own)
-       - (select coalesce(sum(r.amount), 0) from refunds r where r.account_id = t.account_id
-         and r.user_id = t.user_id and r.address_index = t.address_index and r.token = t.token
-         and r.status <> 'failed'))::text as left_over
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
-       as t (account_id, user_id, token, chain, address, address_index)`,
-    [
-      ...columnsOf(wanted, "account_id", "user_id", "token", "chain", "address", "address_index"),
-      without_quote_id,
-    ],
-  );
-  return new Map(rows.map((row) => [addressKey(row), BigInt(row.left_over)]));
+  const [all, refunds] = await Promise.all([
+    listDepositsBeside(session, wanted),
+    listRefundsTo(session, wanted),
+  ]);
+  const deposits = all.filter(({ quote_id }) => quote_id !== without_quote_id);
+  const quotes = await findUnspent(session, deposits);
+  const left = new Map(wanted.map((entry) => [addressKey(entry), 0n]));
+  const add = (key: string, amount: bigint) => {
+    const before = left.get(key);
+    if (before !== undefined) left.set(key, before + amount);
+  };
+  for (const { sender, ...deposit } of deposits) {
+    const quote = quotes.get(deposit.account_id, deposit.quote_id)!;
+    const share = deposit.token === quote.deposit_token ? takeNewest(quote, deposit) : deposit;
+    if (sender !== null) add(addressKey({ ...deposit, address: sender }), share.amount);
+  }
+  const names = new Map(wanted.map((entry) => [refundKey(entry), addressKey(entry)]));
+  for (const refund of refunds) {
+    const name = names.get(refundKey(refund));
+    if (name && refund.status !== "failed") add(name, -refund.amount);
+  }
+  return left;
 }
 
-/** What came from these addresses, with what others sent to the same quotes, and what went back. */
-async function assertMoney(session: Session, wanted: readonly AddressMoney[]): Promise<void> {
-  const [deposits, refunds] = await Promise.all([
-    session.query(
-      `select * from deposits where (account_id, quote_id) in (
-         select d.account_id, d.quote_id from deposits d
-         join unnest($1::uuid[], $2::uuid[], $3::text[]) as t (account_id, user_id, address)
-           on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address)`,
-      columnsOf(wanted, "account_id", "user_id", "address"),
-    ),
-    session.query(
-      `select r.* from refunds r
-       join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::bytea[]))
-         as t (account_id, user_id, address_index) using (account_id, user_id, address_index)`,
-      columnsOf(wanted, "account_id", "user_id", "address_index"),
-    ),
-  ]);
-  DEPOSITS.assertVouched(session, deposits);
-  REFUNDS.assertVouched(session, refunds);
+type Unspent = { account_id: string; id: string; deposit_token: string; unspent: bigint };
+
+/** What is left of a deposit, if all later ones were looked at before. */
+function takeNewest(quote: Unspent, { amount }: Pick<Deposit, "amount">): { amount: bigint } {
+  const rest = quote.unspent > 0n ? quote.unspent : 0n;
+  quote.unspent -= amount;
+  return { amount: minOf(amount, rest) };
+}
+
+/** What came from these addresses, with what others sent to the same quotes; newest first. */
+async function listDepositsBeside(
+  session: Session,
+  wanted: readonly AddressMoney[],
+): Promise<Deposit[]> {
+  const rows = await session.query<Deposit>(
+    `select * from deposits where (account_id, quote_id) in (
+       select d.account_id, d.quote_id from deposits d
+       join unnest($1::uuid[], $2::uuid[], $3::text[]) as t (account_id, user_id, address)
+         on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address)
+     order by mined_at desc, id desc`,
+    columnsOf(wanted, "account_id", "user_id", "address"),
+  );
+  return DEPOSITS.assertVouched(session, rows);
+}
+
+type RefundMoney = Pick<Refund, "account_id" | "user_id" | "token" | "status" | "amount"> &
+  Pick<AddressMoney, "address_index">;
+
+async function listRefundsTo(
+  session: Session,
+  wanted: readonly AddressMoney[],
+): Promise<RefundMoney[]> {
+  const rows = await session.query<RefundMoney>(
+    `select r.* from refunds r
+     join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::bytea[]))
+       as t (account_id, user_id, address_index) using (account_id, user_id, address_index)`,
+    columnsOf(wanted, "account_id", "user_id", "address_index"),
+  );
+  return REFUNDS.assertVouched(session, rows);
+}
+
+/** What the quotes of these deposits have not paid out. */
+async function findUnspent(
+  session: Session,
+  deposits: readonly Deposit[],
+): Promise<AccountMap<Unspent>> {
+  const named = AccountMap.of(deposits, ({ account_id, quote_id: id }) => ({ account_id, id }));
+  const keys = [...named.values()];
+  // As text: a sum may be larger than a bigint.
+  const rows = await session.query<Omit<Unspent, "unspent"> & { unspent: string }>(
+    `select q.account_id, q.id, q.deposit_token, (q.received::numeric + q.from_balance
+       - coalesce(q.spent_before, 0) - spent.tokens)::text as unspent
+     from unnest($1::uuid[], $2::uuid[]) as k (account_id, id)
+     join quotes q using (account_id, id) cross join lateral (${SPENT}) as spent`,
+    columnsOf(keys, "account_id", "quote_id"),
+  );
+  const quotes = rows.map((row) => ({ ...row, unspent: BigInt(row.unspent) }));
+  return AccountMap.of(quotes, (quote) => quote);
 }
 
 /**
@@ -130,4 +163,9 @@ export async function listSenders(
 
 export function addressKey(entry: Omit<AddressMoney, "address_index">): string {
   return [entry.account_id, entry.user_id, entry.token, entry.chain, entry.address].join(" ");
+}
+
+function refundKey(entry: Omit<AddressMoney, "chain" | "address">): string {
+  const { account_id, user_id, token, address_index } = entry;
+  return [account_id, user_id, token, address_index.toString("hex")].join(" ");
 }

@@ -187,7 +187,9 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name } = quote;
         // What was just recorded may pay for it.
-        const funding = quote.executed_at ? await fundFromDeposits(tx, deps, quote, now) : null;
+        const funding = quote.executed_at
+          ? await fundFromDeposits(tx, deps, quote, now, true)
+          : null;
         // What that wrote is not seen before the commit: a funded quote must not be ended, and
         // what had left of its deposits is kept before it is ended.
         if (funding?.decision === "fund") return null;

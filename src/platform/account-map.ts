@@ -25,6 +25,10 @@ export class AccountMap<Value> {
     this.#values.set(`${account_id} ${id}`, value);
   }
 
+  values(): Iterable<Value> {
+    return this.#values.values();
+  }
+
   delete(account_id: string, id: string): void {
     this.#values.delete(`${account_id} ${id}`);
   }

@@ -49,18 +49,33 @@ async function expectFaultUntil(words: string, undo: string, id: string): Promis
 }
 
 describe("money does not leave because of a row that somebody changed", () => {
+  const change = (amount: string) =>
+    `update deposits set amount = ${amount} where quote_id = $1 returning id`;
+
   it("a deposit with another amount funds nothing", async () => {
     const story = await openStory(server);
-    await deposit(server, { quote_id: story.quote_id, amount: 10 });
+    const amount = await story.total();
+    await deposit(server, { quote_id: story.quote_id, amount });
     await settle(server);
-    const change = (amount: string) =>
-      `update deposits set amount = ${amount} where quote_id = $1 returning id`;
     const [{ id }] = (await sql(change("amount * 1000"), [story.quote_id])) as [{ id: string }];
     const executed = await story.execute();
     if (executed.status === 200) await isHeldBy(`deposits ${server.account_id} ${id}`);
     expect((await story.show()).status).not.toBe("sending_fiat");
-    expect(await story.owed()).toBeLessThanOrEqual(10);
+    expect(await story.owed()).toBe(amount);
     await sql("update tasks set due_at = created_at, attempts = 0");
+    await expectFaultUntil("deposit", change("amount / 1000"), story.quote_id);
+  });
+
+  it("a deposit that was too small and is said to be larger funds nothing", async () => {
+    const story = await openStory(server);
+    await deposit(server, { quote_id: story.quote_id, amount: 10 });
+    await settle(server);
+    await sql(change("amount * 1000"), [story.quote_id]);
+    good(await story.execute());
+    // What the quote has received is covered by its own MAC.
+    const { status_message } = await story.waitForStatus("ongoing_checks");
+    expect(status_message).toContain("short by");
+    expect(await story.owed()).toBe(10);
     await expectFaultUntil("deposit", change("amount / 1000"), story.quote_id);
   });
 

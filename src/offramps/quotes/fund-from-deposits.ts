@@ -1,4 +1,8 @@
-import { type Deposit, listQuoteDeposits } from "../../balances/deposit-store.ts";
+import {
+  type DepositSums,
+  findDepositSums,
+  listQuoteDeposits,
+} from "../../balances/deposit-store.ts";
 import { sumReserved } from "../../balances/refund-balances.ts";
 import { listReservations } from "../../balances/reservation-store.ts";
 import { owedTo } from "../../ledger/model.ts";
@@ -35,7 +39,7 @@ type Funding = { decision: "nothing" } | { decision: "short" } | { decision: "fu
  */
 function decideFunding(
   quote: Quote,
-  deposits: readonly Deposit[],
+  deposited: DepositSums,
   owed: bigint,
   rules: FundingRules,
 ): Funding {
@@ -45,16 +49,39 @@ function decideFunding(
   if (countedFor(quote) === 0n) return { decision: "nothing" };
   // The part from the balance was taken before the expiry.
   const had = quote.from_balance - (quote.spent_before ?? 0n);
-  const minedBy = (time: Date) =>
-    deposits
-      .filter((deposit) => deposit.mined_at <= time)
-      .reduce((sum, deposit) => sum + deposit.amount, had);
   const is_in_time =
-    minedBy(quote.expires_at) * 100n >= quote.token_amount * BigInt(rules.deposit_in_time_percent);
-  const available = minOf(minedBy(restUntil(quote)), owed);
+    (had + deposited.in_time) * 100n >= quote.token_amount * BigInt(rules.deposit_in_time_percent);
+  const available = minOf(had + deposited.in_all, owed);
   const enough = quote.token_amount - toleranceOf(quote, rules.deposit_tolerance);
   if (!is_in_time || available < enough) return { decision: "short" };
   return { decision: "fund", used: minOf(available, quote.token_amount) };
+}
+
+/**
+ * The same from the database. Anybody can send dust, and each transfer leads here: what all of them
+ * together cannot pay is seen in the quote, what came too late in their sums. Their MACs are
+ * checked when they fund the quote, and before a quote ends whose sums do not.
+ */
+async function findFunding(
+  tx: Transaction,
+  quote: Quote,
+  owed: bigint,
+  rules: FundingRules,
+  is_ending: boolean,
+): Promise<Funding> {
+  const decide = (deposited: DepositSums) => decideFunding(quote, deposited, owed, rules);
+  const { received, deposit_token, expires_at } = quote;
+  const at_best = decide({ in_time: received, in_all: received });
+  if (at_best.decision !== "fund") return at_best;
+  const times = { in_time: expires_at, in_all: restUntil(quote) };
+  const likely = decide(await findDepositSums(tx, quote, deposit_token, times));
+  if (likely.decision !== "fund" && !is_ending) return likely;
+  const deposits = await listQuoteDeposits(tx, quote.account_id, quote.id, deposit_token);
+  const minedBy = (time: Date) =>
+    deposits
+      .filter((deposit) => deposit.mined_at <= time)
+      .reduce((sum, deposit) => sum + deposit.amount, 0n);
+  return decide({ in_time: minedBy(times.in_time), in_all: minedBy(times.in_all) });
 }
 
 /**
@@ -90,13 +117,15 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
 
 /**
  * Reserves the user's balance for this quote, if it is enough; its offramps follow in chunks.
- * Returns the decision, and whether it was noted what of the deposits had left.
+ * `is_ending`: the quote ends if it is not. Returns the decision, and whether it was noted what of
+ * the deposits had left.
  */
 export async function fundFromDeposits(
   tx: Transaction,
   rules: FundingRules & LatePayeeDeps,
   key: RecordKey & { user_id: string },
   now: Date,
+  is_ending = false,
 ): Promise<{ decision: Funding["decision"]; is_noted: boolean }> {
   const { account_id, id, user_id } = key;
   // Every operation that lowers `owed` locks the user first.
@@ -105,14 +134,10 @@ export async function fundFromDeposits(
   if (!locked) return { decision: "nothing", is_noted: false };
   const due = await withoutAbandoned(tx, locked);
   const owed_key = owedKey(due);
-  const [deposits, balances] = await Promise.all([
-    listQuoteDeposits(tx, account_id, id, due.deposit_token),
-    findBalances(tx, [owed_key]),
-  ]);
-  const owed = balances.get(owed_key);
+  const owed = (await findBalances(tx, [owed_key])).get(owed_key);
   const spent_before = due.executed_at ? await spentBefore(tx, due, owed) : null;
   const quote = { ...due, spent_before };
-  const funding = decideFunding(quote, deposits, owed, rules);
+  const funding = await findFunding(tx, quote, owed, rules, is_ending);
   const is_noted = locked.spent_before === null && (funding.decision === "short" || isSpent(quote));
   if (funding.decision === "fund") {
     const shortfall = quote.token_amount - funding.used;
