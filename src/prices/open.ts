@@ -1,13 +1,13 @@
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { type FeeSchedule, loadFees } from "../catalogue/fee-table.ts";
+import type { FeeSchedule } from "../catalogue/fee-table.ts";
 import { openRateSource, openTokenRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { approvalRules } from "./approval-rules.ts";
 import { addExposureRoutes } from "./exposure-routes.ts";
 import { addFeeRoutes } from "./fee-routes.ts";
 import { rateMetrics } from "./metrics.ts";
-import { readFile, readMarketRisk } from "./operator-files.ts";
+import { readFees, readMarketRisk } from "./operator-files.ts";
 import { openPriceBook, type PriceBook } from "./price-book.ts";
 import { addRateRoutes } from "./rate-routes.ts";
 import {
@@ -30,7 +30,7 @@ export async function openPricesModule(
   const { config, database, clock, log } = core;
   const source = openRateSource(config);
   const token_source = openTokenRateSource(config);
-  const fees = readFile("SLIPROAD_FEES_FILE", config.fees_file, loadFees);
+  const fees = readFees(config);
   const risk = readMarketRisk(config);
   const book_deps = { database, catalogue, source, token_source, fees, risk, log };
   const prices = await openPriceBook(book_deps, clock.now());

@@ -162,6 +162,21 @@ describe("sliproad doctor --live", () => {
     expect(await fees({ SLIPROAD_CATALOGUE_FILE: path })).toEqual([]);
   });
 
+  it("warns of a rate that may move by more than fee and spread", async () => {
+    const slippage = async (change: Record<string, string> = {}) =>
+      (await examine(change)).filter(({ check }) => check === "rate slippage");
+    const finding = expect.stringMatching(/^SLIPROAD_RATE_SLIPPAGE_BASIS_POINTS is 50, .* are 40:/);
+    expect(await slippage()).toMatchObject([{ ok: true, warning: true, finding }]);
+    expect(await slippage({ SLIPROAD_RATE_SLIPPAGE_BASIS_POINTS: "40" })).toEqual([]);
+    const path = join(home.chain.directory, "risk.json");
+    const withSpread = async (spread_basis_points: object) => {
+      await writeFile(path, JSON.stringify({ spread_basis_points }));
+      return slippage({ SLIPROAD_MARKET_RISK_FILE: path });
+    };
+    expect(await withSpread({ default: 10 })).toEqual([]);
+    expect(await withSpread({ default: 10, eur: 9 })).toHaveLength(1);
+  });
+
   it("signs in to the SFTP server of a bank, whose key must be known", async () => {
     const { directory } = home.chain;
     const host_key = newHostKey();

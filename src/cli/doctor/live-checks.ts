@@ -3,6 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { listLiveProblems } from "../../app/live-settings.ts";
 import { readCatalogue } from "../../app/open-core.ts";
+import { PAYOUT_CURRENCIES } from "../../catalogue/currencies.ts";
 import type { FileBankSettings } from "../../partners/bank/file-bank/model.ts";
 import { readBanks } from "../../partners/bank/file-bank/open.ts";
 import { withSftp } from "../../partners/bank/file-bank/transfer/sftp-session.ts";
@@ -24,6 +25,7 @@ import type { RateSource } from "../../partners/rates/port.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { StartupError } from "../../platform/startup-error.ts";
+import { readFees, readMarketRisk } from "../../prices/operator-files.ts";
 import type { Finding } from "./finding.ts";
 
 /** A node's last block is dated like this machine, unless one of them is wrong or stands still. */
@@ -44,6 +46,7 @@ export async function examineLive(config: Config): Promise<Finding[]> {
     ...checkNodeUrls(config),
     ...(await checkNodes(config)),
     ...checkNetworkFees(config),
+    ...checkSlippage(config),
     ...(await checkSigner(config)),
     ...(await checkRateSource(() => openRateSource(config), "rates source")),
     ...(await checkRateSource(() => openTokenRateSource(config), "token rates source")),
@@ -141,6 +144,27 @@ function checkNetworkFees({ chains_file, catalogue_file }: Config): Finding[] {
     `${free.join(", ")}: network_fees of SLIPROAD_CATALOGUE_FILE is 0, so you pay the gas of ` +
     "every refund of one token, and of onramps however small";
   return [{ check: "network fees", ok: true, warning: true, finding }];
+}
+
+/**
+ * Who pays for an onramp, or sends a document, only once the rate has moved to their advantage has
+ * an option on it: it costs nothing as long as fee and spread do not cover the slippage.
+ */
+function checkSlippage(config: Config): Finding[] {
+  const { rate_slippage_basis_points: slippage } = config;
+  const fees = orNull(() => readFees(config));
+  const risk = orNull(() => readMarketRisk(config));
+  if (!fees || !risk) return [];
+  const fee = Math.min(...Object.values(fees).map(({ basis_points }) => basis_points));
+  // One usd for one token: that rate does not move.
+  const moving = PAYOUT_CURRENCIES.filter((currency) => currency !== "usd");
+  const covered = fee + Math.min(...moving.map(risk.spreadOf));
+  if (slippage <= covered) return [];
+  const finding =
+    `SLIPROAD_RATE_SLIPPAGE_BASIS_POINTS is ${slippage}, but the lowest fee and spread are ` +
+    `${covered}: whoever pays only when the rate has moved further gains the difference. Lower ` +
+    "it, or set a spread in SLIPROAD_MARKET_RISK_FILE";
+  return [{ check: "rate slippage", ok: true, warning: true, finding }];
 }
 
 /** Chain id and decimals of every contract, at every node; its clock; gas of the treasury. */
