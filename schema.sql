@@ -1786,6 +1786,7 @@ create table sandbox_bank_credits (
   text text not null,
   payer_name text not null,
   booked_at timestamp with time zone not null,
+  created_by uuid,
   constraint sandbox_bank_credits_pkey PRIMARY KEY (number),
   constraint sandbox_bank_credits_bank_account_bank_reference_amount_cur_key UNIQUE (bank_account, bank_reference, amount, currency)
 );

@@ -88,6 +88,7 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
     text: "sandbox",
     payer_name: "Sandbox Payer (invented)",
     booked_at: now,
+    created_by: onramp.account_id,
   });
   await recordCredits(deps, now);
   const [line] = await findLines(deps.database, deps.operator_id, [bank_reference]);

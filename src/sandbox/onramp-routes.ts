@@ -7,7 +7,7 @@ import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { renderDeposit, renderOnramp } from "../onramps/render.ts";
 import { FiatDepositAnswer, OnrampAnswer } from "../onramps/schemas.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
-import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
+import { existsCreditOfAnother, insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { Problems } from "../platform/problems.ts";
@@ -81,14 +81,19 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       const now = clock.now();
       const name = `SANDBOX-${nameOnce(command(null), now)}`;
       const credit = checkDeposit(body.deposit, problems, { now, name });
-      const known = await findLines(database, operator_id, [credit.bank_reference]);
-      if (account_id !== operator_id && known.some((line) => isOfAnother(line, account_id))) {
-        throw Refusal.of([REFERENCE_TAKEN]);
-      }
-      await insertSandboxCredit(database, credit);
+      const { bank_reference } = credit;
+      const known = await findLines(database, operator_id, [bank_reference]);
+      const isOfAnother = async () =>
+        account_id !== operator_id &&
+        (known.some((line) => isPaidToAnother(line, account_id)) ||
+          (await existsCreditOfAnother(database, account_id, credit)));
+      if (await isOfAnother()) throw Refusal.of([REFERENCE_TAKEN]);
+      await insertSandboxCredit(database, { ...credit, created_by: account_id });
+      // Another account may have used it at the same time.
+      if (await isOfAnother()) throw Refusal.of([REFERENCE_TAKEN]);
       await recordCredits(deps, now);
       wake();
-      const lines = await findLines(database, operator_id, [credit.bank_reference]);
+      const lines = await findLines(database, operator_id, [bank_reference]);
       const rows = lines.filter(
         ({ amount, currency }) => amount === credit.amount && currency === credit.currency,
       );
@@ -99,7 +104,7 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
 }
 
 /** All accounts share the sandbox's bank: a known reference would show whose deposit it is. */
-function isOfAnother(line: { onramp_account_id: string | null }, account_id: string): boolean {
+function isPaidToAnother(line: { onramp_account_id: string | null }, account_id: string): boolean {
   return line.onramp_account_id !== null && line.onramp_account_id !== account_id;
 }
 

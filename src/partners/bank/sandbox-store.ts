@@ -78,11 +78,14 @@ export function listSandboxAnswers(
 /**
  * The same reference with the same amount is the same line; with another amount it is a new one.
  */
-export async function insertSandboxCredit(session: Session, credit: BankCredit): Promise<void> {
+export async function insertSandboxCredit(
+  session: Session,
+  credit: BankCredit & { created_by: string },
+): Promise<void> {
   await session.query(
     `insert into sandbox_bank_credits
-       (bank_account, bank_reference, amount, currency, text, payer_name, booked_at)
-     select $1, $2, $3, $4, $5, $6, $7 from ${TURN}
+       (bank_account, bank_reference, amount, currency, text, payer_name, booked_at, created_by)
+     select $1, $2, $3, $4, $5, $6, $7, $8::uuid from ${TURN}
      on conflict do nothing`,
     [
       credit.bank_account,
@@ -92,8 +95,23 @@ export async function insertSandboxCredit(session: Session, credit: BankCredit):
       credit.text,
       credit.payer_name,
       credit.booked_at,
+      credit.created_by,
     ],
   );
+}
+
+/** Whether somebody other than this account created a line with the credit's reference. */
+export async function existsCreditOfAnother(
+  session: Session,
+  account_id: string,
+  { bank_account, bank_reference }: BankCredit,
+): Promise<boolean> {
+  const rows = await session.query(
+    `select from sandbox_bank_credits where bank_account = $2 and bank_reference = $3
+       and created_by is distinct from $1 limit 1`,
+    [account_id, bank_account, bank_reference],
+  );
+  return rows.length > 0;
 }
 
 export function listSandboxCredits(

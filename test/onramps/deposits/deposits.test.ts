@@ -347,6 +347,25 @@ describe("accounts", () => {
     expect(JSON.stringify(answer.body)).not.toContain(onramp.id);
   });
 
+  it("another account's key learns nothing of an unmatched deposit by its reference", async () => {
+    const [first, second] = [await server.addAccount("First"), await server.addAccount("Second")];
+    const deposit = { amount: 77, currency: "usd", bank_reference: "UNMATCHED-1" };
+    const send = (key: string, deposit_message: string) =>
+      server.call(
+        "POST",
+        "/sandbox/deposits",
+        { deposit: { ...deposit, deposit_message } },
+        { key },
+      );
+    const made = good(await send(first.key, "for nobody else")).deposit;
+    expect(made.status).toBe("unmatched");
+    const refused = await send(second.key, "a guess");
+    expect(refused.status, refused.text).toBe(422);
+    expect(refused.text).not.toContain("nobody");
+    // Its own again is the same deposit, whatever it says.
+    expect(good(await send(first.key, "again")).deposit).toMatchObject({ id: made.id });
+  });
+
   it("another account's key sees no list and no deposit", async () => {
     const { key } = await server.addAccount("Invented Stranger");
     const deposit = await receive(server, { amount: 3, deposit_message: "hidden" });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
 import { createSandboxBank, sandboxBankAccount } from "../../../src/partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../../../src/partners/bank/sandbox-store.ts";
@@ -38,6 +39,7 @@ describe("the sandbox's bank", () => {
         insertSandboxCredit(database, {
           ...{ ...credit, currency: "eur", booked_at: new Date() },
           bank_account: sandboxBankAccount("eur"),
+          created_by: randomUUID(),
         }),
       listReturned: async ({ key }) => {
         const rows = await database.query<{ amount: bigint }>(
