@@ -2,13 +2,17 @@ import { recordAudit } from "../accounts/audit.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
+import { CommitUnknownError, DatabaseUnavailableError } from "../platform/db/outages.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { describeError } from "../platform/tasks/outage.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { KycStatus, User } from "../users/model.ts";
 import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
 import { findBar } from "./check-identity.ts";
 import { findChangedSince, findContradictions, PERSON_FIELDS, type Submitted } from "./fields.ts";
 import { KYC_MOVES } from "./model.ts";
 import { type KycMoveDeps, lockKycUser, recordJudgement } from "./move-kyc.ts";
+import { ASSESS_APPLICATION_TASK } from "./task-kinds.ts";
 
 export type ResultDeps = KycMoveDeps &
   Pick<ModuleCore, "database" | "log"> & {
@@ -18,7 +22,8 @@ export type ResultDeps = KycMoveDeps &
 
 const CURSOR = "identity";
 const RESULTS_MAX = 100;
-const OPEN: readonly KycStatus[] = ["application_queued", "awaiting_manual_review"];
+/** Where an application waits for results. */
+export const OPEN: readonly KycStatus[] = ["application_queued", "awaiting_manual_review"];
 
 const STATUS_OF: Readonly<Record<IdentityOutcome, KycStatus>> = {
   approved: "approved",
@@ -29,11 +34,21 @@ const STATUS_OF: Readonly<Record<IdentityOutcome, KycStatus>> = {
 const ASKED_AGAIN =
   "Your identity could not be verified. Check your data, take new pictures, and try again.";
 
-/** Reads the adapter's new results since the last time. */
+/**
+ * Reads the adapter's new results since the last time. One that cannot be applied does not stop
+ * those behind it: its application is submitted again, by a task that keeps the error.
+ */
 export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<void> {
   const cursor = await findCursor(deps.database, CURSOR);
   const next = await deps.identity.listResults(cursor, RESULTS_MAX);
-  await applyIdentityResults(deps, next.results, now);
+  for (const result of next.results) {
+    try {
+      await applyOne(deps, result, now);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      await applyLater(deps, result, error, now);
+    }
+  }
   if (next.cursor !== null && next.cursor !== cursor) {
     await updateCursor(deps.database, CURSOR, next.cursor, now);
   }
@@ -49,6 +64,25 @@ export async function applyIdentityResults(
   now: Date,
 ): Promise<void> {
   for (const result of results) await applyOne(deps, result, now);
+}
+
+/** The database does not answer: all are read again. */
+function isOutage(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof CommitUnknownError;
+}
+
+async function applyLater(
+  { database, log }: ResultDeps,
+  { account_id, application_id, result_id }: IdentityResult,
+  error: unknown,
+  now: Date,
+): Promise<void> {
+  const failed = { account_id, application_id, result_id, error: describeError(error) };
+  log.warn(failed, "a result cannot be applied now: its application is submitted again");
+  const application = { account_id, id: application_id };
+  await database.transaction(async (tx) =>
+    enqueueTasks(tx, ASSESS_APPLICATION_TASK, [application], now),
+  );
 }
 
 async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Promise<void> {

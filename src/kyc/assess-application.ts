@@ -16,7 +16,7 @@ import {
   type KycFile,
   listKycFiles,
 } from "./application-store.ts";
-import { applyIdentityResults, type ResultDeps } from "./apply-identity-results.ts";
+import { applyIdentityResults, OPEN, type ResultDeps } from "./apply-identity-results.ts";
 import { findMissing } from "./check-identity.ts";
 import type { Slot, Submitted } from "./fields.ts";
 import { FAULTS } from "./form/attach-file.ts";
@@ -49,9 +49,10 @@ export async function assessApplication(
         await recordPrechecks(tx, deps, opened, advice, set.now);
     });
   }
-  const queued = await open(deps, task);
-  if (queued?.user.kyc.general.status === "application_queued") {
-    const results = await deps.identity.submit(toIdentityApplication(deps, queued));
+  const sent = await open(deps, task);
+  // Also one with a result: a further one that could not be applied is returned again.
+  if (sent && OPEN.includes(sent.user.kyc.general.status)) {
+    const results = await deps.identity.submit(toIdentityApplication(deps, sent));
     await applyIdentityResults(deps, results, set.now);
   }
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));

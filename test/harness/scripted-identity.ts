@@ -31,7 +31,10 @@ export function createScriptedIdentity(): ScriptedIdentity {
     failNext: (times) => {
       failures = times;
     },
-    tell: (result) => void reported.push(result),
+    tell: (result) => {
+      reported.push(result);
+      known.get(result.application_id)?.push(result);
+    },
     submit: async (application) => {
       calls += 1;
       if (failures > 0) {

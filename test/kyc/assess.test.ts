@@ -143,6 +143,35 @@ describe("an identity adapter", () => {
     await waitForStatus(server, user_id, "approved");
   });
 
+  it.each(["application_queued", "awaiting_manual_review"] as const)(
+    "has results applied that follow one that cannot be applied: %s",
+    async (status) => {
+      identity.atOnce = status === "awaiting_manual_review" ? "manual_review" : null;
+      const users = [await submitted(), await submitted()];
+      const [broken, next] = await Promise.all(
+        users.map(({ user_id }) =>
+          waitFor(() => identity.received.find((one) => one.application.user_id === user_id)),
+        ),
+      );
+      await waitForStatus(server, users[0]!.user_id, status);
+      const result = { ...broken!.application, result_id: `${status} \0`, comment: null };
+      identity.tell({ ...result, outcome: "retry_required" });
+      const followed = { ...next!.application, result_id: "next", comment: null };
+      identity.tell({ ...followed, outcome: "approved" });
+      await server.call("POST", "/sandbox/clock", { advance_ms: 10_000 });
+      await waitForStatus(server, users[1]!.user_id, "approved");
+      const failed = await waitFor(async () => {
+        const [task] = await server.core.database.query<{ last_error: string }>(
+          "select last_error from tasks where record_id = $1 and last_error is not null",
+          [broken!.application.application_id],
+        );
+        return task;
+      });
+      expect(failed.last_error).toContain("invalid byte sequence");
+      expect(await statusOf(server, users[0]!.user_id)).toBe(status);
+    },
+  );
+
   it("has each result applied once, even if reported twenty times at once", async () => {
     const { user_id } = await submitted();
     const { application } = await waitFor(() =>

@@ -39,7 +39,7 @@ export type IdentityResult = {
 export type IdentityPort = {
   /**
    * Submits an application and returns the results known at once, possibly none. An application
-   * that is already known, by its id, is not opened a second time.
+   * that is already known, by its id, is not opened a second time: its results so far are returned.
    */
   submit(application: IdentityApplication): Promise<IdentityResult[]>;
   /** Results since the cursor, oldest first. */
