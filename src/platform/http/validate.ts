@@ -7,8 +7,7 @@ import { escaped, partsOf, removeAt, type Sound } from "./sound.ts";
 
 // `verbose` adds the schema and the data that an error is about.
 const options = { allErrors: true, verbose: true, strict: false, validateFormats: false };
-const body_ajv = new Ajv({ ...options, coerceTypes: false });
-const query_ajv = new Ajv({ ...options, coerceTypes: true });
+const ajv = new Ajv(options);
 
 /** A form of the dashboard is a body whose blank texts its route judges, in words for people. */
 type Source = "body" | "form" | "query";
@@ -33,7 +32,7 @@ export function compileCheck<Schema extends TObject>(
   type Checked = Sound<Static<Schema>>;
   const validate = compiled(schema, source);
   return (value) => {
-    if (source === "query") keepText(schema, value);
+    if (source === "query") readTexts(schema, value);
     if (validate(value)) return { sound: value as Checked, problems: [] };
     const faults = findFaults(validate.errors ?? [], source);
     const problems = listedOf(faults).map(toProblem);
@@ -45,17 +44,21 @@ export function compileCheck<Schema extends TObject>(
   };
 }
 
-const DIGITS = /^\d{1,15}$/;
+const READ_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
+  // Not Number(text) alone: it also takes "0x5", "1e1" and " 5".
+  integer: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
+  boolean: (text) => (text === "true" || text === "false" ? text === "true" : text),
+};
 
-/** Ajv also takes "0x5", "1e1" and " 5" for numbers: a text of anything but digits stays one. */
-function keepText(schema: TObject, value: unknown): void {
+/** A query has texts only. What is not a text of its schema's type stays one, and is refused. */
+function readTexts(schema: TObject, value: unknown): void {
   const query = value as Record<string, unknown>;
-  for (const [name, { type }] of Object.entries(
-    schema.properties as Record<string, { type?: unknown }>,
+  for (const [name, { type = "" }] of Object.entries(
+    schema.properties as Record<string, { type?: string }>,
   )) {
     const given = query[name];
-    if (type !== "integer" || typeof given !== "string" || DIGITS.test(given)) continue;
-    query[name] = `text ${given}`;
+    const read = READ_TEXT[type];
+    if (read && typeof given === "string") query[name] = read(given);
   }
 }
 
@@ -67,9 +70,7 @@ function compiled(schema: TObject, source: Source): ValidateFunction {
   const text = JSON.stringify(schema);
   const known = COMPILED[source].get(text);
   if (known) return known;
-  const validate = (source === "query" ? query_ajv : body_ajv).compile(
-    boundedSchema(PREPARE[source](schema)) as object,
-  );
+  const validate = ajv.compile(boundedSchema(PREPARE[source](schema)) as object);
   COMPILED[source].set(text, validate);
   return validate;
 }
