@@ -81,12 +81,17 @@ function filesOf(run: number, first: string, second: string): string[] {
   ];
 }
 
-it("the same lines in any order, twice, split over files and late give the same books", async () => {
+it("the same lines in any order, twice, split over files and late lose and double nothing", async () => {
   await bank.book({
     ...{ what: "opening", bank_account: ACCOUNT, currency: "eur", amount: String(OPENING) },
   });
   const paid = await bank.pay(...Array.from({ length: RUNS }, () => [100, 200]).flat());
   const { database } = bank.server.core;
+  const listOpen = () =>
+    database.query<{ number: bigint; kind: string; amount: bigint }>(
+      `select number, kind, amount from bank_lines where state = 'unmatched'
+       order by amount, kind`,
+    );
   let run = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -102,7 +107,10 @@ it("the same lines in any order, twice, split over files and late give the same 
         }
         expect(await bank.setAside()).toEqual([]);
         await first!.story.waitForStatus("fiat_sent");
-        await second!.story.waitForStatus("bounced");
+        // A return that was read after its reversal, or with it, waits for the operator.
+        const open = await listOpen();
+        const is_held = open.some(({ kind }) => kind === "returned");
+        await second!.story.waitForStatus(is_held ? "fiat_sent" : "bounced");
         const answers = await database.query(
           `select end_to_end_id, kind, outcome, amount from bank_answers
            where end_to_end_id = any($1) order by end_to_end_id, kind`,
@@ -110,26 +118,28 @@ it("the same lines in any order, twice, split over files and late give the same 
         );
         const applied = { outcome: "applied" };
         const of_second = { ...applied, end_to_end_id: second!.id };
+        const returned = { ...of_second, kind: "returned", amount: 19_500n };
         const expected = [
           { ...applied, end_to_end_id: first!.id, kind: "booked", amount: 10_000n },
           { ...of_second, kind: "booked", amount: 20_000n },
-          { ...of_second, kind: "returned", amount: 19_500n },
+          ...(is_held ? [] : [returned]),
         ];
-        expect(answers).toHaveLength(3);
+        expect(answers).toHaveLength(expected.length);
         expect(answers).toEqual(expect.arrayContaining(expected));
-        const open = await database.query<{ number: bigint; kind: string; amount: bigint }>(
-          `select number, kind, amount from bank_lines where state = 'unmatched' order by amount`,
-        );
         expect(open).toMatchObject([
           { kind: "booked", amount: 750n },
+          ...(is_held ? [{ kind: "returned", amount: 19_500n }] : []),
           { kind: "taken_back", amount: 19_500n },
         ]);
+        const unbooked = is_held ? -750n : -20_250n;
         const found = await bank.reconcile();
-        expect(found.days.at(-1)!.difference).toBe(-20_250n);
+        expect(found.days.at(-1)!.difference).toBe(unbooked);
         const sum = found.candidates.reduce((total, { amount }) => total + amount, 0n);
-        expect(sum).toBe(-20_250n);
-        await bank.book({ what: "line", number: String(open[0]!.number), as: "fee" });
-        await bank.book({ what: "line", number: String(open[1]!.number), as: "transfer" });
+        expect(sum).toBe(unbooked);
+        for (const { number, amount } of open) {
+          const as = amount === 750n ? "fee" : "transfer";
+          await bank.book({ what: "line", number: String(number), as });
+        }
         expect(await bank.reconcile()).toMatchObject({ ledger_now: closing, candidates: [] });
         expect((await bank.reconcile()).days.every(({ difference }) => difference === 0n)).toBe(
           true,

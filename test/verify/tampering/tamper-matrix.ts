@@ -78,13 +78,15 @@ export async function dropChecks(session: Session): Promise<void> {
   for (const { statement } of checks) await session.query(statement);
 }
 
-/** The rows to change: one in each state, and never more than this. */
+/** The rows to change: one in each state, zero before other balances, and never more than this. */
 export async function listPlaces(
   session: Session,
   { name, columns }: Table,
   rows_max: number,
 ): Promise<string[]> {
-  const state = columns.find((column) => ["status", "state", "kind"].includes(column.name));
+  const state = columns.find((column) =>
+    ["status", "state", "kind", "balance"].includes(column.name),
+  );
   const rows = await session.query<{ place: string }>(
     `select place from (select distinct on (${state?.name ?? "1"}) ctid::text as place
        from ${name} order by ${state?.name ?? "1"}, ctid) as rows limit $1`,
