@@ -126,6 +126,26 @@ describe("a payment", () => {
     for (const { key } of missing) await updateRefused(evm.database, key, "not wanted", new Date());
   });
 
+  it("does not wait for any number of sends that the treasury's coins cannot pay", async () => {
+    const address = await evm.issue();
+    const action = { kind: "gas_top_up", address_index: 0, address, amount: 10n ** 24n } as const;
+    const dear = Array.from({ length: 25 }, (_, at) => `test:dear:${at}`);
+    for (const key of dear) {
+      const send = {
+        key,
+        chain: "polygon",
+        sender: TEST_TREASURY,
+        action,
+        asked_at: null,
+      } as const;
+      await insertSend(evm.database, send, new Date());
+    }
+    expect(await pay.settle(pay.next())).toHaveProperty("tx_id");
+    // They wait, and are tried in turn.
+    for (const key of dear) expect((await evm.sendOf(key))!.problem).toMatch(/too little native/);
+    for (const key of dear) await updateRefused(evm.database, key, "not wanted", new Date());
+  });
+
   it("does not wait for a top-up that is more than the treasury has", async () => {
     const amount = 10n ** 24n;
     const action = {

@@ -31,7 +31,8 @@ export async function planSend(
   unmined: readonly OpenSend[],
 ): Promise<string | null> {
   const wait: Wait = async (problem, ms) => {
-    const retry_at = ms === 0 ? null : new Date(deps.now.getTime() + ms);
+    // Also what may be tried in the next run: it takes no place of those that were not tried.
+    const retry_at = new Date(deps.now.getTime() + ms);
     await updateWaiting(deps.database, send.key, { retry_at, problem });
     return problem;
   };

@@ -124,7 +124,11 @@ export async function findInFlight(session: Session, key: string): Promise<OpenS
   return (await withAttempts(session, rows))[0] ?? null;
 }
 
-/** Queued sends that may be tried now: first those that waited longest since they were tried. */
+/**
+ * Queued sends that may be tried now: at most `limit` that were tried before and as many that were
+ * not, in turns, of each first those that waited longest. Tokens take turns, too: what cannot be
+ * sent takes nobody's place.
+ */
 export async function listQueued(
   session: Session,
   { chain, address }: { chain: Chain; address: string },
@@ -132,9 +136,18 @@ export async function listQueued(
   limit: number,
 ): Promise<EvmSend[]> {
   const rows = await session.query<SendRow>(
-    `select * from evm_sends where chain = $1 and sender = $2 and state = 'queued'
-       and ${MAY_BE_TRIED} and coalesce(asked_at >= $4, true)
-     order by coalesce(retry_at, created_at), number limit $5`,
+    `with queued as (
+       select key, number, retry_at is not null as is_waiting, row_number() over (
+         partition by retry_at is null, action ->> 'contract'
+         order by coalesce(retry_at, created_at), number) as place
+       from evm_sends where chain = $1 and sender = $2 and state = 'queued'
+         and ${MAY_BE_TRIED} and coalesce(asked_at >= $4, true)
+     ), turns as (
+       select *, row_number() over (partition by is_waiting order by place, number) as turn
+       from queued
+     )
+     select s.* from turns t join evm_sends s using (key)
+     where t.turn <= $5 order by t.turn, t.is_waiting desc`,
     [chain, address, now, asked_since, limit],
   );
   return rows.map(toSend);
@@ -239,7 +252,7 @@ export async function updateRefused(
 export async function updateWaiting(
   session: Session,
   key: string,
-  { retry_at, problem }: { retry_at: Date | null; problem: string },
+  { retry_at, problem }: { retry_at: Date; problem: string },
 ): Promise<void> {
   await session.query(
     "update evm_sends set retry_at = $2, problem = $3 where key = $1 and state = 'queued'",
