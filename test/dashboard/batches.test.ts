@@ -258,6 +258,19 @@ it("the same file again, and the same row twice, must be acknowledged", async ()
   expect(after.json().is_ready).toBe(true);
 });
 
+it("the same file must be acknowledged while its payouts are being created", async () => {
+  const payer = await newPayer("beside@example.test");
+  const file_hash = "e".repeat(64);
+  const [first, second] = [
+    await upload([newRow(24)], { user_id: payer, file_hash }),
+    await upload([newRow(24)], { user_id: payer, file_hash }),
+  ];
+  const step = (shown: typeof first) =>
+    member.call("POST", `${PATH}/${shown.batch.id}/payouts`, { digest: shown.batch.digest });
+  expect((await step(first)).json().batch.status).toBe("creating");
+  expect((await step(second)).statusCode).toBe(422);
+});
+
 it("when its quote has expired, it can be changed and created with new rates", async () => {
   const payer = await newPayer("late@example.test");
   const shown = await upload([newRow(31)], { user_id: payer });

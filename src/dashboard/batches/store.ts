@@ -46,14 +46,14 @@ export function listBatches(
   );
 }
 
-/** Another batch of the same file whose payouts were created. */
+/** Another batch of the same file whose payouts were created, or some of them. */
 export async function findSameFile(
   session: Session,
   { account_id, id, file_index }: Pick<Batch, "account_id" | "id" | "file_index">,
 ): Promise<{ id: string; created_at: Date } | undefined> {
   const [row] = await session.query<{ id: string; created_at: Date }>(
     `select id, created_at from payout_batches
-     where account_id = $1 and file_index = $2 and id <> $3 and status = 'created'
+     where account_id = $1 and file_index = $2 and id <> $3 and status <> 'draft'
      order by id desc limit 1`,
     [account_id, file_index, id],
   );

@@ -278,11 +278,16 @@ describe("large files", () => {
   const statuses = (content: string) =>
     `<Document xmlns="urn:pain"><CstmrPmtStsRpt><OrgnlGrpInfAndSts/><OrgnlPmtInfAndSts>${content}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`;
 
+  /** The least of three: other work of the machine makes single ones longer. */
   async function millisecondsOf(xml: string): Promise<number> {
-    const before = process.cpuUsage();
-    await read(xml, 65_536);
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1_000;
+    const times: number[] = [];
+    while (times.length < 3) {
+      const before = process.cpuUsage();
+      await read(xml, 65_536);
+      const { user, system } = process.cpuUsage(before);
+      times.push((user + system) / 1_000);
+    }
+    return Math.min(...times);
   }
 
   it.each([
@@ -290,7 +295,6 @@ describe("large files", () => {
     ["payments", statuses, "<StsRsnInf/>", "<TxInfAndSts/>"],
   ])("%s are not slower after thousands of other elements", async (_, around, other, line) => {
     const [others, lines] = [other.repeat(40_000), line.repeat(4_000)];
-    await millisecondsOf(around(lines + others));
     const after_ms = await millisecondsOf(around(lines + others));
     expect(await millisecondsOf(around(others + lines))).toBeLessThan(5 * after_ms);
   });
