@@ -88,6 +88,8 @@ const decide = async (quote_id: string) => {
 describe("dust", () => {
   it("to a quote that is short costs the same with twice as many deposits", async () => {
     const story = await openStory(server);
+    // So that the sandbox's chain does not pay automatically.
+    await deposit(server, { quote_id: story.quote_id, amount: 1, token: "usdt" });
     good(await story.execute());
     await addDust([story.quote_id], 50);
     const once = await decide(story.quote_id);
@@ -98,7 +100,7 @@ describe("dust", () => {
 
   it("to a quote that was paid too late checks no deposit again", async () => {
     const story = await openStory(server);
-    // So that the sandbox's chain does not pay automatically, in time.
+    // So that it does not pay in time.
     await deposit(server, { quote_id: story.quote_id, amount: 1, token: "usdt" });
     good(await story.execute());
     await advance(server, EXPIRY_MS + 1_000);
