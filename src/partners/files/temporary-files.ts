@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { close, createReadStream, createWriteStream, open as openDescriptor } from "node:fs";
+import { close, createReadStream, open as openDescriptor } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
@@ -84,15 +83,23 @@ async function writeWhole(
 const openPlain = promisify(openDescriptor);
 const closePlain = promisify(close);
 
-/** Not with a FileHandle: one that is never closed ends the process when it is collected. */
+/**
+ * Two descriptors: a failing stream closes the one that it was given, and closing that one here as
+ * well could close another file that got its number in between. The copy is not read through a
+ * FileHandle, since one that is never closed ends the process when it is collected.
+ */
 async function copyNameless(path: string, content: AsyncIterable<Buffer>): Promise<Readable> {
-  const fd = await openPlain(path, "wx+", 0o600);
+  const written = await open(path, "wx", 0o600);
+  let fd: number | undefined;
   try {
+    fd = await openPlain(path, "r");
     await rm(path);
-    await pipeline(content, createWriteStream(path, { fd, autoClose: false, start: 0 }));
+    await writeChunks(written, content, Number.POSITIVE_INFINITY);
+    await written.close();
     return createReadStream(path, { fd, start: 0, highWaterMark: READ_BYTES });
   } catch (error) {
-    await closePlain(fd);
+    await written.close().catch(() => {});
+    if (fd !== undefined) await closePlain(fd);
     throw error;
   }
 }
