@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Sliproad } from "../../sdk/src/index.ts";
+import { findActiveKeys } from "../../src/accounts/api-key-store.ts";
+import { changeBatches } from "../../src/dashboard/batches/change-batches.ts";
+import type { Batch } from "../../src/dashboard/batches/model.ts";
+import { createExecutor } from "../../src/platform/commands/executor.ts";
+import { Refusal } from "../../src/platform/errors.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 import { ibanAt } from "./payout-files.ts";
@@ -269,6 +274,56 @@ it("the same file must be acknowledged while its payouts are being created", asy
     member.call("POST", `${PATH}/${shown.batch.id}/payouts`, { digest: shown.batch.digest });
   expect((await step(first)).json().batch.status).toBe("creating");
   expect((await step(second)).statusCode).toBe(422);
+});
+
+it("of eight batches of one file that are begun at once, one goes on", async () => {
+  const payer = await newPayer("at-once@example.test");
+  const file_hash = "d".repeat(64);
+  const batches: { id: string; digest: string }[] = [];
+  while (batches.length < 8) {
+    batches.push((await upload([newRow(25)], { user_id: payer, file_hash })).batch);
+  }
+  const step = ({ id, digest }: (typeof batches)[0]) =>
+    member.call("POST", `${PATH}/${id}/payouts`, { digest });
+  const answers = await Promise.all(batches.map(step));
+  const codes = answers.map(({ statusCode }) => statusCode).sort();
+  expect(codes).toEqual([200, ...Array(7).fill(422)]);
+  // The first one is interrupted here: the others wait until somebody acknowledges the file.
+  const other = batches[answers.findIndex(({ statusCode }) => statusCode === 422)]!;
+  expect((await step(other)).statusCode).toBe(422);
+  const batch = { is_file_acknowledged: true };
+  await member.call("PATCH", `${PATH}/${other.id}`, { batch });
+  expect((await step(other)).json().batch.status).toBe("creating");
+});
+
+it("of eight processes that begin with one file at once, one goes on", async () => {
+  const payer = await newPayer("processes@example.test");
+  const file_hash = "c".repeat(64);
+  const ids: string[] = [];
+  while (ids.length < 8) {
+    ids.push((await upload([newRow(26)], { user_id: payer, file_hash })).batch.id);
+  }
+  const { account_id, core } = server;
+  const [key] = await core.database.query<{ id: string }>(
+    "select id from api_keys where account_id = $1 limit 1",
+    [account_id],
+  );
+  const begun = ids.map((batch_id) => {
+    const submit = createExecutor({
+      ...core,
+      across_accounts: true,
+      findActiveCredentials: findActiveKeys,
+      afterCommit: () => {},
+    }).register(changeBatches(core.keyring));
+    const change = (batch: Batch): Batch => ({ ...batch, status: "creating" });
+    const caller = { account_id, credential_id: key!.id, bytes: 0, idempotency: null };
+    return submit({ ...caller, input: { batch_id, change, action: "create" } });
+  });
+  const settled = await Promise.allSettled(begun);
+  expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  for (const one of settled) {
+    if (one.status === "rejected") expect(one.reason).toBeInstanceOf(Refusal);
+  }
 });
 
 it("when its quote has expired, it can be changed and created with new rates", async () => {

@@ -4,6 +4,7 @@ import type { Quote } from "../../offramps/quotes/model.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Command, UseCase } from "../../platform/commands/use-case.ts";
+import type { RecordKey } from "../../platform/db/rows.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
@@ -14,7 +15,9 @@ import {
   type BatchRecord,
   deleteBatch,
   insertBatch,
+  listStarted,
   lockBatches,
+  lockFiles,
   toBatch,
   updateBatch,
 } from "./store.ts";
@@ -83,6 +86,8 @@ type LoadedBatches = {
   keys: SubjectKeys;
   /** As earlier commands of the set leave them; null for a deleted one. */
   after: AccountMap<Batch | null>;
+  /** Whose payouts are created, by their file: of the files of batches that are to begin. */
+  started: AccountMap<Set<string>>;
 };
 type Changed = { before: Batch; after: Batch | null; key: Buffer };
 
@@ -91,22 +96,23 @@ export function changeBatches(keyring: Keyring): UseCase<BatchChange, LoadedBatc
     name: "change-payout-batches",
     rows: () => 1,
     load: async (tx, commands) => {
-      const records = await lockBatches(
-        tx,
-        commands.map(({ account_id, input }) => ({ account_id, id: input.batch_id })),
-      );
+      const begun = commands.filter(({ input }) => input.action === "create").map(keyOf);
+      if (begun.length > 0) await lockFiles(tx, begun);
+      const records = await lockBatches(tx, commands.map(keyOf));
       const quote_keys = records.flatMap(({ account_id, quote_id }) =>
         quote_id ? [{ account_id, id: quote_id }] : [],
       );
-      const [keys, quotes] = await Promise.all([
+      const [keys, quotes, started] = await Promise.all([
         keyring.openUserKeys(tx, records),
         findQuotes(tx, quote_keys),
+        listStarted(tx, begun),
       ]);
       return {
         records: AccountMap.of(records, (record) => record),
         quotes: AccountMap.of(quotes, (quote) => quote),
         keys,
         after: new AccountMap(),
+        started: byFile(started),
       };
     },
     decide: (loaded, command, now) => {
@@ -131,8 +137,38 @@ export function changeBatches(keyring: Keyring): UseCase<BatchChange, LoadedBatc
   };
 }
 
+function keyOf({ account_id, input }: Command<BatchChange>): RecordKey {
+  return { account_id, id: input.batch_id };
+}
+
+function byFile(batches: Awaited<ReturnType<typeof listStarted>>): AccountMap<Set<string>> {
+  const started = new AccountMap<Set<string>>();
+  for (const batch of batches) noteStarted(started, batch);
+  return started;
+}
+
+function noteStarted(
+  started: AccountMap<Set<string>>,
+  { account_id, id, file_index }: Pick<Batch, "account_id" | "id" | "file_index">,
+): void {
+  const file = file_index.toString("hex");
+  started.set(account_id, file, new Set(started.get(account_id, file)).add(id));
+}
+
+/** Somebody else may have begun with the same file after this batch was checked. */
+function begin(started: AccountMap<Set<string>>, batch: Batch): void {
+  const { account_id, id, file_index, content } = batch;
+  const same = started.get(account_id, file_index.toString("hex")) ?? new Set();
+  const others = [...same].filter((one) => one !== id);
+  if (others.length > 0 && !content.is_file_acknowledged) {
+    const message = "Payouts of the same file are being created. Check the batch again.";
+    throw Refusal.of([{ field: "digest", code: "invalid_transition", message }]);
+  }
+  noteStarted(started, batch);
+}
+
 function changed(
-  { records, quotes, keys, after }: LoadedBatches,
+  { records, quotes, keys, after, started }: LoadedBatches,
   { account_id, input }: Command<BatchChange>,
   now: Date,
 ): Changed {
@@ -143,6 +179,7 @@ function changed(
   const before = earlier ?? toBatch(record, key);
   const quote = before.quote_id ? quotes.get(account_id, before.quote_id) : undefined;
   const next = input.change(before, quote, now);
+  if (next && input.action === "create") begin(started, next);
   const expires_at = new Date(now.getTime() + BATCH_LIFE_MS);
   const version = before.version + 1;
   const result = next && { ...next, version, updated_at: now, expires_at };

@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
+  columnsOf,
   deleteRow,
   findRow,
   insertRow,
@@ -30,6 +31,36 @@ export function findBatch(session: Session, key: RecordKey): Promise<BatchRecord
 
 export function lockBatches(tx: Session, keys: readonly RecordKey[]): Promise<BatchRecord[]> {
   return lockRows(tx, TABLE, keys);
+}
+
+/**
+ * Locks the files of these batches. For whoever begins to create payouts: of two at once, the
+ * second sees that the first has begun.
+ */
+export async function lockFiles(tx: Session, keys: readonly RecordKey[]): Promise<void> {
+  await tx.query(
+    `select pg_advisory_xact_lock(hashtextextended('payout file ' || file, 0)) from (
+       select distinct account_id || encode(file_index, 'hex') as file
+       from payout_batches join unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+         using (account_id, id)
+       order by 1) as files`,
+    columnsOf(keys, "account_id", "id"),
+  );
+}
+
+/** Batches of these batches' files whose payouts were created, or some of them. */
+export function listStarted(
+  session: Session,
+  keys: readonly RecordKey[],
+): Promise<Pick<Batch, "account_id" | "id" | "file_index">[]> {
+  return session.query(
+    `select distinct s.account_id, s.id, s.file_index
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join payout_batches b using (account_id, id)
+     join payout_batches s on s.account_id = b.account_id and s.file_index = b.file_index
+     where s.status <> 'draft'`,
+    columnsOf(keys, "account_id", "id"),
+  );
 }
 
 export function listBatches(
