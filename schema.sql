@@ -1839,6 +1839,7 @@ create table sandbox_transfers (
   amount bigint not null,
   mined_at timestamp with time zone not null,
   sender text,
+  request text,
   constraint sandbox_transfers_pkey PRIMARY KEY (number),
   constraint sandbox_transfers_chain_tx_id_log_index_key UNIQUE (chain, tx_id, log_index)
 );
@@ -1852,6 +1853,7 @@ create table sandbox_wallet_transfers (
   token text not null,
   amount bigint not null,
   mined_at timestamp with time zone not null,
+  request text,
   constraint sandbox_wallet_transfers_pkey PRIMARY KEY (chain, tx_id, log_index)
 );
 

@@ -17,7 +17,7 @@ import { isId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
-import { nameOnce } from "./name-once.ts";
+import { nameOnce, nameRequest } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
@@ -46,7 +46,8 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
     errors: ["record_not_found"],
     handle: async ({ caller, body, problems, command }) => {
       const now = clock.now();
-      const name = nameOnce(command(null), now);
+      const request = command(null);
+      const name = nameOnce(request, now);
       const found = new Problems(problems);
       const input: Input = body.crypto_deposit ?? {};
       const quote = await findNamedQuote(database, caller.account_id, input, found);
@@ -58,9 +59,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       });
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
-      // A named transaction may have several transfers; ours has one, however often it is sent.
-      const is_only = textOf(input.tx_id) === "";
-      await insertSandboxTransfer(database, transfer!, { is_only });
+      await insertSandboxTransfer(database, transfer!, nameRequest(request));
       await recordDeposits(database, chain, now);
       wake();
       return writeDeposit({

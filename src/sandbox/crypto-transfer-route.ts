@@ -12,10 +12,10 @@ import type { Database } from "../platform/db/database.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { nameOnce, nameRequest } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
 
@@ -46,17 +46,21 @@ export function addCryptoTransferRoute(
     },
     answer: CryptoTransferAnswer,
     errors: [],
-    handle: async ({ body, problems }) => {
+    handle: async ({ body, problems, command }) => {
       const now = deps.clock.now();
+      const request = command(null);
       const found = new Problems(problems);
       const input: Input = body.crypto_transfer ?? {};
-      const transfer = readTransfer(input, found.within("crypto_transfer"), now);
+      const transfer = readTransfer(input, found.within("crypto_transfer"), {
+        now,
+        name: nameOnce(request, now),
+      });
       const why_not = transfer && whyNotSimulated(deps.chain, transfer.chain);
       if (why_not) found.invalid("crypto_transfer.blockchain", why_not);
       found.throwIfAny();
       const { chain, tx_id, ...rest } = transfer!;
       const mined = await deps.database.transaction(async (tx) => {
-        const mined = await insertWalletTransfer(tx, chain, tx_id, rest);
+        const mined = await insertWalletTransfer(tx, chain, tx_id, rest, nameRequest(request));
         const claims = await listClaims(tx, chain, tx_id);
         const invoices = claims.map(({ account_id, invoice_id: id }) => ({ account_id, id }));
         enqueueTasks(tx, CHECK_CLAIM_TASK, invoices, now);
@@ -90,7 +94,11 @@ type Input = Partial<
 >;
 
 /** Undefined, and reported, where it is invalid. */
-function readTransfer(input: Input, found: ObjectProblems, now: Date): NewTransfer | undefined {
+function readTransfer(
+  input: Input,
+  found: ObjectProblems,
+  { now, name }: { now: Date; name: string },
+): NewTransfer | undefined {
   const chain = chainOf(textOf(input.blockchain));
   if (!chain) found.invalid("blockchain", "Send the name of a chain, e.g. polygon.");
   const token = lowerAscii(textOf(input.token)) || TOKENS[0];
@@ -101,7 +109,7 @@ function readTransfer(input: Input, found: ObjectProblems, now: Date): NewTransf
   const mined_at = time === "" ? now : readTime(time);
   if (!mined_at) found.invalid("mined_at", TIME_MESSAGE);
   if (!chain) return undefined;
-  const tx = checkTxId(chain, textOf(input.tx_id) || sandboxTxId(chain, newId(now)));
+  const tx = checkTxId(chain, textOf(input.tx_id) || sandboxTxId(chain, name));
   if ("reason" in tx) found.invalid("tx_id", tx.reason);
   const from = checkAddress(chain, textOf(input.from));
   if ("reason" in from) found.invalid("from", from.reason);

@@ -11,24 +11,24 @@ async function takeTurn(tx: Transaction): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))");
 }
 
-/** Creates a transfer on the sandbox's chain. */
+/** Creates a transfer on the sandbox's chain; of one request, by its name, only one. */
 export async function insertSandboxTransfer(
   database: Database,
   transfer: Omit<Transfer, "log_index">,
-  { is_only = false }: { is_only?: boolean } = {},
+  request: string | null = null,
 ): Promise<void> {
   await database.transaction(async (tx) => {
     await takeTurn(tx);
     // One transaction may pay several of our addresses: each transfer has its own log index.
     await tx.query(
       `insert into sandbox_transfers
-         (chain, tx_id, log_index, address, token, amount, mined_at, sender)
-       select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7
+         (chain, tx_id, log_index, address, token, amount, mined_at, sender, request)
+       select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7, $8
        from sandbox_transfers where chain = $1 and tx_id = $2
-       having count(*) = 0 or not $8`,
+       having count(*) filter (where request = $8) = 0`,
       [
         ...[transfer.chain, transfer.tx_id, transfer.address, transfer.token],
-        ...[transfer.amount, transfer.mined_at, transfer.sender, is_only],
+        ...[transfer.amount, transfer.mined_at, transfer.sender, request],
       ],
     );
   });
@@ -117,23 +117,34 @@ export async function findSandboxSend(
   return row ?? null;
 }
 
-/** Creates a transfer between two wallets; one transaction may contain several, mined at once. */
+/**
+ * Creates a transfer between two wallets; one transaction may contain several, mined at once. Of
+ * one request, by its name, only one.
+ */
 export async function insertWalletTransfer(
   tx: Transaction,
   chain: string,
   tx_id: string,
   transfer: Omit<WalletTransfer, "log_index"> & { mined_at: Date },
+  request: string | null,
 ): Promise<{ log_index: number; mined_at: Date }> {
   await takeTurn(tx);
   const [row] = await tx.query<{ log_index: number; mined_at: Date }>(
-    `insert into sandbox_wallet_transfers
-       (chain, tx_id, log_index, sender, recipient, token, amount, mined_at)
-     select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, coalesce(min(mined_at), $7)
-     from sandbox_wallet_transfers where chain = $1 and tx_id = $2
-     returning log_index, mined_at`,
+    `with known as (
+       select log_index, mined_at, request from sandbox_wallet_transfers
+       where chain = $1 and tx_id = $2
+     ), created as (
+       insert into sandbox_wallet_transfers
+         (chain, tx_id, log_index, sender, recipient, token, amount, mined_at, request)
+       select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, coalesce(min(mined_at), $7),
+         $8
+       from known having count(*) filter (where request = $8) = 0
+       returning log_index, mined_at
+     )
+     select * from created union all select log_index, mined_at from known where request = $8`,
     [
       ...[chain, tx_id, transfer.from, transfer.to, transfer.token],
-      ...[transfer.amount, transfer.mined_at],
+      ...[transfer.amount, transfer.mined_at, request],
     ],
   );
   return row!;

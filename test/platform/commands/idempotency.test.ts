@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   exampleBody,
@@ -122,6 +122,7 @@ const PREPARE: Record<string, Prepare> = {
 /** For work whose answer would look the same if it ran twice: its side effects. */
 const EFFECTS: Record<string, { sql: string; step: number }> = {
   createSandboxCryptoDeposit: { sql: "select count(*) from sandbox_transfers", step: 1 },
+  createSandboxCryptoTransfer: { sql: "select count(*) from sandbox_wallet_transfers", step: 1 },
   createSandboxDeposit: { sql: "select count(*) from sandbox_bank_credits", step: 1 },
   replayApp: { sql: "select count(*) from webhook_replays", step: 1 },
   advanceSandboxClock: { sql: "select clock_offset_ms from installation", step: 60_000 },
@@ -206,18 +207,27 @@ describe("a key", () => {
   });
 
   it.each([
-    ["createSandboxDeposit", "fiat_deposits"],
-    ["createSandboxCryptoDeposit", "deposits"],
+    ["createSandboxDeposit", "fiat_deposits", "one"],
+    ["createSandboxCryptoDeposit", "deposits", "one"],
+    ["createSandboxCryptoDeposit", "deposits", "one of a named transaction"],
+    ["createSandboxCryptoTransfer", "commands", "one"],
+    ["createSandboxCryptoTransfer", "commands", "one of a named transaction"],
   ])(
-    "of %s creates one deposit, also if the first request failed half-way",
-    async (name, table) => {
+    "of %s, failing at %s, creates %s, also if the first request failed half-way",
+    async (name, table, what) => {
       const { database } = server.core;
       const { quote_id } = await createRecords(server, server.key);
+      const tx = what === "one" ? {} : { tx_id: `0x${randomBytes(32).toString("hex")}` };
+      const wallets = { from: `0x${"1".repeat(40)}`, to: `0x${"2".repeat(40)}` };
       const requests: Record<string, [string, object]> = {
         createSandboxDeposit: ["/sandbox/deposits", { deposit: { amount: 7, currency: "usd" } }],
         createSandboxCryptoDeposit: [
           "/sandbox/crypto_deposits",
-          { crypto_deposit: { quote_id, amount: 7 } },
+          { crypto_deposit: { quote_id, amount: 7, ...tx } },
+        ],
+        createSandboxCryptoTransfer: [
+          "/sandbox/crypto_transfers",
+          { crypto_transfer: { blockchain: "polygon", amount: 7, ...wallets, ...tx } },
         ],
       };
       const [path, body] = requests[name]!;
