@@ -101,6 +101,36 @@ describe("a deposit", () => {
     expect([signedFrom(address).length, topUpsOf(address).length]).toEqual([1, 1]);
   });
 
+  it("does not wait for any number of sweeps whose token is paused", async () => {
+    const paused: string[] = [];
+    while (paused.length < 5) paused.push(await deposit());
+    // Top-ups of the first four; then their transfers are queued.
+    await evm.runSweeps();
+    await evm.runSender();
+    await evm.node.mine();
+    await evm.runSender();
+    await evm.runSweeps();
+    await evm.tokens.usdc.setPaused(true);
+    await evm.node.mine();
+    await settle(3);
+    const address = await evm.issue();
+    await evm.tokens.usdt.transfer(address, TEN);
+    await evm.watch();
+    await settle();
+    expect(await sweepsOf(address)).toMatchObject([{ state: "final", token: "usdt" }]);
+    for (const other of paused) {
+      expect(await sweepsOf(other)).toMatchObject([{ state: "open" }]);
+      expect((await sweepsOf(other))[0]!.problem).toMatch(/paused|refuses/);
+    }
+    await evm.tokens.usdc.setPaused(false);
+    await evm.node.mine();
+    for (let hours = 0; hours < 6; hours += 2) {
+      evm.wait(2 * HOUR_MS);
+      await settle(4);
+    }
+    for (const other of paused) expect(await sweepsOf(other)).toMatchObject([{ state: "final" }]);
+  });
+
   it("below the minimum stays, until a further one makes it worth the gas", async () => {
     const address = await deposit(4_999_999n);
     await settle(3);

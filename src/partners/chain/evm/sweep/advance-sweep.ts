@@ -7,7 +7,7 @@ import { findSendByKey, insertSend, listInFlight, updateRefused } from "../send/
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { type AdvanceDeps, advanceAuthorized } from "./authorize-sweep.ts";
-import type { Sweep } from "./model.ts";
+import { type Sweep, waitWith } from "./model.ts";
 import { lockOpenSweep, updateEnded, updateToppedUp } from "./sweep-store.ts";
 
 /** Fees rise between the top-up and the transfer. */
@@ -66,7 +66,7 @@ async function fundTransfer(
   const max_fee = unpaid && unpaid.max_fee > fees.max_fee ? unpaid.max_fee : fees.max_fee;
   const needed = (gas * max_fee * (unpaid ? NOT_TAKEN_PERCENT : 100n)) / 100n;
   if (view.balance >= needed) {
-    if (transfer) return;
+    if (transfer) return waitWith(transfer, now);
     const key = sweepTransferKey(sweep);
     const send = { key, chain, sender: address, address_index, action, gas, asked_at: null };
     await database.transaction(async (tx) => {

@@ -7,7 +7,7 @@ import { RpcRefused } from "../json-rpc.ts";
 import { findSendByKey, insertSend, updateRefused } from "../send/send-store.ts";
 import { estimateGas } from "../send/simulate.ts";
 import type { SignedAction } from "../signer/port.ts";
-import { type Sweep, type Sweeper, SweepWaits } from "./model.ts";
+import { type Sweep, type Sweeper, SweepWaits, waitWith } from "./model.ts";
 import {
   existsAuthorizationRefused,
   lockOpenSweep,
@@ -63,7 +63,7 @@ export async function advanceAuthorized(deps: AdvanceDeps, sweep: Sweep): Promis
   if (send.state === "queued" && now.getTime() >= expiryOf(sweep).getTime() - LEFT_MIN_MS) {
     await updateRefused(database, send.key, "It waited until its authorization expired.", now);
   }
-  if (send.state !== "refused") return;
+  if (send.state !== "refused") return waitWith(send, now);
   const decided_at = new Date(expiryOf(sweep).getTime() + DECIDED_AFTER_MS);
   if (now < decided_at) {
     throw new SweepWaits(

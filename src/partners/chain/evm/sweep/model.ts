@@ -1,6 +1,7 @@
 import type { Chain } from "../../../../catalogue/chains.ts";
+import { SECOND_MS } from "../../../../platform/durations.ts";
 import type { SweepingSettings } from "../model.ts";
-import type { Sender } from "../send/model.ts";
+import type { EvmSend, Sender } from "../send/model.ts";
 
 /**
  * | State    | Meaning                                                | Left when                 |
@@ -58,4 +59,14 @@ export class SweepWaits extends Error {
     super(message);
     this.until = until;
   }
+}
+
+/** Meanwhile others have its place. */
+const LOOKED_AGAIN_AFTER_MS = 20 * SECOND_MS;
+
+/** Throws where a queued send was tried, and cannot be sent now. */
+export function waitWith(send: EvmSend, now: Date): void {
+  if (send.state !== "queued" || send.problem === null) return;
+  const at_ms = now.getTime() + LOOKED_AGAIN_AFTER_MS;
+  throw new SweepWaits(send.problem, new Date(Math.max(at_ms, send.retry_at?.getTime() ?? 0)));
 }

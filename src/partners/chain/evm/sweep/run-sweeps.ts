@@ -15,7 +15,10 @@ import { insertSweep, listOpenSweeps, listUnswept, updateWaiting } from "./sweep
 
 type SweepDeps = { database: Database; clock: Clock };
 
-/** At the same time on a chain: top-ups share the treasury's queue with payments. */
+/**
+ * At the same time on a chain: top-ups share the treasury's queue with payments. Those that have to
+ * wait, such as those of a paused token, are not counted.
+ */
 const OPEN_MAX = 4;
 const RUN_EVERY_MS = 5_000;
 const IDLE_EVERY_MS = 30_000;
@@ -81,7 +84,8 @@ async function startSweeps(database: Database, sweeper: Sweeper, now: Date): Pro
   const { chain } = sender;
   const open = await listOpenSweeps(database, chain.name, OPEN_MAX, now);
   const wanted = { wallet, tokens: chain.tokens.map(({ name }) => name), ...settings };
-  const found = await listUnswept(database, chain.name, wanted, OPEN_MAX - open.length);
+  const going = open.filter(({ retry_at }) => retry_at === null);
+  const found = await listUnswept(database, chain.name, wanted, OPEN_MAX - going.length);
   if (found.length === 0) return;
   const { market } = await readView(sender, sender.treasury);
   const fees = firstFees(market, sender.settings);

@@ -101,7 +101,10 @@ export async function insertSweep(
 
 class TransfersTaken extends Error {}
 
-/** Open sweeps that may be looked at now, oldest first. */
+/**
+ * Open sweeps that may be looked at now, oldest first: at most `limit` that go on, and as many that
+ * had to wait, which take no place of the others.
+ */
 export async function listOpenSweeps(
   session: Session,
   chain: Chain,
@@ -109,9 +112,13 @@ export async function listOpenSweeps(
   now: Date,
 ): Promise<Sweep[]> {
   const rows = await session.query<SweepRow>(
-    `select ${COLUMNS} from ${FROM} where s.chain = $1 and s.state = 'open'
-       and coalesce(s.retry_at <= $3, true)
-     order by s.number limit $2`,
+    `select ${COLUMNS} from (
+       select *, row_number() over (partition by retry_at is null
+         order by coalesce(retry_at, created_at), number) as place
+       from evm_sweeps
+       where chain = $1 and state = 'open' and coalesce(retry_at <= $3, true)
+     ) s join evm_addresses a using (address)
+     where s.place <= $2 order by s.number`,
     [chain, limit, now],
   );
   return rows.map(toSweep);
