@@ -4,11 +4,13 @@ import { DAY_MS } from "../../platform/durations.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import { SlowWork } from "../../platform/tasks/slow-work.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { recordAudit } from "../audit.ts";
 import { hashEmail } from "../person-email.ts";
 import { openPersonal } from "../seal-personal.ts";
 import { createPasswordLink } from "../sign-in/password-links.ts";
-import { findPerson, listMemberships } from "../store.ts";
+import { findPerson, listMemberships, type Membership, type PersonRow } from "../store.ts";
 import { SEND_MAIL_TASK } from "./queue-mail.ts";
 import { deleteMail, findMail, type MailRow } from "./store.ts";
 import { mailText } from "./texts.ts";
@@ -18,6 +20,8 @@ type SendDeps = Pick<ModuleCore, "database" | "index_key" | "clock" | "public_ur
 };
 
 const SETS_AT_ONCE = 4;
+/** Mail that is accepted slowly: one account's must not keep that of others waiting. */
+const SLOW_LIMITS = { per_account: 4, of_all: 16 };
 const MEMBERSHIPS_MAX = 100;
 /** How long the sandbox shows mail that contains no link. */
 const SHOWN_MS = 30 * DAY_MS;
@@ -27,6 +31,7 @@ const SHOWN_MS = 30 * DAY_MS;
  * it is valid begins now and no queue ever contains it. A second attempt creates another link.
  */
 export function sendMailTask(deps: SendDeps): TaskHandler {
+  const slow = new SlowWork(SLOW_LIMITS);
   return {
     kind: SEND_MAIL_TASK,
     set_max: 1,
@@ -35,21 +40,45 @@ export function sendMailTask(deps: SendDeps): TaskHandler {
       const { account_id, record_id: id } = set.tasks[0]!;
       const row = await findMail(deps.database, { account_id, id });
       const is_due = row !== undefined && row.expires_at > set.now;
-      const mail = is_due ? await prepare(deps, row) : null;
-      const is_refused = mail !== null && (await isRefused(deps.mail, mail));
-      await deps.database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        if (tasks.length === 0) return;
-        deleteMail(tx, { account_id, id });
-        const action = is_refused ? "mail.refuse" : row && !is_due ? "mail.expire" : null;
-        if (action) {
-          const entry = { account_id, actor: "worker", action, record: `mail:${id}` } as const;
-          recordAudit(tx, { ...entry, reason: "", detail: { kind: row!.kind } }, set.now);
-        }
-        set.finish(tx, tasks);
+      const reader = is_due ? await findReader(deps, row) : null;
+      if (!is_due || !reader)
+        return end(deps, set, row && !is_due ? { ...row, action: "mail.expire" } : null);
+      // Not the mail's own account: whoever asks for a new password has the operator's.
+      const share_id = reader.membership.account_id;
+      if (slow.isUsedUp(share_id)) return putOff(deps, set, slow.nextTime(share_id, set.now));
+      const leavePlace = () => {
+        if (slow.isRoomLeft) set.leavePlace();
+      };
+      await slow.count(share_id, leavePlace, async () => {
+        const is_refused = await isRefused(deps.mail, await prepare(deps, row, reader));
+        await end(deps, set, is_refused ? { ...row, action: "mail.refuse" } : null);
       });
     },
   };
+}
+
+async function putOff({ database }: SendDeps, set: TaskSet, until: Date): Promise<void> {
+  await database.transaction(async (tx) => set.postpone(tx, await set.lock(tx), until));
+}
+
+/** The mail was sent, or never will be. */
+async function end(
+  { database }: SendDeps,
+  set: TaskSet,
+  unsent: { kind: MailRow["kind"]; action: "mail.expire" | "mail.refuse" } | null,
+): Promise<void> {
+  const { account_id, record_id: id } = set.tasks[0]!;
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    if (tasks.length === 0) return;
+    deleteMail(tx, { account_id, id });
+    if (unsent) {
+      const { kind, action } = unsent;
+      const entry = { account_id, actor: "worker", action, record: `mail:${id}` } as const;
+      recordAudit(tx, { ...entry, reason: "", detail: { kind } }, set.now);
+    }
+    set.finish(tx, tasks);
+  });
 }
 
 async function isRefused(port: MailPort, mail: Mail): Promise<boolean> {
@@ -62,16 +91,23 @@ async function isRefused(port: MailPort, mail: Mail): Promise<boolean> {
   }
 }
 
+type Reader = { to: string; person: PersonRow; membership: Membership };
+
 /** Null when the address belongs to no member: nobody learns that. */
-async function prepare(deps: SendDeps, row: MailRow): Promise<Mail | null> {
-  const { database, index_key, clock, config } = deps;
-  const { id, kind } = row;
-  const place = { table: "mails", column: "address", record_id: id };
+async function findReader(deps: SendDeps, row: MailRow): Promise<Reader | null> {
+  const { database, index_key } = deps;
+  const place = { table: "mails", column: "address", record_id: row.id };
   const to = openPersonal(index_key, place, row.address);
   const person = await findPerson(database, hashEmail(index_key, to));
   const memberships = person ? await listMemberships(database, person.id, MEMBERSHIPS_MAX) : [];
   const membership = memberships.find((one) => one.account_id === row.account_id) ?? memberships[0];
-  if (!person || !membership) return null;
+  return person && membership ? { to, person, membership } : null;
+}
+
+async function prepare(deps: SendDeps, row: MailRow, reader: Reader): Promise<Mail> {
+  const { database, index_key, clock, config } = deps;
+  const { id, kind } = row;
+  const { to, person, membership } = reader;
   const now = realTime(clock);
   const public_url = deps.public_url() || `http://${config.host}:${config.port}`;
   const link =
