@@ -59,19 +59,27 @@ export async function checkClaims(deps: ClaimDeps, set: TaskSet, read: ReadClaim
   const checked: Checked[] = [];
   for (const task of set.tasks)
     checked.push({ task, claim: await findClaim(deps.database, toKey(task)) });
-  let last = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   const settleNext = (entry: Checked, found: ChainTransaction | null) => {
-    last = last.then(() => settleOne(deps, set, entry, found));
-    return last;
+    const settled = last.then(() => settleOne(deps, set, entry, found));
+    // Those behind it do not fail with it.
+    last = settled.catch(() => {});
+    return settled;
   };
+  const errors: unknown[] = [];
   const by_chain = Map.groupBy(checked, ({ claim }) => claim?.chain);
   const chains = [...by_chain.values()].map(async (entries) => {
-    for (const entry of entries)
-      await settleNext(entry, entry.claim ? await read(entry.claim) : null);
+    for (const entry of entries) {
+      try {
+        await settleNext(entry, entry.claim ? await read(entry.claim) : null);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
   });
-  const outcomes = await Promise.allSettled(chains);
-  const failed = outcomes.find((outcome) => outcome.status === "rejected");
-  if (failed) throw failed.reason;
+  await Promise.all(chains);
+  // Only those that were not settled still have their tasks.
+  if (errors.length > 0) throw errors[0];
 }
 
 /** `found`: null when the chain does not answer. */

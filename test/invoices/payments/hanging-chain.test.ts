@@ -41,7 +41,9 @@ async function claim(chain: "matic" | "base"): Promise<void> {
 }
 
 /** A worker of the checks alone, with the chains' answers from here. */
-async function startChecks(readTransaction: (chain: Chain) => Promise<{ status: "pending" }>) {
+async function startChecks(
+  readTransaction: (chain: Chain, tx_id: string) => Promise<{ status: "pending" }>,
+) {
   const { core } = server;
   const partners = await openPartners(core);
   const chain = { ...partners.chain, readTransaction };
@@ -50,7 +52,7 @@ async function startChecks(readTransaction: (chain: Chain) => Promise<{ status: 
   const handlers = invoiceTasks({ ...deps, renderer, chain }).filter(
     ({ kind }) => kind === CHECK_CLAIM_TASK,
   );
-  await core.database.query("update tasks set due_at = created_at where kind = $1", [
+  await core.database.query("update tasks set due_at = created_at, attempts = 0 where kind = $1", [
     CHECK_CLAIM_TASK,
   ]);
   const worker = createWorker({ ...core, handlers, log: SILENT });
@@ -102,6 +104,22 @@ it("a chain's answer that is an error of ours fails its own claims only", async 
   try {
     await waitFor(async () => (await countChecks()).failed === CLAIMS_EACH);
     expect((await countChecks()).due).toBe(0);
+  } finally {
+    await worker.stop();
+  }
+});
+
+it("an error while one claim is settled fails no other", async () => {
+  let broken: string | undefined;
+  const worker = await startChecks(async (_, tx_id) => {
+    broken ??= tx_id;
+    // Without transfers it cannot be judged.
+    if (tx_id === broken) return { status: "final" } as never;
+    return { status: "pending" };
+  });
+  try {
+    await waitFor(async () => (await countChecks()).due === 0);
+    expect((await countChecks()).failed).toBe(1);
   } finally {
     await worker.stop();
   }
