@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createQueues, type TaskQueue } from "./queues.ts";
+import { createQueues, type TaskQueue, withoutPlace } from "./queues.ts";
 import { realTime } from "./real-time.ts";
 import { type RunDependencies, runSet, type TaskHandler } from "./run-set.ts";
 import { claimTasks, type DueKind, type TaskClaim, updateLeases } from "./store.ts";
@@ -11,6 +11,9 @@ type Pump = {
   close(): Promise<void>;
 };
 
+/** Of a set in its queue; the account is that of a failed task, which is alone. */
+type Place = { is_left: boolean; account_id: string | null };
+
 export function createPump(
   deps: RunDependencies,
   handlers: readonly TaskHandler[],
@@ -21,13 +24,15 @@ export function createPump(
   let is_closed = false;
 
   function start(queue: TaskQueue): void {
-    let is_left = false;
+    const place: Place = { is_left: false, account_id: null };
     const leavePlace = () => {
-      if (is_left) return;
-      is_left = true;
+      if (place.is_left) return;
+      place.is_left = true;
+      const at = place.account_id === null ? -1 : queue.account_ids.indexOf(place.account_id);
+      if (at >= 0) queue.account_ids.splice(at, 1);
       queue.ended();
     };
-    const work = claimAndRun(queue, leavePlace).catch(deps.outage.failed);
+    const work = claimAndRun(queue, place, leavePlace).catch(deps.outage.failed);
     at_work.add(work);
     void work.finally(() => {
       at_work.delete(work);
@@ -35,11 +40,20 @@ export function createPump(
     });
   }
 
-  async function claimAndRun(queue: TaskQueue, leavePlace: () => void): Promise<void> {
+  async function claimAndRun(
+    queue: TaskQueue,
+    place: Place,
+    leavePlace: () => void,
+  ): Promise<void> {
     let claim: TaskClaim;
     let more = false;
     try {
       claim = await claimFor(deps, queue);
+      const [first] = claim.tasks;
+      if (queue.failed && first) {
+        place.account_id = first.account_id;
+        queue.account_ids.push(first.account_id);
+      }
       // After a full set there may be more tasks; claiming again costs less than checking first.
       more = claim.tasks.length === queue.limit;
     } finally {
@@ -72,5 +86,6 @@ function claimFor(
     lease_ms,
     lease_id: randomUUID(),
     limit: queue.limit,
+    not_of: withoutPlace(queue),
   });
 }

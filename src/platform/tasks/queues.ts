@@ -7,6 +7,8 @@ export type TaskQueue = {
   failed: boolean;
   /** How many tasks a claim takes. */
   limit: number;
+  /** Whose failed tasks run: an account as often as it has places. */
+  account_ids: string[];
   /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
   /** The claimed tasks have ended, or no longer need their slot. */
@@ -32,6 +34,8 @@ const SETS_AT_ONCE = 2;
 // from fresh ones, so that one that hangs does not block them. Several at once, so that the other
 // tasks of a failed set are done soon.
 const FAILED_AT_ONCE = 4;
+// One place is left to other accounts: those of one may all hang.
+const FAILED_PER_ACCOUNT = FAILED_AT_ONCE - 1;
 
 /**
  * Decides which queue may claim next: at most one claim at a time per queue, a limit of sets per
@@ -56,6 +60,7 @@ export function createQueues(
         handler,
         failed,
         limit: failed ? 1 : handler.set_max,
+        account_ids: [],
         claimed: (more) => {
           state.claiming = false;
           state.due ||= more;
@@ -104,4 +109,12 @@ export function createQueues(
       closed = true;
     },
   };
+}
+
+/** The accounts whose failed tasks have all places that they may have. */
+export function withoutPlace({ account_ids }: TaskQueue): string[] {
+  const by_account = Map.groupBy(account_ids, (account_id) => account_id);
+  return [...by_account].flatMap(([account_id, own]) =>
+    own.length < FAILED_PER_ACCOUNT ? [] : account_id,
+  );
 }

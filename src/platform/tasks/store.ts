@@ -58,6 +58,8 @@ type ClaimQuery = {
   lease_ms: number;
   lease_id: string;
   limit: number;
+  /** Accounts that have as many as they may have. */
+  not_of?: readonly string[];
 };
 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
@@ -73,11 +75,12 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
          select t.ctid from tasks t
          where t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
            and ${query.failed ? "t.attempts > 0" : "t.attempts = 0"}
+           and t.account_id <> all ($7::uuid[])
          order by t.due_at limit $4
          for update skip locked
        ))
        returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts`,
-      [query.kind, now, real_now, query.limit, leased_until, lease_id],
+      [query.kind, now, real_now, query.limit, leased_until, lease_id, query.not_of ?? []],
     );
   });
   tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));

@@ -214,6 +214,33 @@ describe("failing", () => {
     await waitFor(async () => (await fixture.countTasks()) === 1);
   });
 
+  test("failed tasks of one account that hang leave a place to those of others", async () => {
+    const { database } = fixture;
+    await fixture.enqueue("plain", 9);
+    const [other] = await fixture.enqueue("plain", 1);
+    const other_id = randomUUID();
+    await database.query(
+      "insert into accounts (id, name, is_operator, created_at) values ($1, 'Other', false, now())",
+      [other_id],
+    );
+    await database.query("update tasks set account_id = $1 where id = $2", [other_id, other]);
+    await database.query("update tasks set attempts = 1");
+    const hung = Promise.withResolvers<void>();
+    const handle = async (set: TaskSet) => {
+      if (set.tasks[0]!.account_id === fixture.account_id) await hung.promise;
+      await finish(set);
+    };
+    fixture.startWorker([{ kind: "plain", set_max: 5, handle }]);
+    try {
+      await waitFor(async () => (await fixture.listEffects()).length === 1);
+      expect(await fixture.listEffects()).toMatchObject([{ task_id: other }]);
+    } finally {
+      hung.resolve();
+    }
+    // Those of the first account follow, also where it has had its places.
+    await waitFor(async () => (await fixture.countTasks()) === 0);
+  });
+
   test("recurring work is reported after its fifth failure in a row", async () => {
     await fixture.enqueue("plain", 1);
     const { database } = fixture;
