@@ -147,3 +147,30 @@ export function listApiKeysOfAccount(
     [account_id, below_id, from_id, limit + 1],
   );
 }
+
+/** The keys that work and that this person created: whoever created a key has seen it. */
+export function listKeysCreatedBy(
+  session: Session,
+  { account_id, person_id }: { account_id: string; person_id: string },
+  now: Date,
+): Promise<ApiKey[]> {
+  return session.query<ApiKey>(
+    `select * from api_keys
+     where account_id = $1 and created_by_person = $2 and ${isActive("$3")} order by id`,
+    [account_id, person_id, now],
+  );
+}
+
+/** Who created keys of an account, also those who are no longer members. */
+export function listCreators(
+  session: Session,
+  account_id: string,
+  person_ids: readonly string[],
+): Promise<{ person_id: string; email: Buffer; is_member: boolean }[]> {
+  return session.query(
+    `select p.id as person_id, p.email, exists (
+       select from members m where m.account_id = $1 and m.person_id = p.id) as is_member
+     from people p where p.id = any($2::uuid[])`,
+    [account_id, person_ids],
+  );
+}

@@ -1,12 +1,15 @@
+import { listKeysCreatedBy } from "../accounts/api-key-store.ts";
 import { checkMember, removeMember, setMemberRole } from "../accounts/change-members.ts";
 import { checkNewMember, createMember } from "../accounts/create-member.ts";
 import type { Role } from "../accounts/model.ts";
-import { ROLE_NAMES } from "../accounts/roles.ts";
+import { may, ROLE_NAMES } from "../accounts/roles.ts";
 import { resetFactor } from "../accounts/second-factor/reset-factor.ts";
 import { findMember, listMemberships, type MemberRow } from "../accounts/store.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
 import type { ControlledChange } from "./controlled-change.ts";
 import { type Description, MEMBER_CHANGES, NEW_MEMBER_WAIT_MS } from "./model.ts";
 import { findOnlyOther } from "./votes/unopposed.ts";
@@ -26,9 +29,10 @@ export type MemberChange = { email: string } & (
 /** Who is a member of an account, and with which role. */
 export function memberChange(deps: {
   index_key: Buffer;
+  clock: Clock;
   mode: Mode;
 }): ControlledChange<MemberChange> {
-  const { index_key, mode } = deps;
+  const { index_key, clock, mode } = deps;
   return {
     kind: MEMBER_CHANGES,
     summaryOf: (change) => {
@@ -54,9 +58,13 @@ export function memberChange(deps: {
       const role = action === "set_role" ? change.role : null;
       const member = await checkMember(session, { account_id, person_id }, role);
       const only_other = await findOnlyOther(session, account_id, person_id);
+      const loses_keys = role === null || !may(role, "manage_keys");
       return {
         ...describeChange(email, member.role, role, person_id),
-        context: only_other === null ? [] : [["If nobody rejects it", UNOPPOSED] as const],
+        context: [
+          ...(only_other === null ? [] : [["If nobody rejects it", UNOPPOSED] as const]),
+          ...(loses_keys ? await describeKeys(session, member, realTime(clock)) : []),
+        ],
       };
     },
     apply: async (tx, account_id, change, by, now) => {
@@ -91,6 +99,21 @@ async function checkResetFactor(
   throw Refusal.of([{ field: "person_id", code: "record_invalid", message }]);
 }
 
+/** API keys are the account's: they go on working, and whoever created one may know it. */
+async function describeKeys(
+  session: Session,
+  member: MemberRow,
+  now: Date,
+): Promise<[string, string][]> {
+  const keys = await listKeysCreatedBy(session, member, now);
+  if (keys.length === 0) return [];
+  const named = keys.slice(0, KEYS_NAMED_MAX).map((key) => `${key.name} (…${key.last_four})`);
+  const rest = keys.length > named.length ? ` and ${keys.length - named.length} more` : "";
+  const keep = "They stay valid: rotate or revoke them.";
+  return [["API keys that they created", `${named.join(", ")}${rest}. ${keep}`]];
+}
+
+const KEYS_NAMED_MAX = 10;
 const UNOPPOSED =
   "It takes effect after 72 hours with the confirmation of the only other member who can vote.";
 

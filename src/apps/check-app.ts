@@ -155,5 +155,5 @@ function folded(name: string): string {
 }
 
 function show(name: string): string {
-  return JSON.stringify(quoted(name).slice(0, 40));
+  return JSON.stringify(quoted(name.slice(0, 40)));
 }

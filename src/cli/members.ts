@@ -165,6 +165,6 @@ function propose(
   reason: string,
   is_operators = false,
 ) {
-  const change = memberChange({ index_key: core.index_key, mode: core.config.mode });
+  const change = memberChange({ ...core, mode: core.config.mode });
   return changeByApproval(core, change, { account_id, input, is_operators, reason });
 }

@@ -15,7 +15,8 @@ export type Parsed<Value> = { value: Value } | { reason: string };
 
 /** The caller's text, shortened for a message. */
 export function quoted(text: string): string {
-  return text.slice(0, QUOTE_CHARACTERS_MAX);
+  // The end may be in the middle of a character; half of one is no text.
+  return text.slice(0, QUOTE_CHARACTERS_MAX).toWellFormed();
 }
 
 /** The problems of a check; empty if it returned a value. */

@@ -91,7 +91,10 @@ export function sourceName(source: RateSource, token_source: RateSource | null):
   return token_source ? `${source.name}; tokens: ${token_source.name}` : source.name;
 }
 
-/** A token counts as one usd unless a source has its own rate. */
+/**
+ * A token counts as one usd where no source of tokens' rates is configured. One that the source
+ * does not name has no rates: sources leave out a token when its market breaks.
+ */
 function toTable(
   reading: RateReading,
   token_reading: RateReading | null,
@@ -100,8 +103,9 @@ function toTable(
   const kept = Object.entries(reading.rates).filter(([currency]) => currencies.has(currency));
   kept.sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = TOKENS.map((token) => {
-    const usd = token_reading?.rates[token];
-    const own = usd === undefined ? kept : kept.map(([code, rate]) => [code, times(rate, usd)]);
+    if (!token_reading) return [token, Object.fromEntries(kept)];
+    const usd = token_reading.rates[token];
+    const own = usd === undefined ? [] : kept.map(([code, rate]) => [code, times(rate, usd)]);
     return [token, Object.fromEntries(own)];
   });
   return Object.fromEntries(rows);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
+import { memberChange } from "../../src/approvals/change-members.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
 import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -119,9 +120,21 @@ describe("API keys", () => {
       [rotated.api_key.id],
     );
     expect(row!.created_by_person).toBe(second.person_id);
+    const change = memberChange({ ...server.core, mode: "sandbox" });
+    const removal = { action: "remove", email, person_id: second.person_id } as const;
+    const { context } = await server.core.database.transaction((tx) =>
+      change.describe(tx, account_id, removal),
+    );
+    expect(context).toContainEqual([
+      "API keys that they created",
+      expect.stringMatching(/^Shared \(….{4}\)\. They stay valid: rotate or revoke them\.$/),
+    ]);
     await server.core.database.query("delete from members where person_id = $1", [
       second.person_id,
     ]);
+    const { keys } = (await as("admin")("GET", "/dashboard/api/keys")).json();
+    expect(keys[0]).toMatchObject({ created_by: email, has_creator_left: true });
+    expect(keys.every((key: object) => !("mac" in key))).toBe(true);
   });
 
   it("refuses scopes and networks that are none, and keys of other accounts", async () => {

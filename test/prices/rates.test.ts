@@ -126,13 +126,25 @@ describe("a spread", () => {
 describe("a token's own rate", () => {
   it("replaces one usd, for that token only", async () => {
     const tokens = script({}).source;
-    const read = async () => ({ as_of: NOW, rates: { usdt: "0.9971" } });
+    const read = async () => ({ as_of: NOW, rates: { usdc: "1", usdt: "0.9971" } });
     const book = await open(script({ eur: "0.86" }).source, { tokens: { ...tokens, read } });
     expect([await rateOf(book, "usd", "usdt"), await rateOf(book, "eur", "usdt")]).toEqual([
       "0.9971",
       "0.857506",
     ]);
     expect([await rateOf(book, "usd"), await rateOf(book, "eur")]).toEqual(["1", "0.86"]);
+  });
+
+  it("that its source no longer gives is not one usd again", async () => {
+    const tokens = { ...script({}).source, name: "tokens" };
+    let rates: Record<string, string> = { usdc: "0.955", usdt: "1" };
+    tokens.read = async () => ({ as_of: NOW, rates });
+    const book = await open(script({ eur: "0.86" }).source, { tokens });
+    expect(await rateOf(book, "usd")).toBe("0.955");
+    rates = { usdt: "1" };
+    await book.refresh(NOW);
+    expect((await current(book)).rates.get("usdc")!.size).toBe(0);
+    expect(await rateOf(book, "eur", "usdt")).toBe("0.86");
   });
 
   it("has its own maximum age", async () => {
@@ -151,7 +163,7 @@ describe("a token's own rate", () => {
   it("that differs too much is held, and the token is not quoted meanwhile", async () => {
     const tokens = { ...script({}).source, name: "tokens" };
     let usdt = "1";
-    tokens.read = async () => ({ as_of: NOW, rates: { usdt } });
+    tokens.read = async () => ({ as_of: NOW, rates: { usdc: "1", usdt } });
     const book = await open(script({ eur: "0.86" }).source, { tokens });
     usdt = "0.9";
     await book.refresh(NOW);

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { listApiKeysOfAccount, type UsedKey } from "../../accounts/api-key-store.ts";
+import { listApiKeysOfAccount, listCreators, type UsedKey } from "../../accounts/api-key-store.ts";
 import { createApiKey } from "../../accounts/create-api-key.ts";
 import { KEY_SCOPES } from "../../accounts/key-scopes.ts";
 import {
@@ -11,7 +11,6 @@ import { openEmail } from "../../accounts/person-email.ts";
 import { readKeyScopes, readNetworks } from "../../accounts/restrict-key.ts";
 import { revokeApiKey } from "../../accounts/revoke-api-key.ts";
 import { rotateApiKey } from "../../accounts/rotate-api-key.ts";
-import { listMembersById } from "../../accounts/store.ts";
 import { CONTROLS, hasControlCharacters, isVisible } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../platform/durations.ts";
@@ -54,19 +53,31 @@ function addList(addRoute: AddRoute, { database, index_key }: ModuleCore): void 
       const found = await listApiKeysOfAccount(database, account_id, page);
       const { rows: keys, has_more } = cutPage(found, page);
       const creators = keys.flatMap((key) => key.created_by_person ?? []);
-      const people = await listMembersById(database, [account_id], [...new Set(creators)]);
-      const emails = new Map(
-        people.map((row) => [row.person_id, openEmail(index_key, row.person_id, row.email)]),
+      const people = await listCreators(database, account_id, [...new Set(creators)]);
+      const named = new Map(
+        people.map(({ person_id, email, is_member }) => {
+          const created_by = openEmail(index_key, person_id, email);
+          return [person_id, { created_by, has_creator_left: !is_member }];
+        }),
       );
       const scopes = Object.entries(KEY_SCOPES).map(([name, { meaning }]) => ({ name, meaning }));
-      return JSON.stringify({ keys: keys.map((key) => toShown(key, emails)), scopes, has_more });
+      return JSON.stringify({ keys: keys.map((key) => toShown(key, named)), scopes, has_more });
     },
   });
 }
 
-function toShown(key: UsedKey, emails: ReadonlyMap<string, string>) {
-  const { account_id: _, created_by_person, ...shown } = key;
-  return { ...shown, created_by: emails.get(created_by_person ?? "") ?? null };
+type Creator = { created_by: string | null; has_creator_left: boolean };
+
+/** Field by field: the row has more than the key. */
+function toShown(key: UsedKey, named: ReadonlyMap<string, Creator>) {
+  const { id, name, prefix, last_four, scopes, networks } = key;
+  const { created_at, used_at, expires_at, revoked_at } = key;
+  const creator = named.get(key.created_by_person ?? "");
+  return {
+    ...{ id, name, prefix, last_four, scopes, networks },
+    ...(creator ?? { created_by: null, has_creator_left: false }),
+    ...{ created_at, used_at, expires_at, revoked_at },
+  };
 }
 
 function addCreate(addRoute: AddRoute, deps: ModuleCore): void {

@@ -165,7 +165,8 @@ export const SETTINGS = {
   token_rates_file: optional(
     "SLIPROAD_TOKEN_RATES_FILE",
     'JSON file with the tokens\' own rates in usd, `{ "as_of": "2026-11-15T09:00:00Z", "rates": ' +
-      '{ "usdc": "0.9998" } }`. Read again every minute. Without it, one token is one usd.',
+      '{ "usdc": "0.9998" } }`. Read again every minute. A token that it does not name has no ' +
+      "rates. Without a file or URL, one token is one usd.",
   ),
   token_rates_url: optional(
     "SLIPROAD_TOKEN_RATES_URL",

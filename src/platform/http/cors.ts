@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /**
  * Only on routes that accept tokens: pages of any origin may read the answers. Browsers send no
@@ -26,5 +26,8 @@ const PREFLIGHT_HEADERS = {
 export function addPreflight(app: FastifyInstance, url: string): void {
   // One route for all methods of a path.
   if (app.hasRoute({ method: "OPTIONS", url })) return;
-  app.options(url, (_request, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send());
+  // Before a body is read: anybody may send one here, and it is not counted.
+  const onRequest = async (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.code(204).headers(PREFLIGHT_HEADERS).send();
+  app.options(url, { onRequest }, () => {});
 }

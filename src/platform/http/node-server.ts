@@ -8,6 +8,7 @@ import {
 import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
 import { createOverload } from "./overload.ts";
+import type { AddressOf } from "./sender-of.ts";
 import { createSlowClients } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
@@ -27,7 +28,7 @@ type Limits = {
   connection_ms: number;
   /** Clients were disconnected because together they were too slow. */
   onSlowClosed: (connections: number) => void;
-  addressOf: (request: IncomingMessage) => string;
+  addressOf: AddressOf;
   refuse: (answer: ServerResponse) => void;
   /** So many requests were refused since the last call, because too many arrive. */
   onRefused: (requests: number) => void;
@@ -40,7 +41,7 @@ type Limits = {
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
   const admit = createAdmission();
   const isAdmitted = createOverload(limits);
-  const watchClient = createSlowClients(limits.onSlowClosed);
+  const watchClient = createSlowClients(limits.addressOf, limits.onSlowClosed);
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
     if (!admit(request.socket, answer) || !isAdmitted(request, answer)) return;
     watchClient(request, answer);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SECOND_MS } from "../durations.ts";
-import { callerNetwork } from "./caller-network.ts";
+import { type AddressOf, senderOf } from "./sender-of.ts";
 
 /** The event loop is this late: more requests arrive than can be processed. */
 const LATE_MS = 200;
@@ -11,8 +11,7 @@ const OWN_MAX_LATE = 500;
 const OWN_MAX = 2_000;
 
 type OverloadOptions = {
-  /** The origin of a request without a credential. */
-  addressOf: (request: IncomingMessage) => string;
+  addressOf: AddressOf;
   /** Sends the refusal: it must cost little. */
   refuse: (answer: ServerResponse) => void;
   /** Called at most once a second. */
@@ -42,9 +41,7 @@ export function createOverload({
   }, MEASURE_EVERY_MS);
   timer.unref();
   return (request, answer) => {
-    // By credential, right or wrong.
-    const { authorization, cookie } = request.headers;
-    const sender = authorization ?? cookie ?? callerNetwork(addressOf(request));
+    const sender = senderOf(request, addressOf);
     const own = under_way.get(sender) ?? 0;
     if (own >= (late_ms >= LATE_MS ? OWN_MAX_LATE : OWN_MAX)) {
       refused += 1;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isDrained } from "./drain.ts";
+import { type AddressOf, senderOf } from "./sender-of.ts";
 
 /** What clients that send or read slowly may occupy, all together. */
 const BYTES_MAX = 256 * 1024 * 1024;
@@ -11,6 +12,7 @@ const LOOK_EVERY_MS = 250;
 type Open = {
   request: IncomingMessage;
   answer: ServerResponse;
+  sender: string;
   header_bytes: number;
   /** What the connection had received before this request. */
   bytes_before: number;
@@ -21,10 +23,11 @@ type WatchClient = (request: IncomingMessage, answer: ServerResponse) => void;
 /**
  * A body that still arrives is kept in memory, and so is an answer until its client has read it,
  * with all requests behind it on the connection. A client may be slow at both, and open many
- * connections: some thousands that never read would use up the memory. Above the limit the
- * connections of the oldest requests are closed until half of it is left.
+ * connections: some thousands that never read would use up the memory. Above the limit connections
+ * are closed until half of it is left: of those who occupy most, and of each the oldest first.
  */
 export function createSlowClients(
+  addressOf: AddressOf,
   onClosed: (connections: number) => void,
   bytes_max: number = BYTES_MAX,
 ): WatchClient {
@@ -39,34 +42,59 @@ export function createSlowClients(
       timer = undefined;
       return;
     }
-    const closed = closeOldest(all, bytes_max);
+    const closed = closeLargest(all, bytes_max);
     if (closed > 0) onClosed(closed);
   };
   return (request, answer) => {
     const header_bytes = request.rawHeaders.reduce((bytes, text) => bytes + text.length, 0);
-    const open = { request, answer, header_bytes, bytes_before: request.socket.bytesRead };
+    const sender = senderOf(request, addressOf);
+    const open = { request, answer, sender, header_bytes, bytes_before: request.socket.bytesRead };
     all.add(open);
     answer.once("close", () => all.delete(open));
     timer ??= setInterval(look, LOOK_EVERY_MS).unref();
   };
 }
 
-function closeOldest(all: ReadonlySet<Open>, bytes_max: number): number {
-  const by_connection = new Map<Socket, number>();
+/** What the clients of one sender occupy. */
+type Occupied = { bytes: number; by_connection: Map<Socket, number> };
+
+function closeLargest(all: ReadonlySet<Open>, bytes_max: number): number {
+  const by_sender = new Map<string, Occupied>();
   let sum = 0;
   for (const open of all) {
-    const { socket } = open.request;
     const bytes = bytesOf(open);
+    const occupied = by_sender.get(open.sender) ?? { bytes: 0, by_connection: new Map() };
+    by_sender.set(open.sender, occupied);
+    const { by_connection } = occupied;
+    occupied.bytes += bytes;
+    by_connection.set(open.request.socket, (by_connection.get(open.request.socket) ?? 0) + bytes);
     sum += bytes;
-    by_connection.set(socket, (by_connection.get(socket) ?? 0) + bytes);
   }
   if (sum <= bytes_max) return 0;
-  let closed = 0;
+  const largest_first = [...by_sender.values()].sort((a, b) => b.bytes - a.bytes);
+  const own_max = equalShare(largest_first, bytes_max / 2);
+  return largest_first.reduce((closed, occupied) => closed + closeAbove(occupied, own_max), 0);
+}
+
+/** How much each may keep so that all together keep this much: whoever has less keeps all. */
+function equalShare(largest_first: readonly Occupied[], kept: number): number {
+  let left = kept;
+  for (let senders = largest_first.length; senders > 0; senders -= 1) {
+    const { bytes } = largest_first[senders - 1]!;
+    if (bytes * senders > left) return left / senders;
+    left -= bytes;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** The oldest connections first. */
+function closeAbove({ bytes: before, by_connection }: Occupied, own_max: number): number {
+  let [left, closed] = [before, 0];
   for (const [socket, bytes] of by_connection) {
-    if (sum <= bytes_max / 2) break;
+    if (left <= own_max) break;
     if (bytes <= USUAL_BYTES_MAX) continue;
     socket.destroy();
-    sum -= bytes;
+    left -= bytes;
     closed += 1;
   }
   return closed;

@@ -14,7 +14,7 @@ import type { MetricSource, Sample } from "./model.ts";
 
 export type Metrics = {
   content_type: string;
-  /** All metrics as text. Values from the database are at most KEEP_MS old. */
+  /** All metrics as text. Values from the database are up to KEEP_MS older than it. */
   render(): Promise<string>;
   observeRequest(labels: { method: string; route: string; status: string }, seconds: number): void;
 };
@@ -30,6 +30,8 @@ type MetricDeps = {
 
 /** Several scrapers, or a very frequent one, cost the database no more than one. */
 const KEEP_MS = 5_000;
+/** Writing the text takes some milliseconds of the thread that answers everybody. */
+const KEEP_TEXT_MS = 1_000;
 const ANSWER_MAX_MS = 3_000;
 
 /** The metrics of one process: its own, and those of the installation, read from the database. */
@@ -91,16 +93,24 @@ export function createMetrics(deps: MetricDeps): Metrics {
     }
   };
   let reading: { done: Promise<void>; from_ms: number } | undefined;
+  let written: { text: Promise<string>; from_ms: number } | undefined;
+  const write = async () => {
+    const now_ms = performance.now();
+    if (!reading || now_ms - reading.from_ms >= KEEP_MS) {
+      reading = { done: runForService(read), from_ms: now_ms };
+    }
+    await reading.done;
+    return registry.metrics();
+  };
 
   return {
     content_type: registry.contentType,
-    render: async () => {
+    render: () => {
       const now_ms = performance.now();
-      if (!reading || now_ms - reading.from_ms >= KEEP_MS) {
-        reading = { done: runForService(read), from_ms: now_ms };
+      if (!written || now_ms - written.from_ms >= KEEP_TEXT_MS) {
+        written = { text: write(), from_ms: now_ms };
       }
-      await reading.done;
-      return registry.metrics();
+      return written.text;
     },
     observeRequest: (labels, seconds) => duration.observe(labels, seconds),
   };

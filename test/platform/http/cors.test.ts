@@ -43,6 +43,15 @@ describe("pages of other origins", () => {
     }
   });
 
+  it("may send a body with a preflight request that nobody reads", async () => {
+    const { status } = await server.call("OPTIONS", "/invoices", undefined, {
+      key: null,
+      headers: { ...ORIGIN, "content-type": "application/json" },
+      raw: "[".repeat(1_000_000),
+    });
+    expect(status).toBe(204);
+  });
+
   it("may read answers and refusals, with the headers that clients need", async () => {
     const call = (key: string | null) =>
       server.call("GET", "/me", undefined, { key, headers: ORIGIN });

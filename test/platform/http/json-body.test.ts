@@ -219,3 +219,27 @@ it("texts of any length end at their closing quote, wherever they have escapes",
     }
   }
 });
+
+it("exactly the texts that are no Unicode or contain NUL are reported", () => {
+  const parts = [
+    "\\u0000",
+    "\\uD83D",
+    "\\ude00",
+    "\\uD83D\\uDE00",
+    "\\u0041",
+    "\\\\",
+    "u0000",
+    "a",
+    "\\n",
+  ];
+  const any_text = fc.array(fc.constantFrom(...parts), { maxLength: 6 });
+  fc.assert(
+    fc.property(any_text, (texts) => {
+      const json = `"${texts.join("")}"`;
+      const text: string = JSON.parse(json);
+      const is_forbidden = text.includes("\0") || !text.isWellFormed();
+      expect(parseJsonBody(Buffer.from(json)).problems.length).toBe(is_forbidden ? 1 : 0);
+    }),
+    { numRuns: 2_000 },
+  );
+});

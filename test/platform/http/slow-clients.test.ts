@@ -26,7 +26,7 @@ async function start(
   onClosed = () => {},
 ): Promise<number[]> {
   const ended: number[] = [];
-  const watch = createSlowClients(onClosed, BYTES_MAX);
+  const watch = createSlowClients(() => "192.0.2.1", onClosed, BYTES_MAX);
   let connections = 0;
   server = createServer((request, answer) => {
     const number = connections++;
@@ -50,8 +50,8 @@ async function send(text: string): Promise<Socket> {
 }
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-const post = (bytes: number, type = "application/json") =>
-  `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${bytes + 1}\r\n\r\n` +
+const post = (bytes: number, type = "application/json", headers = "") =>
+  `POST / HTTP/1.1\r\nHost: x\r\n${headers}Content-Type: ${type}\r\nContent-Length: ${bytes + 1}\r\n\r\n` +
   " ".repeat(bytes);
 
 it("clients that do not read are disconnected above the limit, the oldest first", async () => {
@@ -77,6 +77,20 @@ it("clients that do not finish their bodies are disconnected above the limit", a
   for (let count = 0; count < 4; count += 1) await send(post(4 * MEGABYTE));
   await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([0, 1]));
   expect(ended).not.toContain(3);
+});
+
+it("whoever occupies most is disconnected first, however old another's request is", async () => {
+  const ended = await start((request) => {
+    request.resume();
+    return null;
+  });
+  await send(post(2 * MEGABYTE, "application/json", "Authorization: Bearer honest\r\n"));
+  for (let count = 0; count < 4; count += 1) {
+    await send(post(3 * MEGABYTE, "application/json", "Authorization: Bearer greedy\r\n"));
+  }
+  await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([1, 2, 3]));
+  expect(ended).not.toContain(0);
+  expect(ended).not.toContain(4);
 });
 
 it("files and discarded bodies are not in memory, and do not count", async () => {

@@ -1,11 +1,11 @@
 import { Refusal } from "../../errors.ts";
+import { quoted } from "../../problems.ts";
 
 // The data around the file: far more than any client sends.
 const PREAMBLE_BYTES_MAX = 4 * 1024;
 const HEADER_BYTES_MAX = 8 * 1024;
 const EPILOGUE_BYTES_MAX = 4 * 1024;
 const PADDING_BYTES_MAX = 100;
-const NAME_CHARACTERS_MAX = 100;
 
 /** The maximum size of a body besides the content of its one part. */
 export const FRAME_BYTES_MAX = PREAMBLE_BYTES_MAX + HEADER_BYTES_MAX + EPILOGUE_BYTES_MAX + 1024;
@@ -62,8 +62,7 @@ export function missingPart(part: string): Refusal {
 
 function unknownPart(name: string, part: string): Refusal {
   const message = `Send exactly one part with the name ${part}.`;
-  const field = name.slice(0, NAME_CHARACTERS_MAX);
-  return Refusal.of([{ field, code: "parameter_unknown", message }]);
+  return Refusal.of([{ field: quoted(name), code: "parameter_unknown", message }]);
 }
 
 function malformed(): Refusal {

@@ -11,6 +11,8 @@ export type ApiKey = {
   /** Null: from everywhere. */
   networks: string[] | null;
   created_by: string | null;
+  /** Whoever created a key has seen it, and may still know it. */
+  has_creator_left: boolean;
   created_at: string;
   used_at: string | null;
   expires_at: string | null;

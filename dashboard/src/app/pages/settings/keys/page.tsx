@@ -90,6 +90,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
       <div>
         <Moment at={key.created_at} />
         {key.created_by && <div className="quiet breakable">{key.created_by}</div>}
+        {key.has_creator_left && <div>No longer a member: rotate or revoke this key.</div>}
       </div>
     ),
   },
