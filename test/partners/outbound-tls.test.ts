@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import https from "node:https";
-import type { AddressInfo } from "node:net";
+import net, { type AddressInfo } from "node:net";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
@@ -30,6 +30,8 @@ function chainOf(certificates: number): string {
   return Array.from({ length: certificates }, () => CERT).join("\n");
 }
 
+/** The head of a handshake record, with the largest size that there is. */
+const RECORD = Buffer.from("160303ffff", "hex");
 const FLOOD = "The server sent too much data outside the content of its TLS connection.";
 const TOO_MANY = "Too many TLS connections failed within a minute.";
 const resolve = async () => ["127.0.0.1"];
@@ -71,6 +73,28 @@ test("a handshake is ended when its certificates are many times as long as usual
   const long = await start({ key: KEY, cert: chainOf(50) });
   const refused = { failure: "tls", message: "The server's certificates are too large." };
   expect(await send(`https://hooks.example:${long}/`)).toMatchObject(refused);
+});
+
+test.each([
+  ["a line of text", Buffer.from("HTTP/1.1 200 OK\r\n\r\n")],
+  ["more than its certificates may have, at once", Buffer.alloc(20_000, "A")],
+  [
+    "a record that says it is long, and much besides",
+    Buffer.concat([RECORD, Buffer.alloc(90_000)]),
+  ],
+])("a server that answers a handshake with %s is a failure, not the end", async (_title, sent) => {
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {}).once("data", () => socket.write(sent));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => server.close());
+  const send = openSender();
+  const url = `https://hooks.example:${(server.address() as AddressInfo).port}/`;
+  for (let tries = 0; tries < 3; tries += 1) {
+    const failure = expect.stringMatching(/^(tls|connect)$/);
+    expect(await send(url)).toMatchObject({ failure, status: null });
+  }
 });
 
 test("records of one byte end the connection, and count like handshakes that fail", async () => {

@@ -171,13 +171,14 @@ async function connected<Kind extends Socket>(
   event: "connect" | "secureConnect",
   signal: AbortSignal,
 ): Promise<Kind> {
+  // From the beginning: of two errors in one turn `once` hears the first, and an error that nobody
+  // hears ends the process. Later the socket has no other listener until its next owner adds one.
+  socket.on("error", () => {});
   try {
     await once(socket, event, { signal });
-    // The socket has no listener until its next owner adds one.
-    socket.on("error", () => {});
     return socket;
   } catch (error) {
-    socket.on("error", () => {}).destroy();
+    socket.destroy();
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { Refusal } from "../errors.ts";
 import { LruMap } from "../lru-map.ts";
 import { Turns } from "../turns.ts";
+import { thenRest } from "./then-rest.ts";
 
 /** Runs work of an account when it is its turn; that of other accounts runs beside it. */
 type AccountTurns = <Result>(account_id: string, work: () => Promise<Result>) => Promise<Result>;
@@ -40,7 +41,7 @@ export type ReadTurns = <Answer>(
 
 /**
  * Large answers take the thread that answers everybody tens of milliseconds: while an account gets
- * such answers, it reads one after the other.
+ * such answers, it reads one after the other, with time for the others in between.
  */
 export function createReadTurns(): ReadTurns {
   const oneByOne = createAccountTurns(1, READ_WAIT_MAX_MS);
@@ -55,11 +56,13 @@ export function createReadTurns(): ReadTurns {
     };
     const is_large = (large_until.get(account_id) ?? 0) > performance.now();
     if (!is_large) return readNoting();
-    return oneByOne(account_id, () => {
-      // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody reads
-      // this refusal.
-      if (isGone()) throw new Refusal("bad_request");
-      return readNoting();
+    return new Promise((resolve, reject) => {
+      oneByOne(account_id, async () => {
+        // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody
+        // reads this refusal.
+        if (isGone()) throw new Refusal("bad_request");
+        await thenRest(readNoting().then(resolve));
+      }).catch(reject);
     });
   };
 }

@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { performance } from "node:perf_hooks";
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createFairTurns } from "../commands/fair-turns.ts";
@@ -8,6 +7,7 @@ import { Refusal } from "../errors.ts";
 import { Shares } from "../shares.ts";
 import { createWorkLimit } from "../work-limit.ts";
 import { parseJsonBody } from "./json-body.ts";
+import { thenRest } from "./then-rest.ts";
 
 /** Such a body takes the thread that answers everybody tens to hundreds of milliseconds. */
 const LARGE_BYTES = 256 * 1024;
@@ -20,12 +20,6 @@ const WAITING_MAX = 1_000;
 /** Of bodies that arrived and wait for their turn, of all accounts; one has its share. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
-/** How long the thread is left to others after a large body, compared to what that took. */
-const REST_PART = 2;
-const REST_MAX_MS = 2 * SECOND_MS;
-const REST_STEP_MS = 20;
-/** Below this part of its time, the thread had enough for the others. */
-const BUSY_PART = 0.5;
 
 type Answer = { made: Promise<void>; note: () => void; raw: ServerResponse };
 
@@ -75,16 +69,4 @@ export function addJsonBodies(app: FastifyInstance): void {
   };
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parse);
-}
-
-async function thenRest(answered: Promise<void>): Promise<void> {
-  const begun_ms = performance.now();
-  await answered;
-  const ended_ms = performance.now();
-  const until_ms = ended_ms + Math.min((ended_ms - begun_ms) * REST_PART, REST_MAX_MS);
-  for (let before = performance.eventLoopUtilization(); performance.now() < until_ms; ) {
-    await pause(REST_STEP_MS);
-    if (performance.eventLoopUtilization(before).utilization < BUSY_PART) return;
-    before = performance.eventLoopUtilization();
-  }
 }
