@@ -62,6 +62,29 @@ describe("attempts", () => {
     expect((await open("another purpose").take("a")).allowed).toBe(true);
   });
 
+  it("are counted without waiting for the disk, and nothing else is", async () => {
+    const { database } = db;
+    await database.query("create table noted (setting text)");
+    await database.query(
+      `create function note() returns trigger language plpgsql as $$begin
+         insert into noted values (current_setting('synchronous_commit')); return new; end$$`,
+    );
+    await database.query(
+      "create trigger note before insert or update on attempts for each row execute function note()",
+    );
+    const attempts = open();
+    await attempts.take("a");
+    await attempts.take("a");
+    await (await attempts.begin("b")).end(true);
+    await database.query("drop trigger note on attempts");
+    const noted = await database.query<{ setting: string }>("select setting from noted");
+    expect(new Set(noted.map(({ setting }) => setting))).toEqual(new Set(["off"]));
+    const settings = await Promise.all(
+      Array.from({ length: 20 }, () => database.query("show synchronous_commit")),
+    );
+    expect(settings.flat()).toEqual(Array(20).fill({ synchronous_commit: "on" }));
+  });
+
   it("are reset in the next window", async () => {
     const attempts = open();
     expect(await takeAll(attempts, "a", 6)).toBe(LIMIT);

@@ -3,6 +3,13 @@ import type { Session } from "../db/database.ts";
 export type AttemptKey = { window_ends_at: Date; caller_hash: Buffer };
 type AttemptCounts = { failed: number; under_way: number };
 
+/**
+ * Whoever makes up attempts from many networks would keep connections busy with waiting for the
+ * disk. If PostgreSQL itself crashes, the counts of its last second may be lost, which gives a
+ * caller some attempts more; they are no part of what Sliproad has confirmed.
+ */
+const UNFLUSHED = "(select set_config('synchronous_commit', 'off', true)) as unflushed";
+
 /** Counts one more failure, up to the limit; undefined if the limit was already reached. */
 export function upsertFailure(session: Session, key: AttemptKey, limit: number) {
   return upsertCounts(session, key, { failed: 1, under_way: 0 }, "a.failed", limit);
@@ -26,7 +33,7 @@ async function upsertCounts(
 ): Promise<AttemptCounts | undefined> {
   const [row] = await session.query<AttemptCounts>(
     `insert into attempts as a (window_ends_at, caller_hash, failed, under_way)
-     values ($1, $2, $3, $4)
+     select $1::timestamptz, $2::bytea, $3::int, $4::int from ${UNFLUSHED}
      on conflict (window_ends_at, caller_hash)
      do update set failed = a.failed + $3, under_way = a.under_way + $4 where ${counted} < $5
      returning failed, under_way`,
@@ -42,7 +49,7 @@ export async function updateEnded(
 ): Promise<void> {
   await session.query(
     `update attempts set failed = failed + $3, under_way = greatest(0, under_way - 1)
-     where window_ends_at = $1 and caller_hash = $2`,
+     from ${UNFLUSHED} where window_ends_at = $1 and caller_hash = $2`,
     [window_ends_at, caller_hash, has_failed ? 1 : 0],
   );
 }
