@@ -8,7 +8,9 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * The network that limits count a caller by. For IPv6 that is the /64: a caller with one address in
  * it usually has all of them, and would get a new limit with each.
  */
-export function callerNetwork(address: string): string {
+export function callerNetwork(address: string | undefined): string {
+  // Of a connection that is gone; nobody reads the answer.
+  if (address === undefined) return "";
   const mapped = MAPPED.exec(address)?.[1];
   if (mapped) return mapped;
   if (!isIPv6(address)) return address;

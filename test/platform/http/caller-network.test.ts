@@ -11,6 +11,7 @@ it.each([
   ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
   ["1:2:3:4:5:6:192.0.2.1", "1:2:3:4::/64"],
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  [undefined, ""],
 ])("limits count %s by %s", (address, network) => {
   expect(callerNetwork(address)).toBe(network);
 });
