@@ -205,7 +205,22 @@ export function accountNumberIn(identifier: string, country: string | null): str
   const number = iban
     ? withoutBank(iban.slice(0, 2), iban.slice(4))
     : withoutBank(country ?? "", value);
-  return withoutWords(number).replace(/^0+(?=.)/, "");
+  return ownNumber(country, withoutWords(number)).replace(/^0+(?=.)/, "");
+}
+
+const JAPANESE_DIGITS = 7;
+
+/**
+ * In countries without a check: the number that a customer has at a branch. In Japan it follows the
+ * codes of bank and branch. In New Zealand a suffix follows it: several accounts of one customer.
+ */
+function ownNumber(country: string | null, number: string): string {
+  if (!/^\d+$/.test(number)) return number;
+  if (country === "JP") return number.slice(-JAPANESE_DIGITS);
+  if (country !== "NZ") return number;
+  // Two digits of the bank, four of the branch, seven or eight, and two to four of the suffix.
+  const own = number.length < 13 ? number : number.slice(6);
+  return own.slice(0, own.length === 9 || own.length === 10 ? 7 : 8);
 }
 
 /** The IBAN that a text is, or begins with before letters such as a currency. */

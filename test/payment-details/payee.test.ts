@@ -37,6 +37,8 @@ const US_SWIFT = { currency: "usd", rails: "swift", swift_bic: "DEUTDEFF" };
 const GB_IBAN = "GB29NWBK60161331926819";
 const GB = { currency: "gbp", sort_code: "601613", account_number: "31926819" };
 const TN_RIB = "10006035183598478831";
+const JP = { currency: "jpy", rails: "swift", swift_bic: "BOTKJPJT" };
+const NZ = { currency: "nzd", rails: "swift", swift_bic: "ANZBNZ22", ncc: "010902" };
 const CLABE = "032180000118359719";
 /** The examples of the IBAN registry, with the number of the account at its bank. */
 const NATIONAL = [
@@ -156,6 +158,23 @@ describe("a payee is the same bank account", () => {
       { currency: "eur", iban: "IE29AIBK93115212345678" },
       { ...US_SWIFT, account_number: "93115212345678", swift_bic: "AIBKIE2D" },
     ],
+    [
+      "a Japanese number, and the same after its branch",
+      { ...JP, account_number: "0234567" },
+      { ...JP, account_number: "001-0234567" },
+    ],
+    [
+      "a Japanese number after bank and branch, in another currency",
+      { ...JP, account_number: "234567" },
+      { ...US_SWIFT, account_number: "0005 001 0234567 JPY", swift_bic: "BOTKJPJT" },
+    ],
+    ...["01-0902-0068389-01", "01-0902-0068389-000", "01-0902-00068389-0000", "0068389-00"].map(
+      (number): [string, Record<string, string>, Record<string, string>] => [
+        `a New Zealand number with another suffix, ${number}`,
+        { ...NZ, account_number: "01-0902-0068389-00" },
+        { ...NZ, account_number: number },
+      ],
+    ),
   ])("%s", (_name, first, second) => {
     expect(indexOf(second)).toBe(indexOf(first));
   });
@@ -166,6 +185,16 @@ describe("a payee is the same bank account", () => {
       "another IBAN of the bank",
       { currency: "eur", iban: DE_IBAN },
       { currency: "eur", iban: "DE75512108001245126199" },
+    ],
+    [
+      "another Japanese number",
+      { ...JP, account_number: "0010234567" },
+      { ...JP, account_number: "0010234568" },
+    ],
+    [
+      "another New Zealand number",
+      { ...NZ, account_number: "01-0902-0068389-00" },
+      { ...NZ, account_number: "01-0902-0068390-00" },
     ],
   ])("but not with %s", (_name, first, second) => {
     expect(indexOf(second)).not.toBe(indexOf(first));
