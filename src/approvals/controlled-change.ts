@@ -33,6 +33,8 @@ export type ControlledChange<Input> = {
   summaryOf: (input: Input) => string;
   /** Refuses a change that is not possible. */
   describe: (session: Session, account_id: string, input: Input) => Promise<Description>;
+  /** Whether nothing is allowed afterwards that was not before. */
+  isTighter?: (session: Session, input: Input) => Promise<boolean>;
   /** Checks everything again, and writes nothing if it refuses. */
   apply: (tx: Transaction, account_id: string, input: Input, by: By, now: Date) => Promise<unknown>;
 };
@@ -59,7 +61,8 @@ export async function changeOrPropose<Input>(
   // One after another: requests at the same time would each find that nobody else can vote.
   await lockMembers(tx, account_id);
   const description = await change.describe(tx, account_id, input);
-  const voters = await findVoters(tx, account_id, is_operators);
+  const is_free = is_operators && (await isOperatorsAlone(tx, change, input, by));
+  const voters = is_free ? null : await findVoters(tx, account_id, is_operators);
   if (voters === null) {
     await assertAlone(tx, account_id, by);
     await change.apply(tx, account_id, input, by, now);
@@ -81,6 +84,22 @@ export async function changeOrPropose<Input>(
   const added = { proposal, proposer: null, content, subject_id: null, key };
   recordProposals(tx, [added], now);
   return proposal;
+}
+
+/**
+ * The operator protects itself with the limits of an account: where only one of its own members can
+ * vote, the account would have to agree to lower ones. As in the operator's own account it takes
+ * the command line then.
+ */
+async function isOperatorsAlone<Input>(
+  tx: Session,
+  { isTighter }: ControlledChange<Input>,
+  input: Input,
+  { actor }: By,
+): Promise<boolean> {
+  if (actor !== "command line" || !isTighter) return false;
+  const operator = (await findOperator(tx))!;
+  return !(await canVote(tx, operator.id, "members")) && isTighter(tx, input);
 }
 
 /** Who votes on a change; null while nobody can, or the account has one member. */

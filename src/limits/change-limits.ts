@@ -1,8 +1,8 @@
 import { findOperator } from "../accounts/store.ts";
 import type { ControlledChange } from "../approvals/controlled-change.ts";
-import { EVERY, type LimitRule, usdText } from "./model.ts";
+import { EVERY, isTighter, type LimitRule, rulesFor, usdText } from "./model.ts";
 import { setLimit } from "./set-limit.ts";
-import { findRule } from "./store.ts";
+import { findRule, listRules } from "./store.ts";
 
 /** How much may leave: of one user, of one account, or of every account. */
 export const limitChange: ControlledChange<LimitRule> = {
@@ -21,6 +21,12 @@ export const limitChange: ControlledChange<LimitRule> = {
       ],
       state: [],
     };
+  },
+  isTighter: async (session, rule) => {
+    const { account_id, scope, time_window } = rule;
+    const applying = rulesFor(await listRules(session, [account_id]), rule);
+    const before = applying.find((one) => one.scope === scope && one.time_window === time_window);
+    return isTighter(rule, before);
   },
   apply: async (tx, _account_id, rule, by, now) => {
     const { id: operator_id } = (await findOperator(tx))!;

@@ -104,6 +104,15 @@ export function fits({ amount_max, count_max }: LimitRule, { usd, count }: Total
   return (amount_max === null || usd <= amount_max) && (count_max === null || count <= count_max);
 }
 
+/** Whether a rule allows nothing that the one before it did not. */
+export function isTighter(rule: LimitRule, before: LimitRule | undefined): boolean {
+  const { amount_max, count_max } = rule;
+  if (amount_max === null && count_max === null) return false;
+  const isWithin = <Max extends bigint | number>(max: Max | null, limit: Max | null | undefined) =>
+    limit === null || limit === undefined || (max !== null && max <= limit);
+  return isWithin(amount_max, before?.amount_max) && isWithin(count_max, before?.count_max);
+}
+
 export function singleProblem({ amount_max }: LimitRule, { largest }: Spend): string | null {
   if (amount_max === null || largest <= amount_max) return null;
   return `A single payment may be at most ${usdText(amount_max)}.`;

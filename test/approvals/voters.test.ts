@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeMember, setMemberRole } from "../../src/accounts/change-members.ts";
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { createMember } from "../../src/accounts/create-member.ts";
+import type { By } from "../../src/accounts/model.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
 import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
@@ -13,6 +15,7 @@ import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.
 import { PROPOSALS } from "../../src/approvals/store.ts";
 import { limitChange } from "../../src/limits/change-limits.ts";
 import { EVERY } from "../../src/limits/model.ts";
+import { findRule } from "../../src/limits/store.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { setKyc } from "../harness/ramp.ts";
@@ -153,6 +156,57 @@ describe("a proposal that needs the operator", () => {
     const other = await ask(accountChange, { kyc_review_by_account: true });
     expect((await operator.reject(other)).statusCode).toBe(200);
     expect(await statusOf(other)).toBe("rejected");
+  });
+
+  it("is not asked for where the operator's only voter lowers a limit", async () => {
+    const { database, clock } = server.core;
+    const { account_id } = account;
+    const of = { account_id, user_id: EVERY, scope: "account", time_window: "day" } as const;
+    const ask = (amount_max: bigint | null, count_max: number | null, actor: By["actor"]) => {
+      const by = { actor, reason: "Suspicious payouts" };
+      const asked = { account_id, input: { ...of, amount_max, count_max }, is_operators: true, by };
+      return database.transaction((tx) =>
+        changeOrPropose(tx, server.core, limitChange, asked, clock.now()),
+      );
+    };
+    const limitNow = () => findRule(database, { ...of, amount_max: null, count_max: null });
+    // While two of the operator's members can vote, they do.
+    const first = (await ask(600_000_00n, 900, "command line"))!;
+    expect(first).toMatchObject({ voters: "with_operator", status: "pending" });
+    await operator.reject(first.id);
+    const setRole = async (role: "developer" | "approver") => {
+      const by = { actor: "command line", reason: "test" } as const;
+      const member = { account_id: server.account_id, person_id: operator.person_id };
+      await database.transaction((tx) => setMemberRole(tx, member, role, by, clock.now()));
+    };
+    await setRole("developer");
+    expect(await ask(500_000_00n, 900, "command line")).toBeNull();
+    expect(await ask(400_000_00n, 900, "command line")).toBeNull();
+    expect(await limitNow()).toMatchObject({ amount_max: 400_000_00n, count_max: 900 });
+    // More in any respect needs a second person, and so does a sign-in alone.
+    const wider = [
+      ...[
+        await ask(401_000_00n, 900, "command line"),
+        await ask(300_000_00n, null, "command line"),
+      ],
+      ...[await ask(null, null, "command line"), await ask(1n, 1, `member:${operator.person_id}`)],
+    ];
+    expect(wider).toMatchObject(Array(4).fill({ voters: "with_operator", status: "pending" }));
+    expect(await limitNow()).toMatchObject({ amount_max: 400_000_00n, count_max: 900 });
+    // A user's own limit replaces that of the account.
+    const user_of = { ...of, user_id: randomUUID() };
+    const asked = {
+      account_id,
+      is_operators: true,
+      by: { actor: "command line", reason: "x" },
+    } as const;
+    const input = { ...user_of, amount_max: 500_000_00n, count_max: 900 };
+    expect(
+      await database.transaction((tx) =>
+        changeOrPropose(tx, server.core, limitChange, { ...asked, input }, clock.now()),
+      ),
+    ).toMatchObject({ status: "pending" });
+    await setRole("approver");
   });
 
   it("other proposals of the account are not open to the operator's votes", async () => {
