@@ -11,6 +11,12 @@ import {
   type WayOutName,
 } from "../src/accounts/ways-out.ts";
 
+const ABOVE = {
+  two_members: "two members must confirm it",
+  from_own_deposit: "only money that the user paid in for it leaves",
+  from_buyer: "not counted: it is the buyer's payment, which the buyer's own account approves",
+} as const;
+
 type Table = (head: string[], rows: string[][]) => string;
 
 /** Who can move what without whom, computed from the tables of scopes, roles and ways out. */
@@ -40,9 +46,7 @@ export function insidersPage(table: Table): string[] {
         ROLES.filter((role) => reachOf([`role:${role}`], way) !== "nothing")
           .map((role) => ROLE_NAMES[role])
           .join(", "),
-        WAYS_OUT[way].above === "two_members"
-          ? "two members must confirm it"
-          : "only money that the user paid in for it leaves",
+        ABOVE[WAYS_OUT[way].above],
       ]),
     ),
     `Roles that can confirm: ${voters.join(", ")}. A key cannot vote. A member who requests ` +
@@ -62,8 +66,13 @@ export function insidersPage(table: Table): string[] {
       ["who", "can together"],
       stronger.map((pair) => [pair.map(nameOf).join(" and "), describe(gainOf(pair))]),
     ),
-    "More than the approval amount of money that was not paid in for it takes two members who can " +
-      "confirm. A key or a role alone never moves it, nor do two keys.",
+    "More than the approval amount of the account's own money, if it was not paid in for it, takes " +
+      "two members who can confirm. A key or a role alone never moves it, nor do two keys.",
+    "What buyers pay for an invoice goes to the bank account that the invoice names. Whoever may " +
+      "change invoices can name another: in a changed invoice it is paid only after the " +
+      "cooling-off time, in a new invoice at once. The secret of an application with client " +
+      "credentials permits the same and belongs to no member: rotate it when somebody who knew " +
+      "it leaves.",
   ];
 }
 

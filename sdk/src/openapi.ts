@@ -1259,7 +1259,7 @@ export interface paths {
         put?: never;
         /**
          * Create an application
-         * @description The response contains the client secret and the webhook secret. They are never shown again.
+         * @description The response contains the client secret and the webhook secret. They are never shown again. An application with `client_credentials` changes invoices without anybody's consent, so whoever creates it needs the right to change them: an API key with scopes needs `invoices` as well.
          */
         post: operations["createApp"];
         delete?: never;
@@ -1383,7 +1383,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the client secret
-         * @description The old client secret stops working immediately. The response contains the new one.
+         * @description The old client secret stops working immediately. The response contains the new one. With `client_credentials`, an API key with scopes needs `invoices` as well.
          */
         post: operations["rotateClientSecret"];
         delete?: never;

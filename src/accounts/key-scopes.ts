@@ -92,7 +92,7 @@ export const KEY_SCOPES = {
     operations: ["createOnramp"],
   },
   invoices: {
-    meaning: "Create and change invoices.",
+    meaning: "Create and change invoices, and where their buyers pay.",
     operations: ["createInvoice", "convertInvoice", "changeInvoice"],
   },
   exports: {
@@ -115,9 +115,10 @@ export const KEY_SCOPES = {
   },
   admin: {
     meaning:
-      "Manage applications, their names, redirect URIs and client secrets, which permit " +
-      "invoices; erase users; and what only the operator may do: freezes, deposits, bank " +
-      "exceptions, document reviews and screening.",
+      "Manage applications, their names, redirect URIs and client secrets (with client " +
+      "credentials, which change invoices, `invoices` is needed as well); erase users; and what " +
+      "only the operator may do: freezes, deposits, bank exceptions, document reviews and " +
+      "screening.",
     operations: [
       "createApp",
       "rotateClientSecret",

@@ -57,7 +57,7 @@ export const PERMISSIONS = {
   },
   manage_invoices: {
     roles: ["admin", "finance_manager"],
-    meaning: "Create invoices, accept, reject and cancel them.",
+    meaning: "Create invoices, change where they are paid, accept, reject and cancel them.",
   },
   create_exports: {
     roles: ["admin", "finance_manager", "accountant"],
@@ -95,7 +95,9 @@ export const PERMISSIONS = {
   },
   manage_apps: {
     roles: ["admin", "developer"],
-    meaning: "Create and delete applications, and rotate their secrets.",
+    meaning:
+      "Create and delete applications, and rotate their secrets; with client credentials, which " +
+      "change invoices without anybody's consent, only whoever may create invoices.",
   },
   reset_app_used: {
     roles: ["admin"],
@@ -114,7 +116,7 @@ export const PERMISSIONS = {
     meaning: "Authorize an application to read invoices (`invoices:read`).",
   },
   authorize_writes: {
-    roles: ["admin", "finance_manager", "developer"],
+    roles: ["admin", "finance_manager"],
     meaning: "Authorize an application to create and change invoices (`invoices:write`).",
   },
 } as const satisfies Record<string, Permission>;

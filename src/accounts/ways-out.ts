@@ -10,10 +10,10 @@ type WayOut = {
   /** Whose keys: the account's own, or those of the operator's account. */
   readonly keys: "own" | "operator";
   /**
-   * Above the approval amount two members must confirm it; `from_own_deposit` is not counted, since
-   * only money that came in for it leaves.
+   * Above the approval amount two members must confirm it. `from_own_deposit` is not counted, since
+   * only money that came in for it leaves, nor is `from_buyer`, since another account pays it.
    */
-  readonly above: "two_members" | "from_own_deposit";
+  readonly above: "two_members" | "from_own_deposit" | "from_buyer";
 };
 
 /** Every way by which money leaves, with the operations that it takes. */
@@ -47,6 +47,12 @@ export const WAYS_OUT = {
     operations: ["createOnramp"],
     keys: "own",
     above: "from_own_deposit",
+  },
+  redirect_invoice: {
+    meaning: "Redirect what others pay for an invoice",
+    operations: ["changeInvoice"],
+    keys: "own",
+    above: "from_buyer",
   },
   match_deposit: {
     meaning: "Assign an unmatched bank deposit to an onramp of one's own choice",
@@ -98,7 +104,7 @@ export function reachOf(insiders: readonly Insider[], way: WayOutName): Reach {
     insiders.some((insider) => maySend(insider, operation)),
   );
   if (!can_send) return "nothing";
-  if (WAYS_OUT[way].above === "from_own_deposit") return "any_amount";
+  if (WAYS_OUT[way].above !== "two_members") return "any_amount";
   const voters = insiders.filter(
     (insider) => insider.startsWith("role:") && may(insider.slice(5) as Role, "vote"),
   );

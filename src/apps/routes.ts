@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../platform/durations.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, requirePage } from "../platform/http/list.ts";
-import type { AddRoute } from "../platform/http/route.ts";
+import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { Problems } from "../platform/problems.ts";
 import type { AppChange } from "./change-app.ts";
@@ -46,14 +46,20 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     operation: "createApp",
     summary: "Create an application",
     description:
-      "The response contains the client secret and the webhook secret. They are never shown again.",
+      "The response contains the client secret and the webhook secret. They are never shown " +
+      "again. An application with `client_credentials` changes invoices without anybody's " +
+      "consent, so whoever creates it needs the right to change them: an API key with scopes " +
+      "needs `invoices` as well.",
     tag: TAG,
     body: CreateAppBody,
     body_example: { app: EXAMPLE } as never,
     answer: AppSecretAnswer,
     errors: ["value_too_long", "limit_exceeded"],
-    handle: ({ body, problems, command }) => {
+    handle: ({ caller, body, problems, command }) => {
       const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
+      const is_machine = checked.fields.flow === "client_credentials";
+      const refusal = is_machine && refuseMachine(caller);
+      if (refusal) throw refusal;
       return submit(command(checked));
     },
   });
@@ -158,10 +164,23 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       tag: TAG,
       answer: AppSecretAnswer,
       errors: [],
-      handle: ({ params, problems, command }) =>
-        submit(command({ id: params.app_id, change: { kind }, problems })),
+      handle: ({ caller, params, problems, command }) => {
+        const machine_refusal = kind === "rotate_client_secret" ? refuseMachine(caller) : null;
+        return submit(command({ id: params.app_id, change: { kind }, problems, machine_refusal }));
+      },
     });
   }
+}
+
+/**
+ * Whoever holds the secret of an application with client credentials changes invoices by it, and
+ * goes on when they have left: they need the right to do so themselves.
+ */
+function refuseMachine(caller: Caller): Refusal | null {
+  const refusal = caller.refuse?.({ operation: "changeInvoice", ip: null });
+  if (refusal?.code !== "insufficient_scope") return refusal ?? null;
+  const why = "An application with client credentials changes invoices without anybody's consent.";
+  return new Refusal("insufficient_scope", `${why} ${refusal.message}`);
 }
 
 const SIMPLE_CHANGES = [
@@ -188,7 +207,8 @@ const SIMPLE_CHANGES = [
     operation: "rotateClientSecret",
     summary: "Rotate the client secret",
     description:
-      "The old client secret stops working immediately. The response contains the new one.",
+      "The old client secret stops working immediately. The response contains the new one. With " +
+      "`client_credentials`, an API key with scopes needs `invoices` as well.",
   },
   {
     kind: "reset_used",

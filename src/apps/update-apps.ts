@@ -19,7 +19,13 @@ export type SkipDeliveries = (tx: Transaction, app: AppKey, now: Date) => void;
 type UpdateDeps = Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock"> & {
   skipDeliveries: SkipDeliveries;
 };
-type AppCommand = { id: string; change: AppChange; problems: readonly Problem[] };
+type AppCommand = {
+  id: string;
+  change: AppChange;
+  problems: readonly Problem[];
+  /** Why the caller may not do this to an application with client credentials. */
+  machine_refusal?: Refusal | null;
+};
 type Loaded = { apps: AccountMap<App>; owners: Owners };
 type ChangedApp = AppOutcome & { change: AppChange };
 
@@ -38,6 +44,8 @@ export function updateApps({
     const app = known?.deleted_at ? undefined : known;
     const problems = [...input.problems, ...(app ? [] : [notFound("app_id")])];
     if (!app || problems.length > 0) return { refusal: Refusal.of(problems) };
+    const is_machine = app.flow === "client_credentials";
+    if (is_machine && input.machine_refusal) return { refusal: input.machine_refusal };
     const output = change(app, owners.get(account_id)!, index_key, input.change, now);
     apps.set(account_id, input.id, output.endpoint);
     return { output, subject: null };

@@ -110,6 +110,13 @@ const PLAYS: Record<WayOutName, (send: Send, amount: number) => Promise<Answer>>
     const user_id = await addApprovedUser(server);
     return send("createOnramp", "POST", `/users/${user_id}/onramps`, onrampOf(amount));
   },
+  redirect_invoice: async (send) => {
+    const created = await server.call("POST", "/invoices", INVOICE());
+    expect(created.status, created.text).toBe(200);
+    const input = { paymentOptions: [bankOption("000987654321")] };
+    const change = { type: "changePaymentOptions", input };
+    return send("changeInvoice", "POST", `/invoices/${created.body.id}/changes`, change);
+  },
   match_deposit: async (send, amount) => {
     const user_id = await addApprovedUser(server);
     const onramp = await send(
@@ -145,6 +152,18 @@ const PAYEE = {
     ...{ routing_number: "021000021", account_number: "000123456789" },
   },
 };
+
+function bankOption(accountNumber: string) {
+  const paymentInformation = { accountNumber, routingNumber: "021000021" };
+  return { type: "bank-account", value: { currencies: ["USD"], paymentInformation } };
+}
+
+const INVOICE = () => ({
+  ...{ invoiceNumber: randomUUID(), convert: true, buyerInfo: { email: "buyer@example.test" } },
+  invoiceItems: [{ name: "Work", currency: "USD", quantity: 1, unitPrice: "40000" }],
+  paymentTerms: { dueDate: "2030-01-31" },
+  paymentOptions: [bankOption("000123456789")],
+});
 
 function onrampOf(destination_amount: number) {
   return {
@@ -228,6 +247,18 @@ describe("a way out", () => {
       expect((await waitForEnd(server, id)).status).toBe("done");
     },
   );
+});
+
+it("an application with client credentials takes the scope invoices as well", async () => {
+  const app = { name: "Books", flow: "client_credentials" };
+  const [without, with_it] = [await addKey(["admin"]), await addKey(["admin", "invoices"])];
+  const create = (key: string) => server.call("POST", "/apps", { app }, { key });
+  expect((await create(without)).body.error_code).toBe("insufficient_scope");
+  const created = await create(with_it);
+  expect(created.status, created.text).toBe(200);
+  const rotate = `/apps/${created.body.app.id}/rotate_client_secret`;
+  const answer = await server.call("POST", rotate, {}, { key: without });
+  expect(answer.body.error_code).toBe("insufficient_scope");
 });
 
 describe("insiders", () => {

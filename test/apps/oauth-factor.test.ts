@@ -14,7 +14,7 @@ test("nobody consents for an account in which their role needs a second factor t
     const client = await addApp(server, account_id);
     // A developer signs in without one, and did so minutes ago.
     const person = await Person.signedIn(server, account_id, person_id);
-    const { url } = askFor(client, "invoices:read invoices:write offline_access");
+    const { url } = askFor(client, "invoices:read offline_access");
     const page = await person.visit(url);
     expect(page.text).toContain(account_id);
     expect(page.text).not.toContain(branch.account_id);

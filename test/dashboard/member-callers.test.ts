@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mayDo } from "../../src/accounts/member-callers/operations.ts";
 import { ROLES, type Role } from "../../src/accounts/model.ts";
+import { may } from "../../src/accounts/roles.ts";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { readDocument } from "../harness/api-document.ts";
 import { changeMember } from "../harness/members.ts";
@@ -101,6 +102,31 @@ describe("a signed-in member at the API", () => {
     const link = await call("POST", `/users/${crypto.randomUUID()}/kycs`);
     expect(link.json().error_code).toBe("confirmation_required");
     expect((await call("GET", "/users")).statusCode).toBe(200);
+  });
+
+  it("lets nobody change invoices by an application who may not change them", async () => {
+    const machine = { app: { name: "Books", flow: "client_credentials" } };
+    const refused = await member("developer").call("POST", "/apps", machine);
+    expect(refused.json()).toMatchObject({
+      error_code: "insufficient_scope",
+      message: expect.stringContaining("Roles that may: admin, finance_manager."),
+    });
+    const created = await member("admin").call("POST", "/apps", machine);
+    expect(created.statusCode, created.body).toBe(200);
+    const rotate = `/apps/${created.json().app.id}/rotate_client_secret`;
+    const stolen = await member("developer").call("POST", rotate, {});
+    expect(stolen.json()).toMatchObject({
+      error_code: "insufficient_scope",
+      message: expect.stringContaining("Roles that may: admin, finance_manager."),
+    });
+    expect((await member("admin").call("POST", rotate, {})).statusCode).toBe(200);
+
+    const for_people = await member("developer").call("POST", "/apps", { app: { name: "Shop" } });
+    expect(for_people.statusCode, for_people.body).toBe(200);
+    const own = `/apps/${for_people.json().app.id}/rotate_client_secret`;
+    expect((await member("developer").call("POST", own, {})).statusCode).toBe(200);
+    const writers = ROLES.filter((role) => may(role, "authorize_writes"));
+    expect(writers.filter((role) => !may(role, "manage_invoices"))).toEqual([]);
   });
 
   it("reads the audit log's export only with a role that creates exports", async () => {

@@ -1,6 +1,7 @@
 import type { App } from "@sliproad/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, queries } from "../../../api.ts";
+import { may } from "../../../session.ts";
 
 export const APPS_PATH = "/settings/developer/apps";
 
@@ -97,13 +98,18 @@ export const RAMP_EVENTS: Readonly<Record<string, string>> = {
 export const FLOWS: Readonly<Record<App["flow"], { name: string; means: string }>> = {
   client_credentials: {
     name: "Client credentials",
-    means: "Acts for this account, for example to send invoices.",
+    means: "Acts for this account, for example to send invoices. Admins create these.",
   },
   authorization_code: {
     name: "Authorization code",
     means: "Acts for people who authorize it.",
   },
 };
+
+/** With client credentials, the secret alone lets its holder change invoices. */
+export function mayHoldSecret(flow: App["flow"]): boolean {
+  return flow === "authorization_code" || may("manage_invoices");
+}
 
 /** One URL on each line. */
 export function linesOf(text: string): string[] {

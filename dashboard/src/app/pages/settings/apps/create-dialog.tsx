@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import { api, queries } from "../../../api.ts";
 import { FormDialog } from "../../../parts/form-dialog.tsx";
 import { SecretDialog } from "../../../parts/secret-dialog.tsx";
-import { APPS_PATH, FLOWS, linesOf } from "./app.ts";
+import { APPS_PATH, FLOWS, linesOf, mayHoldSecret } from "./app.ts";
 import { EventChoice } from "./event-choice.tsx";
 import { secretsOf } from "./secrets.ts";
 
@@ -18,16 +18,18 @@ type Form = {
   events: string[];
 };
 
-const BLANK: Form = {
-  ...{ name: "", redirects: "", url: "", secret: "", events: [] },
-  flow: "client_credentials",
-};
+const BLANK = { name: "", redirects: "", url: "", secret: "", events: [] };
+
+function blankForm(): Form {
+  const may_write = mayHoldSecret("client_credentials");
+  return { ...BLANK, flow: may_write ? "client_credentials" : "authorization_code" };
+}
 
 /** A new application; its secrets are shown right after. */
 export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [made, setMade] = useState<AppWithSecrets | null>(null);
-  const [form, setForm] = useState(BLANK);
+  const [form, setForm] = useState(blankForm);
   if (made) {
     return (
       <SecretDialog
@@ -95,7 +97,13 @@ function Fields(props: { form: Form; onChange: (changes: Partial<Form>) => void 
       >
         <Stack gap={6} mt="xs">
           {Object.entries(FLOWS).map(([value, { name, means }]) => (
-            <Radio key={value} value={value} label={name} description={means} />
+            <Radio
+              key={value}
+              value={value}
+              label={name}
+              description={means}
+              disabled={!mayHoldSecret(value as Form["flow"])}
+            />
           ))}
         </Stack>
       </Radio.Group>

@@ -8,7 +8,7 @@ import { Moment } from "../../../parts/moment.tsx";
 import { Copy } from "../../../parts/record-id.tsx";
 import { SecretDialog } from "../../../parts/secret-dialog.tsx";
 import { may } from "../../../session.ts";
-import { FLOWS, linesOf, refreshApp } from "./app.ts";
+import { FLOWS, linesOf, mayHoldSecret, refreshApp } from "./app.ts";
 import { secretsOf } from "./secrets.ts";
 
 /** How the application asks for access tokens. */
@@ -25,9 +25,11 @@ export function OAuthCard({ app }: { app: App }) {
             <Button size="xs" variant="default" onClick={() => setOpen("edit")}>
               Edit
             </Button>
-            <Button size="xs" variant="default" onClick={() => setOpen("rotate")}>
-              New client secret
-            </Button>
+            {mayHoldSecret(app.flow) && (
+              <Button size="xs" variant="default" onClick={() => setOpen("rotate")}>
+                New client secret
+              </Button>
+            )}
           </Group>
         )}
       </div>
