@@ -194,6 +194,7 @@ describe("the metrics", () => {
     ];
     const plans: string[] = [];
     const explained: Session = {
+      ...database,
       query: async (text, values) => {
         const rows = await database.query<{ "QUERY PLAN": string }>(`explain ${text}`, values);
         plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
