@@ -1,4 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
+
+/** The address that a request comes from, behind trusted proxies that of their client. */
+export type AddressOf = (request: IncomingMessage) => string;
 
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;

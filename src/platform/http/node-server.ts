@@ -7,8 +7,8 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
+import type { AddressOf } from "./caller-network.ts";
 import { createOverload } from "./overload.ts";
-import type { AddressOf } from "./sender-of.ts";
 import { createSlowClients } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SECOND_MS } from "../durations.ts";
-import { type AddressOf, senderOf } from "./sender-of.ts";
+import { type AddressOf, callerNetwork } from "./caller-network.ts";
 
 /** The event loop is this late: more requests arrive than can be processed. */
 const LATE_MS = 200;
@@ -41,7 +41,9 @@ export function createOverload({
   }, MEASURE_EVERY_MS);
   timer.unref();
   return (request, answer) => {
-    const sender = senderOf(request, addressOf);
+    // By credential, right or wrong.
+    const { authorization, cookie } = request.headers;
+    const sender = authorization ?? cookie ?? callerNetwork(addressOf(request));
     const own = under_way.get(sender) ?? 0;
     if (own >= (late_ms >= LATE_MS ? OWN_MAX_LATE : OWN_MAX)) {
       refused += 1;

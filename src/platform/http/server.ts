@@ -29,6 +29,7 @@ import {
 } from "./plain-answers.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
+import { noteAccount } from "./slow-clients.ts";
 import { traceOf } from "./trace-context.ts";
 import { addWorkCallers } from "./work-callers.ts";
 
@@ -183,6 +184,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     setCaller(request.caller.account_id);
+    noteAccount(request.raw, request.caller.account_id);
     checkCaller(request.caller, { scope, members_only, operation, ip: request.ip }, reply);
     checkHeaders(request, reply);
   });

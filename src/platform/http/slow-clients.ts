@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { type AddressOf, callerNetwork } from "./caller-network.ts";
 import { isDrained } from "./drain.ts";
-import { type AddressOf, senderOf } from "./sender-of.ts";
 
 /** What clients that send or read slowly may occupy, all together. */
 const BYTES_MAX = 256 * 1024 * 1024;
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 250;
 type Open = {
   request: IncomingMessage;
   answer: ServerResponse;
-  sender: string;
+  network: string;
   header_bytes: number;
   /** What the connection had received before this request. */
   bytes_before: number;
@@ -24,7 +24,9 @@ type WatchClient = (request: IncomingMessage, answer: ServerResponse) => void;
  * A body that still arrives is kept in memory, and so is an answer until its client has read it,
  * with all requests behind it on the connection. A client may be slow at both, and open many
  * connections: some thousands that never read would use up the memory. Above the limit connections
- * are closed until half of it is left: of those who occupy most, and of each the oldest first.
+ * are closed until half of it is left: of those who occupy most, and of each the oldest first. Who
+ * that is says the account, once authentication has named it, else the network: a credential that
+ * is made up for each request must not make many senders of one.
  */
 export function createSlowClients(
   addressOf: AddressOf,
@@ -47,30 +49,42 @@ export function createSlowClients(
   };
   return (request, answer) => {
     const header_bytes = request.rawHeaders.reduce((bytes, text) => bytes + text.length, 0);
-    const sender = senderOf(request, addressOf);
-    const open = { request, answer, sender, header_bytes, bytes_before: request.socket.bytesRead };
+    const network = callerNetwork(addressOf(request));
+    const open = { request, answer, network, header_bytes, bytes_before: request.socket.bytesRead };
     all.add(open);
     answer.once("close", () => all.delete(open));
     timer ??= setInterval(look, LOOK_EVERY_MS).unref();
   };
 }
 
-/** What the clients of one sender occupy. */
+const accounts = new WeakMap<IncomingMessage, string>();
+
+/** Authentication has named the account of a request. */
+export function noteAccount(request: IncomingMessage, account_id: string): void {
+  accounts.set(request, account_id);
+}
+
+/** What the connections of one sender occupy. */
 type Occupied = { bytes: number; by_connection: Map<Socket, number> };
 
 function closeLargest(all: ReadonlySet<Open>, bytes_max: number): number {
-  const by_sender = new Map<string, Occupied>();
+  const by_connection = new Map<Socket, { sender: string; bytes: number }>();
   let sum = 0;
   for (const open of all) {
+    const { request, network } = open;
     const bytes = bytesOf(open);
-    const occupied = by_sender.get(open.sender) ?? { bytes: 0, by_connection: new Map() };
-    by_sender.set(open.sender, occupied);
-    const { by_connection } = occupied;
-    occupied.bytes += bytes;
-    by_connection.set(open.request.socket, (by_connection.get(open.request.socket) ?? 0) + bytes);
+    const sender = accounts.get(request) ?? network;
+    const known = by_connection.get(request.socket) ?? { sender, bytes: 0 };
+    by_connection.set(request.socket, { ...known, bytes: known.bytes + bytes });
     sum += bytes;
   }
   if (sum <= bytes_max) return 0;
+  const by_sender = new Map<string, Occupied>();
+  for (const [socket, { sender, bytes }] of by_connection) {
+    const occupied = by_sender.get(sender) ?? { bytes: 0, by_connection: new Map() };
+    occupied.by_connection.set(socket, bytes);
+    by_sender.set(sender, { ...occupied, bytes: occupied.bytes + bytes });
+  }
   const largest_first = [...by_sender.values()].sort((a, b) => b.bytes - a.bytes);
   const own_max = equalShare(largest_first, bytes_max / 2);
   return largest_first.reduce((closed, occupied) => closed + closeAbove(occupied, own_max), 0);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { drain } from "../../../src/platform/http/drain.ts";
-import { createSlowClients } from "../../../src/platform/http/slow-clients.ts";
+import { createSlowClients, noteAccount } from "../../../src/platform/http/slow-clients.ts";
 
 const MEGABYTE = 1024 * 1024;
 const BYTES_MAX = 10 * MEGABYTE;
@@ -26,7 +26,8 @@ async function start(
   onClosed = () => {},
 ): Promise<number[]> {
   const ended: number[] = [];
-  const watch = createSlowClients(() => "192.0.2.1", onClosed, BYTES_MAX);
+  const networkOf = (request: IncomingMessage) => `network of ${request.headers.host}`;
+  const watch = createSlowClients(networkOf, onClosed, BYTES_MAX);
   let connections = 0;
   server = createServer((request, answer) => {
     const number = connections++;
@@ -79,19 +80,33 @@ it("clients that do not finish their bodies are disconnected above the limit", a
   expect(ended).not.toContain(3);
 });
 
-it("whoever occupies most is disconnected first, however old another's request is", async () => {
-  const ended = await start((request) => {
-    request.resume();
-    return null;
-  });
-  await send(post(2 * MEGABYTE, "application/json", "Authorization: Bearer honest\r\n"));
-  for (let count = 0; count < 4; count += 1) {
-    await send(post(3 * MEGABYTE, "application/json", "Authorization: Bearer greedy\r\n"));
-  }
-  await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([1, 2, 3]));
-  expect(ended).not.toContain(0);
-  expect(ended).not.toContain(4);
-});
+it.each([
+  [
+    "an account",
+    (request: IncomingMessage) => noteAccount(request, String(request.headers.cookie)),
+  ],
+  ["a network, whatever credentials it makes up,", () => {}],
+])(
+  "%s that occupies most is disconnected first, however old others' requests are",
+  async (_who, name) => {
+    let number = 0;
+    const ended = await start((request) => {
+      name(request);
+      request.resume();
+      return null;
+    });
+    const sendAs = (who: string, host: string) => {
+      const headers = `Cookie: ${who}\r\nAuthorization: Bearer ${number++}\r\n`;
+      const bytes = (who === "honest" ? 2 : 3) * MEGABYTE;
+      return send(post(bytes, "application/json", headers).replace("Host: x", `Host: ${host}`));
+    };
+    await sendAs("honest", "one");
+    for (let count = 0; count < 4; count += 1) await sendAs("greedy", "two");
+    await expect.poll(() => ended, SOON).toEqual(expect.arrayContaining([1, 2, 3]));
+    expect(ended).not.toContain(0);
+    expect(ended).not.toContain(4);
+  },
+);
 
 it("files and discarded bodies are not in memory, and do not count", async () => {
   let [posts, bytes] = [0, 0];
