@@ -56,21 +56,47 @@ function accountField(catalogue: Catalogue, payee: Payee): FieldName | null {
   return paidBy(catalogue, payee).find(isAccount) ?? null;
 }
 
-/** What a bank is told: the payment detail without the account identifiers it does not pay by. */
+/**
+ * What a bank is told: the payment detail without the account identifiers it does not pay by, and
+ * without codes of banks that the rail has no use for, which could name another bank.
+ */
 export function beneficiaryOf(catalogue: Catalogue, payee: Payee): PaymentDetailFields {
+  const { fields, rail } = payee;
   const paid = accountField(catalogue, payee);
-  return paid ? withOneAccount(payee.fields, paid) : payee.fields;
+  const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
+  if (!paid || !requirement) return fields;
+  const { alternatives, optional } = requirement;
+  const used = new Set([...alternatives.flat(), ...optional].map(({ name }) => name));
+  return withOneAccount(
+    without(
+      fields,
+      BANK_IDENTIFIERS.filter((name) => !used.has(name)),
+    ),
+    paid,
+  );
 }
 
-/** Each form in which a bank may have been told this payment detail. */
+/**
+ * Each form in which a bank may have been told this payment detail: with all its accounts or one,
+ * with all its codes of banks or some. The catalogue may have been another one.
+ */
 export function possibleBeneficiaries(fields: PaymentDetailFields): PaymentDetailFields[] {
-  const given = ACCOUNT_IDENTIFIERS.filter((name) => fields[name]);
-  return [fields, ...given.map((name) => withOneAccount(fields, name))];
+  const accounts = ACCOUNT_IDENTIFIERS.filter((name) => fields[name]);
+  const codes = BANK_IDENTIFIERS.filter((name) => fields[name]);
+  const forms = [fields, ...accounts.map((name) => withOneAccount(fields, name))];
+  for (const name of codes) forms.push(...forms.map((told) => without(told, [name])));
+  return forms;
 }
 
 function withOneAccount(fields: PaymentDetailFields, kept: FieldName): PaymentDetailFields {
-  const others = ACCOUNT_IDENTIFIERS.filter((name) => name !== kept).map((name) => [name, null]);
-  return { ...fields, ...Object.fromEntries(others) };
+  return without(
+    fields,
+    ACCOUNT_IDENTIFIERS.filter((name) => name !== kept),
+  );
+}
+
+function without(fields: PaymentDetailFields, names: readonly FieldName[]): PaymentDetailFields {
+  return { ...fields, ...Object.fromEntries(names.map((name) => [name, null])) };
 }
 
 /** Who is paid and where, with the account masked: for people who have to judge a payment. */

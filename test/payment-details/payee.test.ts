@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { describeRequirements, loadCatalogue } from "../../src/catalogue/catalogue.ts";
+import { BANK_IDENTIFIERS } from "../../src/catalogue/payment-detail-fields.ts";
 import type { Rail } from "../../src/catalogue/rails.ts";
 import { checkPaymentDetail } from "../../src/payment-details/model.ts";
-import { beneficiaryOf, hashPayee, payeeOf } from "../../src/payment-details/payee.ts";
+import {
+  beneficiaryOf,
+  hashPayee,
+  payeeOf,
+  possibleBeneficiaries,
+} from "../../src/payment-details/payee.ts";
 
 // Tunisian banks receive other currencies only if Tunisia is not blocked.
 const catalogue = loadCatalogue(JSON.stringify({ blocked_countries: [] }));
@@ -39,6 +45,10 @@ const GB = { currency: "gbp", sort_code: "601613", account_number: "31926819" };
 const TN_RIB = "10006035183598478831";
 const JP = { currency: "jpy", rails: "swift", swift_bic: "BOTKJPJT" };
 const NZ = { currency: "nzd", rails: "swift", swift_bic: "ANZBNZ22", ncc: "010902" };
+const [cemac] = describeRequirements(catalogue, { currency: "xaf", rails: "swift" });
+const CM_RIB = String(cemac!.fields.find(({ name }) => name === "rib_number")!.example);
+const XAF = { currency: "xaf", rails: "swift", swift_bic: "ECOCCMCX", rib_number: CM_RIB };
+const CAD = { currency: "cad", rails: "swift", swift_bic: "ROYCCAT2", account_number: "1234567" };
 const CLABE = "032180000118359719";
 /** The examples of the IBAN registry, with the number of the account at its bank. */
 const NATIONAL = [
@@ -234,6 +244,27 @@ describe("members and the bank see the account that the rail pays", () => {
     const told = beneficiaryOf(catalogue, { fields, rail });
     const accounts = [told.iban, told.account_number, told.rib_number].filter(Boolean);
     expect(accounts).toEqual([fields[shown.split(" …")[0]!.replace(" ", "_") as "iban"]]);
+  });
+});
+
+describe("a bank is told the codes of banks that the rail pays by", () => {
+  const CODES = { sort_code: "601613", routing_number: "021000021", bank_code: "999" };
+  it.each<[string, Record<string, string>, Rail, string[]]>([
+    ["xaf by swift", { ...XAF, bank_code: "999", branch_code: "99" }, "swift", ["swift_bic"]],
+    ["eur locally", { currency: "eur", iban: DE_IBAN, routing_number: "021000021" }, "local", []],
+    ["usd locally", { ...US, account_number: "123456", ...CODES }, "local", ["routing_number"]],
+    [
+      "cad by swift",
+      { ...CAD, ...CODES, branch_code: "00012" },
+      "swift",
+      ["swift_bic", "bank_code", "branch_code"],
+    ],
+  ])("%s", (_name, sent, rail, codes) => {
+    const fields = fieldsOf(sent);
+    const told = beneficiaryOf(catalogue, { fields, rail });
+    expect(BANK_IDENTIFIERS.filter((name) => told[name])).toEqual(codes);
+    // What was told earlier, with all codes, is known too.
+    expect(possibleBeneficiaries(fields)).toEqual(expect.arrayContaining([fields, told]));
   });
 });
 
