@@ -52,6 +52,9 @@ export function insidersPage(table: Table): string[] {
     `Roles that can confirm: ${voters.join(", ")}. A key cannot vote. A member who requests ` +
       "something in the dashboard gave a password or a second factor in the last ten minutes, and " +
       "does not confirm it by that; of the two who confirm, the last is somebody else.",
+    "A key with `payouts:create` adds payouts also to a quote that somebody else prepared, until it " +
+      "is executed: the total rises, and they are paid only if whoever executes or funds the quote " +
+      "pays that total. Compare payees and total with what you prepared.",
     "These tables are about money that leaves, not about what stops it: a key of the operator with " +
       "`admin`, or one of the operator's reviewers, clears a match of the screening alone, and such a " +
       "key ends a freeze alone. Both are in the audit log.",

@@ -516,14 +516,14 @@ export interface paths {
         post?: never;
         /**
          * Remove an offramp from a quote
-         * @description Possible until the quote is executed or expires. Returns the removed offramp; the quote's totals no longer contain it.
+         * @description Possible until the quote is executed or expires. Returns the removed offramp; the quote's totals no longer contain it. An API key with scopes needs `payouts:execute`.
          */
         delete: operations["deleteOfframp"];
         options?: never;
         head?: never;
         /**
          * Update an offramp
-         * @description Changes `reference` and `metadata`, only while the offramp is `initiated`.
+         * @description Changes `reference` and `metadata`, only while the offramp is `initiated`. An API key with scopes needs `payouts:execute`.
          */
         patch: operations["updateOfframp"];
         trace?: never;

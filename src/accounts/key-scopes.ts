@@ -63,8 +63,8 @@ export const KEY_SCOPES = {
   },
   "payouts:create": {
     meaning:
-      "Create and change users, KYC sessions, payment details, quotes, offramps and documents. " +
-      "Nothing is paid by it.",
+      "Create and change users and KYC sessions; create payment details, quotes, offramps and " +
+      "documents. Nothing is paid by it.",
     operations: [
       "createUser",
       "updateUser",
@@ -73,15 +73,16 @@ export const KEY_SCOPES = {
       "deactivatePaymentDetail",
       "createQuote",
       "createOfframps",
-      "updateOfframp",
-      "deleteOfframp",
       "uploadSupportingDocument",
       "uploadDocument",
     ],
   },
   "payouts:execute": {
-    meaning: "Execute quotes, fund them from a balance, and re-route payouts.",
-    operations: ["executeQuote", "fundQuote", "rerouteOfframp"],
+    meaning:
+      "Execute quotes, fund them from a balance, re-route payouts, and change or remove payouts of " +
+      "quotes that are not executed.",
+    // Whoever may only prepare payouts must not replace the payee of what somebody else executes.
+    operations: ["executeQuote", "fundQuote", "rerouteOfframp", "updateOfframp", "deleteOfframp"],
   },
   refunds: {
     meaning: "Register refund addresses, and give balances and payouts back.",

@@ -53,7 +53,8 @@ export const PERMISSIONS = {
   },
   move_money: {
     roles: ["admin", "finance_manager"],
-    meaning: "Execute and fund quotes, re-route and refund payouts, and create onramps.",
+    meaning:
+      "Execute and fund quotes, change, remove, re-route and refund payouts, and create onramps.",
   },
   manage_invoices: {
     roles: ["admin", "finance_manager"],

@@ -118,7 +118,9 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
     operation: "updateOfframp",
     summary: "Update an offramp",
-    description: "Changes `reference` and `metadata`, only while the offramp is `initiated`.",
+    description:
+      "Changes `reference` and `metadata`, only while the offramp is `initiated`. An API key with " +
+      "scopes needs `payouts:execute`.",
     tag: TAG,
     body: UpdateOfframpBody,
     body_example: { offramp: { reference: "Invoice 2026-12" } },
@@ -192,7 +194,7 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
     summary: "Remove an offramp from a quote",
     description:
       "Possible until the quote is executed or expires. Returns the removed offramp; the quote's " +
-      "totals no longer contain it.",
+      "totals no longer contain it. An API key with scopes needs `payouts:execute`.",
     tag: TAG,
     query: ReasonInput,
     answer: OfframpAnswer,

@@ -249,6 +249,20 @@ describe("a way out", () => {
   );
 });
 
+it("whoever only prepares payouts cannot replace the payee of what others execute", async () => {
+  const { of_quote, offramp_id } = await prepare(SMALL);
+  const key = await addKey(KEY_SCOPE_NAMES.filter((scope) => scope !== "payouts:execute"));
+  const path = `${of_quote}/offramps/${offramp_id}`;
+  const removed = await server.call("DELETE", path, undefined, { key });
+  expect(removed.body.error_code, removed.text).toBe("insufficient_scope");
+  // Many payees have one account, and credit a payment by its reference.
+  const other = { offramp: { reference: "another customer" } };
+  const changed = await server.call("PATCH", path, other, { key });
+  expect(changed.body.error_code, changed.text).toBe("insufficient_scope");
+  const shown = await server.call("GET", of_quote);
+  expect(shown.body.offramps.map(({ id }: { id: string }) => id)).toEqual([offramp_id]);
+});
+
 it("an application with client credentials takes the scope invoices as well", async () => {
   const app = { name: "Books", flow: "client_credentials" };
   const [without, with_it] = [await addKey(["admin"]), await addKey(["admin", "invoices"])];
