@@ -1,4 +1,5 @@
 import Type from "typebox";
+import type { Deposit } from "../../balances/deposit-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
@@ -32,11 +33,18 @@ export function addCoinDepositRoute(
         : [];
       const { rows, has_more } = cutPage(found, page);
       return JSON.stringify({
-        crypto_deposits: rows.map(({ account_id: _, amount, ...deposit }) => {
-          return { ...deposit, amount: minorToText(amount, TOKEN_DIGITS) };
-        }),
+        crypto_deposits: rows.map(toShown),
         has_more,
       });
     },
   });
+}
+
+/** Not the whole row: its MAC is nobody's to see. */
+function toShown({ id, user_id, quote_id, chain, tx_id, sender, ...deposit }: Deposit) {
+  const { token, amount, mined_at, created_at } = deposit;
+  return {
+    ...{ id, user_id, quote_id, chain, tx_id, sender, token },
+    ...{ amount: minorToText(amount, TOKEN_DIGITS), mined_at, created_at },
+  };
 }
