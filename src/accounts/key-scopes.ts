@@ -79,8 +79,8 @@ export const KEY_SCOPES = {
   },
   "payouts:execute": {
     meaning:
-      "Execute quotes, fund them from a balance, re-route payouts, and change or remove payouts of " +
-      "quotes that are not executed.",
+      "Execute quotes, fund them from a balance, re-route payouts, and change or remove payouts " +
+      "of quotes that are not executed.",
     // Whoever may only prepare payouts must not replace the payee of what somebody else executes.
     operations: ["executeQuote", "fundQuote", "rerouteOfframp", "updateOfframp", "deleteOfframp"],
   },

@@ -119,8 +119,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     operation: "updateOfframp",
     summary: "Update an offramp",
     description:
-      "Changes `reference` and `metadata`, only while the offramp is `initiated`. An API key with " +
-      "scopes needs `payouts:execute`.",
+      "Changes `reference` and `metadata`, only while the offramp is `initiated`. An API key " +
+      "with scopes needs `payouts:execute`.",
     tag: TAG,
     body: UpdateOfframpBody,
     body_example: { offramp: { reference: "Invoice 2026-12" } },
