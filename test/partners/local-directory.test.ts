@@ -7,6 +7,7 @@ import { keepFile } from "../../src/partners/files/keep-file.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import { DatabaseUnavailableError } from "../../src/platform/db/outages.ts";
 import { Refusal } from "../../src/platform/errors.ts";
+import { FULL } from "../platform/http/upload-server.ts";
 import { describeFileStore, newKey, streamOf } from "./file-store-conformance.ts";
 
 let data_dir: string;
@@ -41,10 +42,24 @@ test("opening the directory deletes leftovers older than an hour", async () => {
 });
 
 test("a file is refused while the disk has too little space, and leaves nothing", async () => {
-  const full = await openLocalDirectory(data_dir, Number.MAX_SAFE_INTEGER);
+  const full = await openLocalDirectory(data_dir, FULL);
   const refused = full.putTemporary(streamOf([Buffer.from("x")]), { bytes_max: 10 });
   await expect(refused).rejects.toMatchObject({ code: "unavailable", retry_after_seconds: 60 });
   expect(await readdir(join(data_dir, "files", "temporary"))).toEqual([]);
+});
+
+test("while the disk has little space, who stored much is refused before the others", async () => {
+  const limits = { free_bytes_min: 0, reserve_bytes: Number.MAX_SAFE_INTEGER, little_bytes: 20 };
+  const small = await openLocalDirectory(data_dir, limits);
+  const put = (account_id?: string) => {
+    const own = account_id === undefined ? {} : { account_id };
+    return small.putTemporary(streamOf([Buffer.alloc(11)]), { bytes_max: 20, ...own });
+  };
+  await put("greedy");
+  await put("greedy");
+  await expect(put("greedy")).rejects.toMatchObject({ code: "unavailable" });
+  await put("another");
+  await put();
 });
 
 test("keepFile keeps the file of a command that succeeded", async () => {

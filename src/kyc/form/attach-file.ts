@@ -97,7 +97,7 @@ async function storeUpload(
       throw new Refusal("unsupported_file_type", wrongType(slot));
     },
   };
-  const limits = { bytes_max: sealedSize(FILE_BYTES_MAX) };
+  const limits = { bytes_max: sealedSize(FILE_BYTES_MAX), account_id: key.account_id };
   const upload = await readUpload(request, rules, (content) =>
     pipeline(
       content,

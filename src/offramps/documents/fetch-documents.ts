@@ -247,7 +247,8 @@ async function store(
     }
     if (type === null) yield judge(head);
   }
-  const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
+  const { account_id } = offramp;
+  const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX), account_id };
   const sealing = sealStream(key, documentPlace(offramp));
   const content = files.scan ? files.scan(judged(body)) : judged(body);
   // Read, not piped: an error on our side must not look like an error of the remote body.

@@ -3,6 +3,9 @@ import type { Readable } from "node:stream";
 /** Where a file is stored. Each upload has its own version and is never overwritten. */
 export type FileKey = { account_id: string; record_id: string; version: string };
 
+/** The account whose file it is; absent for our own work. */
+export type PutLimits = { bytes_max: number; account_id?: string };
+
 /**
  * What we need from a file store. It stores bytes unchanged (the caller encrypts them), and makes a
  * file visible completely or not at all. A local directory works for one machine; an object store
@@ -12,7 +15,7 @@ export type FileStore = {
   /** Streams into a temporary file; safe on disk when this resolves, deleted when it rejects. */
   putTemporary(
     content: AsyncIterable<Buffer>,
-    limits: { bytes_max: number },
+    limits: PutLimits,
   ): Promise<{ temporary_key: string }>;
   /** Makes a temporary file permanent, atomically. May be repeated after it succeeded. */
   promote(temporary_key: string, key: FileKey): Promise<void>;

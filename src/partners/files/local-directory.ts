@@ -13,6 +13,7 @@ import {
 } from "./file-store.ts";
 import {
   createDirectory,
+  type DiskLimits,
   ignoreAbsent,
   openTemporaryFiles,
   READ_BYTES,
@@ -26,13 +27,13 @@ import {
  */
 export async function openLocalDirectory(
   data_dir: string,
-  free_bytes_min?: number,
+  disk_limits?: DiskLimits,
 ): Promise<FileStore> {
   const root = join(await ensureDataDir(data_dir), "files");
-  const temporary = await openTemporaryFiles(join(root, "temporary"), free_bytes_min);
+  const temporary = await openTemporaryFiles(join(root, "temporary"), disk_limits);
   return {
-    putTemporary: async (content, { bytes_max }) => {
-      return { temporary_key: await temporary.put(content, bytes_max) };
+    putTemporary: async (content, limits) => {
+      return { temporary_key: await temporary.put(content, limits) };
     },
     promote: (temporary_key, key) => promote(temporary.pathOf(temporary_key), pathOf(root, key)),
     deleteTemporary: temporary.delete,

@@ -6,12 +6,20 @@ import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { checkTemporaryKey, FileTooLargeError } from "./file-store.ts";
+import { checkTemporaryKey, FileTooLargeError, type PutLimits } from "./file-store.ts";
 
 const LEFTOVER_AGE_MS = HOUR_MS;
 export const READ_BYTES = 64 * 1024;
 /** What files leave free on their disk: the database is usually on the same one. */
 export const DISK_FREE_MIN_BYTES = 500_000_000;
+const DISK_LIMITS = {
+  free_bytes_min: DISK_FREE_MIN_BYTES,
+  /** Below this, only accounts that stored little lately may store more. */
+  reserve_bytes: 4 * DISK_FREE_MIN_BYTES,
+  little_bytes: 100_000_000,
+};
+export type DiskLimits = typeof DISK_LIMITS;
+const LATELY_MS = HOUR_MS;
 const NO_SPACE = "The service has no disk space left for files. Try again later.";
 const NO_SPACE_RETRY_SECONDS = 60;
 
@@ -19,7 +27,7 @@ export type TemporaryFiles = {
   /** Rejects if the key is malformed. */
   pathOf(temporary_key: string): string;
   /** Complete and flushed to disk when this resolves; deleted when it rejects. */
-  put(content: AsyncIterable<Buffer>, bytes_max: number): Promise<string>;
+  put(content: AsyncIterable<Buffer>, limits: PutLimits): Promise<string>;
   /** A copy without a name, to be read once: it is gone when it is closed, or after a crash. */
   copy(content: AsyncIterable<Buffer>): Promise<Readable>;
   /** A missing file is not an error. */
@@ -31,25 +39,34 @@ export type TemporaryFiles = {
 /**
  * Files on this machine that are not stored yet. Leftovers of a crash are deleted here. Files are
  * refused before the disk is full: anybody with a key can upload as many as they like, and a full
- * disk would stop the database.
+ * disk would stop the database. Those who fill it are refused before the others.
  */
 export async function openTemporaryFiles(
   directory: string,
-  free_bytes_min: number = DISK_FREE_MIN_BYTES,
+  limits: DiskLimits = DISK_LIMITS,
 ): Promise<TemporaryFiles> {
   await createDirectory(directory);
   const pathOf = (temporary_key: string) => join(directory, checkTemporaryKey(temporary_key));
   await sweep(directory, new Date(Date.now() - LEFTOVER_AGE_MS));
+  const lately = new StoredLately();
+  const assertSpace = async (account_id?: string) => {
+    const { bavail, bsize } = await statfs(directory);
+    const free_bytes = bavail * bsize;
+    const has_much = account_id !== undefined && lately.bytesOf(account_id) > limits.little_bytes;
+    if (free_bytes >= (has_much ? limits.reserve_bytes : limits.free_bytes_min)) return;
+    throw new Refusal("unavailable", NO_SPACE, NO_SPACE_RETRY_SECONDS);
+  };
   return {
     pathOf,
-    put: async (content, bytes_max) => {
-      await assertSpace(directory, free_bytes_min);
+    put: async (content, { bytes_max, account_id }) => {
+      await assertSpace(account_id);
       const temporary_key = randomUUID();
-      await writeWhole(pathOf(temporary_key), content, bytes_max);
+      const bytes = await writeWhole(pathOf(temporary_key), content, bytes_max);
+      if (account_id !== undefined) lately.add(account_id, bytes);
       return temporary_key;
     },
     copy: async (content) => {
-      await assertSpace(directory, free_bytes_min);
+      await assertSpace();
       return copyNameless(pathOf(randomUUID()), content);
     },
     delete: async (temporary_key) => rm(pathOf(temporary_key), { force: true }),
@@ -57,22 +74,35 @@ export async function openTemporaryFiles(
   };
 }
 
-async function assertSpace(path: string, free_bytes_min: number): Promise<void> {
-  const { bavail, bsize } = await statfs(path);
-  if (bavail * bsize >= free_bytes_min) return;
-  throw new Refusal("unavailable", NO_SPACE, NO_SPACE_RETRY_SECONDS);
+/** How much each account stored since the current hour began. */
+class StoredLately {
+  readonly #bytes = new Map<string, number>();
+  #ends_ms = 0;
+
+  bytesOf(account_id: string): number {
+    if (performance.now() >= this.#ends_ms) {
+      this.#bytes.clear();
+      this.#ends_ms = performance.now() + LATELY_MS;
+    }
+    return this.#bytes.get(account_id) ?? 0;
+  }
+
+  add(account_id: string, bytes: number): void {
+    this.#bytes.set(account_id, this.bytesOf(account_id) + bytes);
+  }
 }
 
 async function writeWhole(
   path: string,
   content: AsyncIterable<Buffer>,
   bytes_max: number,
-): Promise<void> {
+): Promise<number> {
   const file = await open(path, "wx", 0o600);
   try {
-    await writeChunks(file, content, bytes_max);
+    const bytes = await writeChunks(file, content, bytes_max);
     await file.sync();
     await file.close();
+    return bytes;
   } catch (error) {
     await file.close().catch(() => {});
     await rm(path, { force: true });
@@ -108,7 +138,7 @@ async function writeChunks(
   file: FileHandle,
   content: AsyncIterable<Buffer>,
   bytes_max: number,
-): Promise<void> {
+): Promise<number> {
   let bytes = 0;
   for await (const chunk of content) {
     bytes += chunk.length;
@@ -116,6 +146,7 @@ async function writeChunks(
     // writeFile on a handle continues at its position, and writes the whole chunk.
     await file.writeFile(chunk);
   }
+  return bytes;
 }
 
 async function sweep(directory: string, written_before: Date): Promise<number> {

@@ -24,7 +24,9 @@ export async function storeExportFile(
 ): Promise<void> {
   const seal = sealStream(await keyring.openAccount(session, record.account_id), placeOf(record));
   const sealed = pipeline(Readable.from(content), seal, () => {});
-  const { temporary_key } = await files.putTemporary(sealed, { bytes_max: FILE_BYTES_MAX });
+  const { account_id } = record;
+  const limits = { bytes_max: FILE_BYTES_MAX, account_id };
+  const { temporary_key } = await files.putTemporary(sealed, limits);
   await files.promote(temporary_key, exportFileKey(record, version));
 }
 

@@ -3,6 +3,7 @@ import Type from "typebox";
 import { judgeFile } from "../../../src/partners/files/judge-file.ts";
 import { keepFile } from "../../../src/partners/files/keep-file.ts";
 import { openLocalDirectory } from "../../../src/partners/files/local-directory.ts";
+import type { DiskLimits } from "../../../src/partners/files/temporary-files.ts";
 import type { CommandRequest } from "../../../src/platform/commands/executor.ts";
 import { openStream, sealStream } from "../../../src/platform/encryption/sealed-stream.ts";
 import { notFound, Refusal } from "../../../src/platform/errors.ts";
@@ -13,13 +14,19 @@ import { addUploadRoute } from "../../../src/platform/http/uploads/upload-route.
 export const ACCOUNT_ID = "0195d2a0-0000-7000-8000-00000000000a";
 export const UNKNOWN_ID = "0195d2a0-0000-7000-8000-000000000404";
 export const LOCKED_ID = "0195d2a0-0000-7000-8000-000000000422";
+/** Of a disk without any space. */
+export const FULL: DiskLimits = {
+  free_bytes_min: Number.MAX_SAFE_INTEGER,
+  reserve_bytes: Number.MAX_SAFE_INTEGER,
+  little_bytes: 0,
+};
 export const BYTES_MAX = 5 * 1024 * 1024;
 
 type Input = { version: string; hash: string; type: string; size: number };
 
 /** A server with one upload route on a real directory; it records the commands received. */
-export async function startUploadServer(data_dir: string, free_bytes_min?: number) {
-  const store = await openLocalDirectory(data_dir, free_bytes_min);
+export async function startUploadServer(data_dir: string, disk_limits?: DiskLimits) {
+  const store = await openLocalDirectory(data_dir, disk_limits);
   const commands: CommandRequest<Input>[] = [];
   const log: string[] = [];
   const key = randomBytes(32);

@@ -12,6 +12,7 @@ import { waitFor } from "../../harness/wait-for.ts";
 import {
   ACCOUNT_ID,
   BYTES_MAX,
+  FULL,
   LOCKED_ID,
   startUploadServer,
   UNKNOWN_ID,
@@ -268,7 +269,7 @@ describe("a file that is refused leaves nothing and the answer says why", () => 
 });
 
 test("a file of 5 MB for which the disk has no space is refused, and the answer is read", async () => {
-  const full = await startUploadServer(data_dir, Number.MAX_SAFE_INTEGER);
+  const full = await startUploadServer(data_dir, FULL);
   try {
     const url = `${full.url}/records/${record_id}/documents`;
     const answer = await uploadTo(url, form(pdfOf(BYTES_MAX)));

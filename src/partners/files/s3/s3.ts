@@ -34,8 +34,8 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
   const getObject = (key: FileKey) =>
     client.send({ method: "GET", key: nameOf(key) }).catch(refuse);
   return {
-    putTemporary: async (content, { bytes_max }) => {
-      return { temporary_key: await temporary.put(content, bytes_max) };
+    putTemporary: async (content, limits) => {
+      return { temporary_key: await temporary.put(content, limits) };
     },
     promote: async (temporary_key, key) => {
       const path = temporary.pathOf(temporary_key);

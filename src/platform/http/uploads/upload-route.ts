@@ -18,7 +18,7 @@ import { readUpload } from "./read-upload.ts";
 type UploadFiles<FileType extends string> = {
   putTemporary(
     content: AsyncIterable<Buffer>,
-    limits: { bytes_max: number },
+    limits: { bytes_max: number; account_id: string },
   ): Promise<{ temporary_key: string }>;
   deleteTemporary(temporary_key: string): Promise<void>;
   /** The type of a file, by its first bytes. */
@@ -147,7 +147,8 @@ async function storeUpload<Path extends string, FileType extends string, Prepare
 ) {
   const prepared = await spec.prepare(request.caller!, checkedParams<Path>(request));
   const rules = { part: PART, bytes_max: spec.bytes_max, judge: files.judge, scan: files.scan };
-  const limits = { bytes_max: sealedSize(spec.bytes_max) };
+  const { account_id } = request.caller!;
+  const limits = { bytes_max: sealedSize(spec.bytes_max), account_id };
   const { kept, ...file } = await readUpload(request, rules, (content) =>
     pipeline(content, prepared.seal(), (sealed: AsyncIterable<Buffer>) =>
       files.putTemporary(sealed, limits),
