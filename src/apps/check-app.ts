@@ -1,5 +1,12 @@
 import type { Static } from "typebox";
-import { CONTROLS, hasControlCharacters, INVISIBLE, isVisible, textOf } from "../catalogue/text.ts";
+import {
+  CONTROLS,
+  hasControlCharacters,
+  INVISIBLE,
+  isVisible,
+  textOf,
+  whyUrlChanges,
+} from "../catalogue/text.ts";
 import { RAMP_EVENTS, type RampEvent } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
@@ -104,8 +111,9 @@ export function checkApp(
 
 function refuseWebhookUrl(text: string, { mode, refuseUrl }: AppRules): string | null {
   const allow_http = mode === "sandbox";
-  // Parsing removes both silently: the stored URL would differ from the called one.
-  if (/\s/.test(text)) return "Remove the spaces from the URL.";
+  const why = whyUrlChanges(text);
+  if (why) return why;
+  // Parsing removes it silently too: the stored URL would differ from the called one.
   if (text.includes("#"))
     return "Remove the # and everything after it; it is never sent to a server.";
   const url = URL.parse(text);

@@ -109,3 +109,17 @@ export function reasonProblems(reason: string, already: readonly Problem[]): Pro
   const message = `Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`;
   return [{ field, code: "value_too_long", message }];
 }
+
+/**
+ * Why parsing would silently change the URL; null if it would not. What is stored and shown must be
+ * what is called, and others may read it differently: where its host ends, for example.
+ */
+export function whyUrlChanges(text: string): string | null {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  if (/[\s\u0000-\u001f\u007f]/.test(text)) {
+    return "Remove the spaces and control characters from the URL.";
+  }
+  if (text.includes("\\")) return "Remove the \\ from the URL.";
+  const lacks_host = /^https?:(?!\/\/[^/])/i.test(text);
+  return lacks_host ? "Send the URL with its host, such as https://example.com." : null;
+}

@@ -9,6 +9,7 @@ import {
   isLongerThan,
   isVisible,
   lowerAscii,
+  whyUrlChanges,
 } from "../catalogue/text.ts";
 import { SANDBOX_OUTCOMES } from "../partners/bank/sandbox.ts";
 import type { Mode } from "../platform/config/config.ts";
@@ -158,6 +159,11 @@ function checkUrl(attributes: unknown, rules: UrlRules, report: Report): string 
   const name = "supporting_document_attributes.submitted_url";
   if (text.length > URL_LENGTH_MAX) {
     report(name, "value_too_long", `Shorten it to at most ${URL_LENGTH_MAX} characters.`);
+    return text;
+  }
+  const why = whyUrlChanges(text);
+  if (why) {
+    report(name, "record_invalid", why);
     return text;
   }
   const protocols = rules.mode === "sandbox" ? ["https:", "http:"] : ["https:"];

@@ -123,6 +123,12 @@ describe("applications of the account", () => {
     [" https://hooks.example.test/in", "Remove the spaces"],
     ["https://hooks.example.test/in\n", "Remove the spaces"],
     ["https://hooks.example.test/a b", "Remove the spaces"],
+    ["https://hooks.example.test/a\u0001", "Remove the spaces"],
+    ["https://hooks.example.test/a\u007f", "Remove the spaces"],
+    ["https:\\\\hooks.example.test/in", "Remove the \\"],
+    ["https://hooks.example.test\\in", "Remove the \\"],
+    ["https:hooks.example.test/in", "https://"],
+    ["https:///hooks.example.test/in", "https://"],
     ["https://hooks.example.test/in#part", "Remove the #"],
     ["https://hooks.example.test/in#", "Remove the #"],
   ])("the webhook URL %j is refused with advice", (webhook_url, words) => {

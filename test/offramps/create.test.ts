@@ -240,6 +240,11 @@ describe("minimums and documents, on the rail that is used", () => {
     await expectProblem(at("files.test/a.pdf"), field, "record_invalid");
     await expectProblem(at("ftp://files.test/a.pdf"), field, "record_invalid");
     await expectProblem(at("https://me:secret@files.test/a.pdf"), field, "record_invalid");
+    // Parsing would change these: what is stored must be what is fetched.
+    const changed = ["https://files.test/a\tb", "https://files.test/a b", "https:\\\\files.test/a"];
+    for (const url of [...changed, "https://files.test\\a", "https:files.test/a"]) {
+      await expectProblem(at(url), field, "record_invalid");
+    }
     const long = `https://files.test/${"a".repeat(2048 - 19)}`;
     expect(long.length).toBe(2048);
     good(await at(long));

@@ -102,13 +102,14 @@ describe("a document uploaded before its offramps", () => {
       `${origin}${pathname}?a=b#c`,
       `${origin.replace("127.0.0.1", "127.1")}${pathname}`,
       `${origin.replace("127.0.0.1", "0x7f000001.")}${pathname}`,
-      origin.replace("http://", "\thttp:\\\\") + pathname,
     ]) {
       const { status, body } = await createWith(offramp, url);
       expect([url, status]).toEqual([url, 200]);
       const [{ id }] = body.offramps;
       expect((await fixture.download({ ...offramp, id })).content.equals(PDF)).toBe(true);
     }
+    const odd = origin.replace("http://", "http:\\\\") + pathname;
+    expect((await createWith(offramp, odd)).status).toBe(422);
   });
 
   it("cannot be another page or file of this service", async () => {
