@@ -120,6 +120,15 @@ describe("IP addresses", () => {
     "2a00:1450:4001:80b::200e",
   ];
 
+  test.each([
+    ...["https://foo.1../x", "http://./", "http://../", "https://1../", "http://a.0x../"],
+    ...["http://127.0.0.1../", "https://foo.0x7f../"],
+  ])("refuses %s, whose host is none without its last dot", async (url) => {
+    const resolving = sender({ resolve: async () => ["8.8.8.8"] });
+    expect(await get(resolving, url)).toMatchObject({ failure: "refused_address", status: null });
+    expect(resolving.refuse(url)).not.toBeNull();
+  });
+
   test.each(LOOPBACK)("refuses loopback spelled %j", async (url) => {
     expect(await get(sender(), url)).toMatchObject({ failure: "refused_address", status: null });
   });

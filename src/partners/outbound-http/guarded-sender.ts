@@ -193,6 +193,8 @@ function dispatchOptions(
   return { method, path, headers, body: bytes, ...(reset ? { reset } : {}) };
 }
 
+const NO_HOST = "The URL has no valid host name.";
+
 /** WHATWG's parser converts every spelling of an IP address to the usual one. */
 function readTarget(text: string): Target {
   const url = URL.parse(text);
@@ -208,8 +210,12 @@ function readTarget(text: string): Target {
   const usual_port = is_secure ? 443 : 80;
   const port = url.port === "" ? usual_port : Number(url.port);
   const name = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+  const origin = `${url.protocol}//${name}:${port}`;
+  // Without its last dot a name may be none, or an IP address: `foo.1..`, `.`.
+  const is_host = URL.parse(origin)?.hostname === name && !name.split(".").includes("");
+  if (!is_host) throw new SendError("refused_address", NO_HOST);
   return {
-    origin: `${url.protocol}//${name}:${port}`,
+    origin,
     host: port === usual_port ? name : `${name}:${port}`,
     is_secure,
     hostname,

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { type Dispatcher, Pool } from "undici";
 import { LruMap } from "../../platform/lru-map.ts";
 import type { Connect } from "./connect.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 import { limitReceived } from "./wire-limit.ts";
@@ -34,17 +35,18 @@ export class Pools {
     this.#connections_max = connections_max;
   }
 
-  dispatch(
-    destination: Destination,
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
+  dispatch(destination: Destination, options: Dispatcher.DispatchOptions, handler: Exchange): void {
     const key = keyOf(destination);
     // Later in this turn of the event loop: by then a connection whose answer has just ended is
     // free, and no new one is opened.
     setImmediate(() => {
-      const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
-      pool.dispatch(options, handler);
+      try {
+        const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
+        pool.dispatch(options, handler);
+      } catch (error) {
+        // Nobody else would catch it here: it would end the process.
+        handler.fail(error);
+      }
     });
   }
 
