@@ -70,7 +70,12 @@ export function insidersPage(table: Table): string[] {
       stronger.map((pair) => [pair.map(nameOf).join(" and "), describe(gainOf(pair))]),
     ),
     "More than the approval amount of the account's own money, if it was not paid in for it, takes " +
-      "two members who can confirm. A key or a role alone never moves it, nor do two keys.",
+      "two members who can confirm. A key or a role alone never moves it, nor do two keys, once the " +
+      "account has two members who can confirm.",
+    "In an account with only one member who can confirm, that member invites the second alone, for " +
+      "example under another address of their own. In live mode the new member votes after 24 hours; " +
+      "then one person moves any amount. Create two members, different people, from the start; " +
+      "`sliproad doctor --live` names accounts that have fewer.",
     "What buyers pay for an invoice goes to the bank account that the invoice names. Whoever may " +
       "change invoices can name another: in a changed invoice it is paid only after the " +
       "cooling-off time, in a new invoice at once. The secret of an application with client " +

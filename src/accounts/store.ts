@@ -190,6 +190,21 @@ export async function listMembers(session: Session, account_id: string): Promise
   return MEMBERS.vouchedOnly(session, rows);
 }
 
+/** Names of accounts, not frozen, in which fewer than two members have one of these roles. */
+export async function listAccountsWithoutTwo(
+  session: Session,
+  roles: readonly Role[],
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ name: string }>(
+    `select name from accounts where frozen_at is null and (
+       select count(*) from members where account_id = accounts.id and role = any($1::text[])) < 2
+     order by id limit $2`,
+    [[...roles], limit],
+  );
+  return rows.map(({ name }) => name);
+}
+
 export async function lockMembers(tx: Session, account_id: string): Promise<MemberRow[]> {
   const rows = await tx.query<MemberRow>(
     "select * from members where account_id = $1 order by person_id for update",

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { checkVoters } from "../../src/cli/doctor/checks.ts";
+import { addMember } from "../approvals/proposal-fixture.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -127,6 +129,18 @@ it("too many connections for the server are a fault, a missing standby is a warn
   const many = await examine({ SLIPROAD_DATABASE_CONNECTIONS: "500" });
   expect(many).toMatchObject({ code: 1, ok: false });
   expect(many.of("connections")!.finding).toMatch(/lower SLIPROAD_DATABASE_CONNECTIONS or raise/);
+});
+
+it("an account with fewer than two members who can vote is a warning in live mode", async () => {
+  const { account_id } = await server.addAccount("Solo");
+  const add = (role: "admin" | "developer" | "approver") => addMember(server, role, account_id);
+  await add("admin");
+  await add("developer");
+  const lone = await checkVoters(server.core);
+  expect(lone).toMatchObject({ ok: true, warning: true });
+  expect(lone.finding).toMatch(/^fewer than two members who can vote: .*\bSolo\b/);
+  await add("approver");
+  expect((await checkVoters(server.core)).finding).not.toContain("Solo");
 });
 
 it("a row that Sliproad did not write ends a command with a sentence", async () => {

@@ -1,3 +1,5 @@
+import { PERMISSIONS } from "../../accounts/roles.ts";
+import { listAccountsWithoutTwo } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { findPendingProposalCount } from "../../approvals/pending-store.ts";
 import { listFailingEndpoints } from "../../apps/store.ts";
@@ -35,6 +37,7 @@ const WATCHER_LATE_MS = MINUTE_MS;
 /** A partner that fails once or twice is not worth an alarm. */
 const WATCHER_FAILURES_MAX = 3;
 const ENDPOINTS_NAMED_MAX = 5;
+const ACCOUNTS_NAMED_MAX = 5;
 
 /** What the database shows about an installation. */
 export async function examineDatabase(core: Core, is_service_up: boolean): Promise<Finding[]> {
@@ -56,6 +59,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
     await checkEndpoints(core),
     await checkDeposits(core),
     await checkProposals(core),
+    ...(core.config.mode === "live" ? [await checkVoters(core)] : []),
     await checkRates(core),
   ];
 }
@@ -200,6 +204,20 @@ async function checkDeposits({ database, first_start }: Core): Promise<Finding> 
 async function checkProposals({ database }: Core): Promise<Finding> {
   const what = "members confirm or reject them on /dashboard/approvals";
   return waiting("proposals", await findPendingProposalCount(database), "waiting for votes", what);
+}
+
+/** The only voter of an account adds a second one alone, whose votes then count. */
+export async function checkVoters({ database }: Pick<Core, "database">): Promise<Finding> {
+  const check = "voters";
+  const { roles } = PERMISSIONS.vote;
+  const names = await listAccountsWithoutTwo(database, roles, ACCOUNTS_NAMED_MAX + 1);
+  if (names.length === 0) return { check, ok: true, finding: "every account has two or more" };
+  const named = names.slice(0, ACCOUNTS_NAMED_MAX).join(", ");
+  const rest = names.length > ACCOUNTS_NAMED_MAX ? " and others" : "";
+  const finding =
+    `fewer than two members who can vote: ${named}${rest}; one alone adds the second and so ` +
+    "passes the approval amount. Add another person with sliproad members create";
+  return { check, ok: true, warning: true, finding };
 }
 
 async function checkRates({ database }: Core): Promise<Finding> {
