@@ -43,7 +43,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="Create app"
       act="Create app"
-      is_ready={isComplete(form)}
+      is_ready={form.name.trim() !== ""}
       send={() => api.apps.create(appOf(form))}
       onDone={(created) => {
         queries.invalidateQueries({ queryKey: ["apps"] });
@@ -58,10 +58,6 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
 function isForPeople({ flow }: Form): boolean {
   return flow === "authorization_code";
-}
-
-function isComplete(form: Form): boolean {
-  return form.name.trim() !== "" && (!isForPeople(form) || linesOf(form.redirects).length > 0);
 }
 
 function appOf(form: Form): NewApp {
@@ -110,8 +106,7 @@ function Fields(props: { form: Form; onChange: (changes: Partial<Form>) => void 
       {isForPeople(form) && (
         <Textarea
           label="Redirect URLs"
-          description="One on each line. https, or http on localhost."
-          required
+          description="One on each line. https, or http on localhost. None if it only gets webhooks."
           rows={3}
           spellCheck={false}
           value={form.redirects}
