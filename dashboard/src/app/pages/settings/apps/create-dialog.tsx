@@ -106,7 +106,7 @@ function Fields(props: { form: Form; onChange: (changes: Partial<Form>) => void 
       {isForPeople(form) && (
         <Textarea
           label="Redirect URLs"
-          description="One on each line. https, or http on localhost. None if it only gets webhooks."
+          description="One on each line. https, or http on localhost. None for webhooks only."
           rows={3}
           spellCheck={false}
           value={form.redirects}
