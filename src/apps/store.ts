@@ -268,3 +268,16 @@ export function updateAccountEnabled(tx: Transaction, account_id: string, now: D
     [account_id, now],
   );
 }
+
+/** Those of the applications that somebody of their own account has let in. */
+export async function listConsentedApps(
+  session: Session,
+  apps: readonly { account_id: string; id: string }[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ app_id: string }>(
+    `select distinct g.app_id from unnest($1::uuid[], $2::uuid[]) as q (account_id, app_id)
+     join app_grants g using (account_id, app_id) where g.revoked_at is null`,
+    [apps.map((app) => app.account_id), apps.map((app) => app.id)],
+  );
+  return new Set(rows.map((row) => row.app_id));
+}

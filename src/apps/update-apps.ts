@@ -11,7 +11,7 @@ import { type AppChange, changeApp } from "./change-app.ts";
 import { loadOwners, type Owner, type Owners } from "./load-owners.ts";
 import { type App, DELIVER_TASK, headerNamesOf, missingSetup } from "./model.ts";
 import { type AppOutcome, renderOutcome } from "./render.ts";
-import { lockApps, updateApp } from "./store.ts";
+import { listConsentedApps, lockApps, updateApp } from "./store.ts";
 
 type AppKey = { account_id: string; id: string };
 /** Ends what is pending for a deleted application; `webhooks` provides it. */
@@ -23,10 +23,12 @@ type AppCommand = {
   id: string;
   change: AppChange;
   problems: readonly Problem[];
-  /** Why the caller may not do this to an application with client credentials. */
+  /** Why the caller may not do this to an application that changes invoices by itself. */
   machine_refusal?: Refusal | null;
+  /** The same for one that people have let in: it comes back to them without a page. */
+  consented_refusal?: Refusal | null;
 };
-type Loaded = { apps: AccountMap<App>; owners: Owners };
+type Loaded = { apps: AccountMap<App>; owners: Owners; consented: ReadonlySet<string> };
 type ChangedApp = AppOutcome & { change: AppChange };
 
 /** Every change by an owner; pending deliveries that can now be sent are sent at once. */
@@ -36,7 +38,7 @@ export function updateApps({
   skipDeliveries,
 }: UpdateDeps): UseCase<AppCommand, Loaded, ChangedApp> {
   const decideOne = (
-    { apps, owners }: Loaded,
+    { apps, owners, consented }: Loaded,
     { account_id, input }: Command<AppCommand>,
     now: Date,
   ): Verdict<ChangedApp> => {
@@ -46,6 +48,9 @@ export function updateApps({
     if (!app || problems.length > 0) return { refusal: Refusal.of(problems) };
     const is_machine = app.flow === "client_credentials";
     if (is_machine && input.machine_refusal) return { refusal: input.machine_refusal };
+    if (consented.has(app.id) && input.consented_refusal) {
+      return { refusal: input.consented_refusal };
+    }
     const output = change(app, owners.get(account_id)!, index_key, input.change, now);
     apps.set(account_id, input.id, output.endpoint);
     return { output, subject: null };
@@ -104,13 +109,14 @@ async function lockForChange(
   keyring: Keyring,
   keys: readonly AppKey[],
 ): Promise<Loaded> {
-  const [, apps, owners] = await Promise.all([
+  const [, apps, owners, consented] = await Promise.all([
     // In the delivery worker's order: first the task, then the application.
     lockWakened(tx, DELIVER_TASK, keys),
     lockApps(tx, keys),
     loadOwners(tx, keyring, keys),
+    listConsentedApps(tx, keys),
   ]);
-  return { apps: AccountMap.of(apps, (app) => app), owners };
+  return { apps: AccountMap.of(apps, (app) => app), owners, consented };
 }
 
 /** Writes a changed application with its audit entry, and wakes its sender. */
