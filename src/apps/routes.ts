@@ -116,8 +116,8 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     description:
       "Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their " +
       "values. Name and redirect URIs decide whom people let in: an API key with scopes needs " +
-      "`admin` to change them. Once people have let it in, who changes the redirect URIs needs the " +
-      "right to change invoices: an API key with scopes needs `invoices` as well.",
+      "`admin` to change them. Once people have let it in, who changes the redirect URIs needs " +
+      "the right to change invoices: an API key with scopes needs `invoices` as well.",
     tag: TAG,
     body: UpdateAppBody,
     body_example: { app: { events: ["offramp_update", "kyc_update"] } },

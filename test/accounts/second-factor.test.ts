@@ -266,6 +266,8 @@ describe("setting up a second factor", () => {
     const page = await person.get(ENROL);
     const seed = /name="seed" value="([^"]+)"/.exec(page.body)![1]!;
     const wrong = await person.post(ENROL, { seed, code: "000000" });
+    const wide = await person.post(ENROL, { seed, code: "１２３４５６" });
+    expect(wide.statusCode).toBe(422);
     expect(wrong.statusCode).toBe(422);
     expect(wrong.body).toContain("This code is not correct");
     await other.get(ENROL);

@@ -18,6 +18,8 @@ export function makeSeed(): Buffer {
 
 /** The time step of a correct code; null for a wrong one. `now` is real time. */
 export function stepOfCode(seed: Buffer, code: string, now: Date): bigint | null {
+  // The library throws on characters of several bytes.
+  if (!/^\d{6}$/.test(code)) return null;
   const timestamp = now.getTime();
   const delta = totpOf(seed, "").validate({ token: code, timestamp, window: WINDOW });
   return delta === null ? null : BigInt(Math.floor(timestamp / SECOND_MS / PERIOD_S) + delta);
