@@ -167,9 +167,9 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       tag: TAG,
       answer: AppSecretAnswer,
       errors: [],
-      handle: ({ caller, params, problems, command }) => {
-        const machine_refusal = kind === "rotate_client_secret" ? refuseMachine(caller) : null;
-        return submit(command({ id: params.app_id, change: { kind }, problems, machine_refusal }));
+      handle: async ({ caller, params, problems, command }) => {
+        if (kind === "rotate_client_secret") await assertMayRotate(deps, caller, params.app_id);
+        return submit(command({ id: params.app_id, change: { kind }, problems }));
       },
     });
   }
@@ -179,6 +179,18 @@ const MACHINE =
   "An application with client credentials changes invoices without anybody's consent.";
 const CONSENTED =
   "People who let this application in are sent to its redirect URIs without a page.";
+
+/** Before the command: a replay of somebody else's request would show the secret as well. */
+async function assertMayRotate(
+  { database }: AppRouteDeps,
+  caller: Caller,
+  id: string,
+): Promise<void> {
+  const refusal = refuseMachine(caller);
+  if (!refusal) return;
+  const [app] = await listEndpoints(database, [{ account_id: caller.account_id, id }]);
+  if (app?.flow === "client_credentials") throw refusal;
+}
 
 /**
  * Whoever holds the secret of an application with client credentials changes invoices by it, and

@@ -23,9 +23,7 @@ type AppCommand = {
   id: string;
   change: AppChange;
   problems: readonly Problem[];
-  /** Why the caller may not do this to an application that changes invoices by itself. */
-  machine_refusal?: Refusal | null;
-  /** The same for one that people have let in: it comes back to them without a page. */
+  /** Why the caller may not do this to one that people let in: it comes back without a page. */
   consented_refusal?: Refusal | null;
 };
 type Loaded = { apps: AccountMap<App>; owners: Owners; consented: ReadonlySet<string> };
@@ -46,8 +44,6 @@ export function updateApps({
     const app = known?.deleted_at ? undefined : known;
     const problems = [...input.problems, ...(app ? [] : [notFound("app_id")])];
     if (!app || problems.length > 0) return { refusal: Refusal.of(problems) };
-    const is_machine = app.flow === "client_credentials";
-    if (is_machine && input.machine_refusal) return { refusal: input.machine_refusal };
     if (consented.has(app.id) && input.consented_refusal) {
       return { refusal: input.consented_refusal };
     }

@@ -1,6 +1,8 @@
-import type { ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openEventStream } from "../../src/dashboard/changes/event-stream.ts";
 import { openChangeWatch, type Told } from "../../src/dashboard/changes/watch-changes.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -61,6 +63,28 @@ it("an open page is told which records of its account changed, and of no other a
   expect(stream.told.text).not.toContain(other_id);
   stream.close();
   await stream.ended;
+});
+
+it("what changes after the end of a page that does not read is no error", async () => {
+  const errors: Error[] = [];
+  const told = Promise.withResolvers<void>();
+  const listener = createServer((_request, raw) => {
+    const { tell, end } = openEventStream(raw);
+    raw.on("error", (error) => errors.push(error));
+    // More than the buffers of the network take: the answer cannot end.
+    tell("x".repeat(16 * 1024 * 1024));
+    end();
+    for (const text of ["a", "b"]) tell(text);
+    end();
+    setTimeout(told.resolve, 100);
+  });
+  await once(listener.listen(0, "127.0.0.1"), "listening");
+  const client = connect((listener.address() as AddressInfo).port, "127.0.0.1").pause();
+  client.on("error", () => {}).write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await told.promise;
+  client.destroy();
+  listener.close();
+  expect(errors).toEqual([]);
 });
 
 it("needs a member: an API key is refused", async () => {

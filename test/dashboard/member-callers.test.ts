@@ -120,7 +120,9 @@ describe("a signed-in member at the API", () => {
       error_code: "insufficient_scope",
       message: expect.stringContaining("Roles that may: admin, finance_manager."),
     });
-    expect((await member("admin").call("POST", rotate, {})).statusCode).toBe(200);
+    const once = { "idempotency-key": "rotate-the-books" };
+    expect((await member("admin").call("POST", rotate, {}, once)).statusCode).toBe(200);
+    expect((await member("developer").call("POST", rotate, {}, once)).statusCode).toBe(403);
 
     const for_people = await member("developer").call("POST", "/apps", { app: { name: "Shop" } });
     expect(for_people.statusCode, for_people.body).toBe(200);

@@ -6,6 +6,7 @@ import { SECOND_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
+import { openEventStream } from "./event-stream.ts";
 import { nameChange } from "./name-changes.ts";
 import type { ChangeWatch, Told } from "./watch-changes.ts";
 
@@ -36,19 +37,19 @@ export function addChangeStream(server: FastifyInstance, deps: ChangeDeps) {
     // The page was closed while its session was read: `close` will not be emitted again.
     if (raw.closed) return;
     raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
-    raw.write(": open\n\n");
+    const { tell, end } = openEventStream(raw);
+    tell(": open\n\n");
     const member = sessionOf(credential_id);
     const stopWatching = deps.changes.watch(account_id, (change) => {
       const text = linesOf(change, member);
-      if (text !== "") raw.write(text);
+      if (text !== "") tell(text);
     });
     const comment = async () => {
       const active = await listActiveMembers(deps.database, [credential_id], realTime(deps.clock));
-      if (active.length === 0) raw.end();
-      else raw.write(":\n\n");
+      if (active.length === 0) end();
+      else tell(":\n\n");
     };
-    const timer = setInterval(() => void comment().catch(() => raw.end()), COMMENT_EVERY_MS);
-    const end = () => raw.end();
+    const timer = setInterval(() => void comment().catch(end), COMMENT_EVERY_MS);
     open.set(account_id, streams.add(end));
     raw.once("close", () => {
       clearInterval(timer);
