@@ -90,6 +90,16 @@ export async function listOwnReviews(
   );
 }
 
+/** Filters accounts to those that review their own documents: the operator's, and by delegation. */
+export async function listDocumentReviewers(
+  session: Session,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await selectAccounts(session, ids);
+  const own = rows.filter((row) => row.is_operator || row.document_review_by_account);
+  return new Set(own.map(({ id }) => id));
+}
+
 /** Without the check of its MAC, for a restore, which has no keys: it only names a file by it. */
 export async function findOperatorId(session: Session): Promise<string | undefined> {
   const rows = await session.query<{ id: string }>("select id from accounts where is_operator");

@@ -330,6 +330,18 @@ describe("a document above the limit", () => {
       good(await upload(next.offramp_id, UPLOAD, key));
       expect(good(await judge(next.offramp_id, key)).proposal).toBeUndefined();
     }
+
+    // What its members confirm after the operator took the reviews back approves nothing.
+    const late = await openStory(theirs, LARGE);
+    good(await upload(late.offramp_id, UPLOAD, key));
+    const { id: late_id } = proposalIn(await judge(late.offramp_id, key));
+    await setAccount(server, account_id, { document_review_by_account: false });
+    await theirs_too.confirm(late_id);
+    await (await addMember(server, "approver", account_id)).confirm(late_id);
+    expect(await waitForEnd(server, late_id, key)).toMatchObject({
+      ...{ status: "failed", outcome: "The operator reviews the documents of this account." },
+    });
+    expect((await late.show()).supporting_document.status).toBe("not_checked");
   });
 
   it("replaced after the proposal is not approved by it", async () => {

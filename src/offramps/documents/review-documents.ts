@@ -1,11 +1,14 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
+import { listDocumentReviewers } from "../../accounts/store.ts";
+import type { Command } from "../../platform/commands/use-case.ts";
 import type { OfframpRule } from "../change-offramps.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
 import { reassessOfframps } from "../reassess-offramps.ts";
 import { advanceOfframp, type ChangedOfframp } from "../record-changes.ts";
 import type { KeyedOfframp } from "../store.ts";
 import { deleteRejectedDocument, insertRejectedDocument } from "./rejected-document-store.ts";
+import { NOT_DELEGATED } from "./reviewed-account.ts";
 
 export type Review = {
   status: "approved" | "rejected" | null;
@@ -16,18 +19,27 @@ export type Review = {
   overrides_rejection?: boolean;
 };
 
-/** Who made which change, and why: one offramp may be reviewed several times in a set. */
-type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
+type Reviews = {
+  /** The accounts that may review their own documents now. */
+  reviewers: ReadonlySet<string>;
+  /** Who made which change, and why: one offramp may be reviewed several times in a set. */
+  made: Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
+};
 
 /** A person's decision on a document; it names the hash of the reviewed file. */
 export const reviewDocuments: OfframpRule<Review, Reviews> = {
   name: "review-documents",
-  load: async () => new Map(),
-  decide: (entry, command, reviews, now) => {
+  load: async (tx, commands) => {
+    const account_ids = commands.map(({ account_id }) => account_id);
+    return { reviewers: await listDocumentReviewers(tx, account_ids), made: new Map() };
+  },
+  decide: (entry, command, { reviewers, made }, now) => {
     const { offramp } = entry;
     const refuse = (message: string) => ({
       problems: [{ field: "offramp_id", code: "invalid_transition" as const, message }],
     });
+    // The delegation may have ended since a proposal was made.
+    if (!isByOperator(command) && !reviewers.has(command.account_id)) return refuse(NOT_DELEGATED);
     if (!isBeforePayout(offramp.status))
       return refuse("The payout has already started; the document can no longer be reviewed.");
     if (offramp.document_status === null)
@@ -51,13 +63,13 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
       status === "rejected"
         ? rejectDocument(entry, comment ?? REJECTED, now)
         : advanceOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
-    reviews.set(change, { actor: actorOf(command), comment });
+    made.set(change, { actor: actorOf(command), comment });
     return { value: change };
   },
-  record: (tx, changes, reviews, now) => {
+  record: (tx, changes, { made }, now) => {
     for (const change of changes) {
       const { account_id, id, document_status, document_hash } = change.offramp;
-      const { actor, comment } = reviews.get(change)!;
+      const { actor, comment } = made.get(change)!;
       recordAudit(
         tx,
         {
@@ -79,6 +91,11 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     }
   },
 };
+
+/** Whether the operator's key or member reviews, or is one of the two who confirmed the review. */
+function isByOperator({ account_id, actor_account_id, operator_approval }: Command<unknown>) {
+  return (actor_account_id ?? account_id) !== account_id || operator_approval === true;
+}
 
 const REJECTED = "The supporting document was rejected. Upload another one.";
 

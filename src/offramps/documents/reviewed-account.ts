@@ -1,4 +1,4 @@
-import { findAccountById } from "../../accounts/store.ts";
+import { listDocumentReviewers } from "../../accounts/store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { findAccountOfOfframp } from "../store.ts";
@@ -14,9 +14,9 @@ export async function findReviewedAccount(
 ): Promise<string> {
   const { account_id, is_operator } = reviewer;
   if (is_operator) return (await findAccountOfOfframp(session, offramp_id)) ?? account_id;
-  const account = await findAccountById(session, account_id);
-  if (account?.document_review_by_account) return account_id;
+  const reviewers = await listDocumentReviewers(session, [account_id]);
+  if (reviewers.has(account_id)) return account_id;
   throw new Refusal("insufficient_scope", NOT_DELEGATED);
 }
 
-const NOT_DELEGATED = "The operator reviews the documents of this account.";
+export const NOT_DELEGATED = "The operator reviews the documents of this account.";
