@@ -18,7 +18,16 @@ const BY_NODE_MAX = 1_000;
 const PART_BYTES_MAX = 1024;
 
 /** One origin on behalf of one account, for answers up to a size. */
-type Destination = { target: Target; account_id: string; answer_bytes_max: number };
+type Destination = { target: Target; account_id: string; answer_bytes_max: number; key: string };
+
+export function destinationOf(
+  target: Target,
+  account_id: string,
+  answer_bytes_max: number,
+): Destination {
+  const key = `${account_id} ${target.origin} ${answer_bytes_max}`;
+  return { target, account_id, answer_bytes_max, key };
+}
 
 /** Keeps connections, separately for each destination, up to a limit. */
 export class Pools {
@@ -36,12 +45,12 @@ export class Pools {
   }
 
   dispatch(destination: Destination, options: Dispatcher.DispatchOptions, handler: Exchange): void {
-    const key = keyOf(destination);
+    const { key } = destination;
     // Later in this turn of the event loop: by then a connection whose answer has just ended is
     // free, and no new one is opened.
     setImmediate(() => {
       try {
-        const pool = this.#pools.get(key) ?? this.#openPool(key, destination);
+        const pool = this.#pools.get(key) ?? this.#openPool(destination);
         pool.dispatch(options, handler);
       } catch (error) {
         // Nobody else would catch it here: it would end the process.
@@ -54,12 +63,12 @@ export class Pools {
   readonly isNew = (): boolean => this.#is_new;
 
   needsNode(destination: Destination): boolean {
-    return this.#by_node.get(keyOf(destination)) ?? false;
+    return this.#by_node.get(destination.key) ?? false;
   }
 
   /** undici cannot read the answers from there: Node's client is used from now on. */
   useNode(destination: Destination): void {
-    this.#by_node.set(keyOf(destination), true);
+    this.#by_node.set(destination.key, true);
   }
 
   /** A connection for one request: the caller closes it. */
@@ -76,7 +85,8 @@ export class Pools {
     for (const socket of this.#single) socket.destroy(error);
   }
 
-  #openPool(key: string, destination: Destination): Pool {
+  #openPool(destination: Destination): Pool {
+    const { key } = destination;
     const pool = new Pool(destination.target.origin, {
       connect: (_options, callback) => {
         this.#open(destination).then(
@@ -135,10 +145,6 @@ export class Pools {
       void pool.destroy();
     }
   }
-}
-
-function keyOf({ account_id, target, answer_bytes_max }: Destination): string {
-  return `${account_id} ${target.origin} ${answer_bytes_max}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { smallRandomBytes } from "../random-bytes.ts";
+import { keyObjectOf } from "./key-object.ts";
 
 /**
  * AES-256-GCM. The associated data names the location of the ciphertext (account, table, column,
@@ -23,7 +24,7 @@ export function seal(key: Buffer, version: number, place: Place, plaintext: Buff
   head.writeUInt8(FORMAT, 0);
   head.writeUInt32BE(version, 1);
   const nonce = smallRandomBytes(NONCE_BYTES);
-  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  const cipher = createCipheriv("aes-256-gcm", keyObjectOf(key), nonce);
   cipher.setAAD(associatedData(place, version));
   return Buffer.concat([
     head,
@@ -39,7 +40,8 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
     throw new DecryptionError(`not a ciphertext: ${describePlace(place)}`);
   }
   const body = HEAD_BYTES + NONCE_BYTES;
-  const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(HEAD_BYTES, body));
+  const nonce = sealed.subarray(HEAD_BYTES, body);
+  const decipher = createDecipheriv("aes-256-gcm", keyObjectOf(key), nonce);
   decipher.setAAD(associatedData(place, sealed.readUInt32BE(1)));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
@@ -59,7 +61,7 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
 
 /** A keyed hash: equal inputs can be found, and without the key a guess cannot be tested. */
 export function keyedHash(key: Buffer, purpose: string, ...parts: (string | Buffer)[]): Buffer {
-  const hash = createHmac("sha256", key).update(purpose);
+  const hash = createHmac("sha256", keyObjectOf(key)).update(purpose);
   for (const part of parts) {
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
     const length = Buffer.alloc(4);

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Session } from "../db/database.ts";
+import { keyObjectOf } from "../encryption/key-object.ts";
 import type { Macs } from "./macs.ts";
 
 /**
@@ -82,17 +83,6 @@ function tagOf(version: number, key: Buffer, text: string): Buffer {
   mac[0] = version;
   createHmac("sha256", keyObjectOf(key)).update(text).digest().copy(mac, 1, 0, TAG_BYTES);
   return mac;
-}
-
-const key_objects = new WeakMap<Buffer, KeyObject>();
-
-/** Made once: from the bytes, every MAC would take a third longer. */
-function keyObjectOf(key: Buffer): KeyObject {
-  const known = key_objects.get(key);
-  if (known) return known;
-  const object = createSecretKey(key);
-  key_objects.set(key, object);
-  return object;
 }
 
 /** Numbers are written as text, so that it does not matter whether a column is read as a bigint. */

@@ -206,16 +206,23 @@ export class EndpointSender implements Polled {
       const begun_ms = performance.now();
       const answered = sender.send(requestOf(clock, endpoint, delivery, body));
       this.#at_work.requests += 1;
-      answered
-        .then((answer) => this.#judge(endpoint, delivery, answer, begun_ms))
-        .catch((error) => this.#stop({ error }))
-        .then(() => {
-          this.#at_work.requests -= 1;
-          this.#proceed();
-        });
+      answered.then(
+        (answer) => this.#end(() => this.#judge(endpoint, delivery, answer, begun_ms)),
+        (error) => this.#end(() => this.#stop({ error })),
+      );
     } catch (error) {
       this.#stop({ error });
     }
+  }
+
+  #end(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.#stop({ error });
+    }
+    this.#at_work.requests -= 1;
+    this.#proceed();
   }
 
   #judge(
