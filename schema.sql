@@ -1999,6 +1999,7 @@ create table tasks (
   lease_id uuid,
   last_error text,
   created_at timestamp with time zone not null,
+  losses integer not null default 0,
   constraint tasks_pkey PRIMARY KEY (account_id, id),
   constraint tasks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );

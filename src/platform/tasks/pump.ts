@@ -59,6 +59,10 @@ export function createPump(
     } finally {
       queue.claimed(more);
     }
+    if (claim.set_aside > 0) {
+      const fields = { kind: queue.handler.kind, tasks: claim.set_aside };
+      deps.log.warn(fields, "the worker of tasks stopped twice: they will be retried one by one");
+    }
     if (claim.tasks.length === 0) return;
     if (is_closed) await updateLeases(deps.database, claim.lease_id, claim.tasks, null);
     else await runSet(deps, queue.handler, claim, leavePlace);

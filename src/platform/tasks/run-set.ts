@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
-import { MINUTE_MS } from "../durations.ts";
+import { backoffMs } from "./backoff.ts";
 import { describeError, type Outage } from "./outage.ts";
 import { realTime } from "./real-time.ts";
 import { type TaskClaim, updateFailed, updateLeases } from "./store.ts";
@@ -32,9 +32,6 @@ export type RunDependencies = {
   /** Called when a handler has ended its set. */
   progressed: () => void;
 };
-
-const BACKOFF_FIRST_MS = 1_000;
-const BACKOFF_MAX_MS = 5 * MINUTE_MS;
 
 /** Runs a handler on claimed tasks, renews their lease meanwhile, records a failure. */
 export async function runSet(
@@ -104,8 +101,4 @@ async function fail(
     // The database is unavailable: the lease expires and the tasks are claimed again.
     outage.failed(unrecorded);
   }
-}
-
-function backoffMs(attempts: number): number {
-  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS);
 }

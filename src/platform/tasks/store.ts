@@ -1,4 +1,5 @@
 import type { Database, Session, Transaction } from "../db/database.ts";
+import { BACKOFF, LOSSES_MAX } from "./backoff.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */
@@ -9,6 +10,8 @@ export type TaskClaim = {
   tasks: Task[];
   /** By `performance.now()`: after this another worker may have claimed the tasks. */
   held_until_ms: number;
+  /** Lost twice, and not claimed: due again later, one by one. */
+  set_aside: number;
 };
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
@@ -62,15 +65,32 @@ type ClaimQuery = {
   not_of?: readonly string[];
 };
 
+/*
+ * The lease of a task that is claimed ended without a result: its worker stopped, or lost the
+ * database. Once, that is no fault of the task: it is claimed again. Twice, the task may be what
+ * ends the process: that counts as a failure, so that it is retried alone and ever later.
+ */
+const IS_LOST = "t.lease_id is not null";
+const IS_SET_ASIDE = `(${IS_LOST} and t.losses >= ${LOSSES_MAX})`;
+const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::timestamptz end,
+  lease_id = case when ${IS_SET_ASIDE} then null else $6::uuid end,
+  losses = t.losses + (${IS_LOST})::int,
+  attempts = t.attempts + ${IS_SET_ASIDE}::int,
+  last_error = case when ${IS_SET_ASIDE} then $8 else t.last_error end,
+  due_at = case when ${IS_SET_ASIDE}
+    then $2::timestamptz + least(2 ^ least(t.attempts, 20) * $9::float8, $10) * interval '1 ms'
+    else t.due_at end`;
+const STOPPED = "The worker stopped, or lost the database, twice during this task.";
+
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
   const { lease_id, lease_ms, now, real_now } = query;
   const leased_until = new Date(real_now.getTime() + lease_ms);
   const held_until_ms = performance.now() + lease_ms;
-  const tasks = await database.transaction(async (tx) => {
+  const found = await database.transaction(async (tx) => {
     const planned = tx.query("select set_config('enable_sort', 'off', true)");
     planned.catch(() => {});
-    return tx.query<Task>(
-      `update tasks t set leased_until = $5, lease_id = $6
+    return tx.query<Task & { is_claimed: boolean }>(
+      `update tasks t set ${CLAIM}
        where t.ctid = any (array(
          select t.ctid from tasks t
          where t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
@@ -79,12 +99,18 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
          order by t.due_at limit $4
          for update skip locked
        ))
-       returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts`,
-      [query.kind, now, real_now, query.limit, leased_until, lease_id, query.not_of ?? []],
+       returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts,
+         t.lease_id is not null as is_claimed`,
+      [
+        ...[query.kind, now, real_now, query.limit, leased_until, lease_id, query.not_of ?? []],
+        ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
+      ],
     );
   });
+  const tasks = found.filter((task) => task.is_claimed);
   tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
-  return { lease_id, lease_ms, now, tasks, held_until_ms };
+  const set_aside = found.length - tasks.length;
+  return { lease_id, lease_ms, now, tasks, held_until_ms, set_aside };
 }
 
 /**
@@ -128,7 +154,7 @@ export function updatePostponed(
   tx.write(
     `update tasks t set leased_until = null, lease_id = null,
        due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
-       ${succeeded ? ", attempts = 0, last_error = null" : ""}
+       ${succeeded ? ", attempts = 0, losses = 0, last_error = null" : ""}
      where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
     [...keys(tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
   );
@@ -143,7 +169,7 @@ export async function updateRepeated(
 ): Promise<void> {
   await session.query(
     `update tasks t set leased_until = null, lease_id = null, due_at = $4, attempts = 0,
-       last_error = null
+       losses = 0, last_error = null
      where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
     [...keys(inKeyOrder(tasks)), lease_id, due_at],
   );

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Session, Transaction } from "../db/database.ts";
 import { columnsOf, type RecordKey } from "../db/rows.ts";
 import { newId } from "../ids.ts";
+import { LOSSES_MAX } from "./backoff.ts";
 
 /** Work for later: the record, the kind of work, and when. The record contains everything else. */
 export type Task = {
@@ -71,6 +72,10 @@ export async function ensureRecurring(
   );
 }
 
+// A task that may be what ends its process keeps its delay: whoever can wake it could otherwise end
+// the process as often.
+const MAY_BE_EARLIER = `tasks.losses <= ${LOSSES_MAX}`;
+
 /**
  * For work of which a record has at most one task at a time: makes it due now. The row stays locked
  * until the caller's commit, so its handler, which locks it before it ends, sees what the caller
@@ -93,7 +98,7 @@ export function wakeTasks(
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
      on conflict (account_id, id)
      do update set due_at = excluded.due_at, created_at = excluded.created_at
-     where tasks.due_at > excluded.due_at`,
+     where tasks.due_at > excluded.due_at and ${MAY_BE_EARLIER}`,
     [...columnsOf(sorted, "account_id", "task_id", "id"), kind, now],
   );
 }
@@ -107,7 +112,7 @@ export function updateTasksDue(
 ): void {
   tx.write(
     `update tasks set due_at = $4 where account_id = $1 and kind = any($2::text[])
-       and due_at > $4 and record_id = any($3::uuid[])`,
+       and due_at > $4 and record_id = any($3::uuid[]) and ${MAY_BE_EARLIER}`,
     [account_id, kinds, record_ids, now],
   );
 }

@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database, Transaction } from "../../../src/platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/durations.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
+import { claimTasks, updateRepeated } from "../../../src/platform/tasks/store.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
-import { enqueueTasks, type Task } from "../../../src/platform/tasks/tasks.ts";
+import { enqueueTasks, type Task, updateTasksDue } from "../../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../../src/platform/tasks/worker-health.ts";
 import {
   finishWithEffects,
@@ -184,6 +185,57 @@ describe("a lease", () => {
     fixture.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 1_500 });
     await waitFor(async () => held.length === 3 && (await isDone()));
     expect(held).toEqual([true, false, false]);
+  });
+});
+
+describe("a worker that stops", () => {
+  const claim = async (failed: boolean) => {
+    const [now, real_now] = [fixture.clock.now(), realTime(fixture.clock)];
+    const query = { kind: "crash", failed, now, real_now, lease_ms: HOUR_MS, limit: 10 };
+    return claimTasks(fixture.database, { ...query, lease_id: randomUUID() });
+  };
+  /** As if the process had ended an hour ago. */
+  const expire = () =>
+    fixture.database.query("update tasks set leased_until = leased_until - interval '2 hours'");
+  const makeDue = () => fixture.database.query("update tasks set due_at = $1", [later(0)]);
+
+  test("twice during a task delays it, each time longer, and other tasks not at all", async () => {
+    await fixture.enqueue("crash", 2);
+    expect((await claim(false)).tasks).toHaveLength(2);
+    await expire();
+    // Once may be a restart.
+    expect((await claim(false)).tasks).toHaveLength(2);
+    await expire();
+    const third = await claim(false);
+    expect(third).toMatchObject({ tasks: [], set_aside: 2 });
+    for (const [attempts, wait_ms] of [1, 2, 4].entries()) {
+      const [task] = await listTasks();
+      expect(task).toMatchObject({ attempts: attempts + 1, lease_id: null });
+      expect(task!.last_error).toMatch(/worker stopped/);
+      const due_in_ms = task!.due_at.getTime() - fixture.clock.now().getTime();
+      expect(due_in_ms).toBeGreaterThan(wait_ms * SECOND_MS - 500);
+      expect(due_in_ms).toBeLessThanOrEqual(wait_ms * SECOND_MS);
+      const whose = { account_id: fixture.account_id, kinds: ["crash"] };
+      await fixture.database.transaction(async (tx) =>
+        updateTasksDue(tx, whose, [task!.record_id], later(0)),
+      );
+      expect((await listTasks()).map(({ due_at }) => due_at)).toContainEqual(task!.due_at);
+      await makeDue();
+      expect((await claim(true)).tasks).toHaveLength(2);
+      await expire();
+      expect(await claim(true)).toMatchObject({ tasks: [], set_aside: 2 });
+    }
+  });
+
+  test("is forgotten once the task succeeds", async () => {
+    await fixture.enqueue("crash", 1);
+    await claim(false);
+    await expire();
+    const { tasks, lease_id } = await claim(false);
+    await updateRepeated(fixture.database, lease_id, tasks, later(0));
+    await claim(false);
+    await expire();
+    expect((await claim(false)).tasks).toHaveLength(1);
   });
 });
 
