@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
-import type { Dispatcher } from "undici";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createDownloads } from "../../src/partners/files/s3/downloads.ts";
 import { openTemporaryFiles } from "../../src/partners/files/temporary-files.ts";
@@ -22,8 +21,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 function objectOf(bytes: number, content: Readable = Readable.from([Buffer.alloc(bytes, 7)])) {
-  const headers = { "content-length": String(bytes) };
-  return { headers, body: content } as unknown as Dispatcher.ResponseData;
+  return { bytes, body: content };
 }
 
 async function closed(file: Readable): Promise<void> {
@@ -66,8 +64,9 @@ test("an object that does not arrive whole is no download, and gives its share b
         throw new Error("other side closed");
       })(),
     );
-    const message = "an object did not arrive whole (other side closed)";
-    await expect(download(account_id, objectOf(1_000, broken))).rejects.toMatchObject({ message });
+    await expect(download(account_id, objectOf(1_000, broken))).rejects.toThrow(
+      "other side closed",
+    );
   }
   await closed(await download(account_id, objectOf(1_000)));
   expect(await readdir(directory)).toEqual([]);

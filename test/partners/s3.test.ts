@@ -106,6 +106,35 @@ describe("S3", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test.each([
+    ["of an announced length", { "Content-Length": "1000" }],
+    ["without a length", {}],
+  ])("503 if an object %s breaks off", async (_title, headers) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, headers).write(Buffer.alloc(500));
+      setTimeout(() => response.destroy(), 20);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const breaking = await openS3({ ...s3.settings, endpoint, data_dir });
+    for (const open of [breaking.openRead, breaking.openDownload]) {
+      const read = open(newKey()).then((file) => file.toArray());
+      await expect(read).rejects.toMatchObject({
+        ...{ code: "unavailable", status: 503, retry_after_seconds: 10 },
+        cause: { message: "an object did not arrive whole (UND_ERR_SOCKET)" },
+      });
+    }
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("an object that nobody reads gives its connection back", async () => {
+    const key = newKey();
+    await store.promote(await put(randomBytes(20_000_000)), key);
+    // More than there are connections to S3.
+    for (let count = 0; count < 40; count += 1) (await store.openRead(key)).destroy();
+    expect(await store.listVersions(key)).toEqual([key.version]);
+  });
+
   test("clients that read their downloads slowly stop nobody's file work", async () => {
     const content = randomBytes(2_000_000);
     const keys = [newKey(), newKey()] as const;

@@ -1,9 +1,7 @@
 import type { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import { Refusal } from "../../../platform/errors.ts";
 import { Shares } from "../../../platform/shares.ts";
 import type { TemporaryFiles } from "../temporary-files.ts";
-import { S3Error } from "./client.ts";
 
 const LIMITS = {
   /** More than any document or KYC file; exports may be larger. */
@@ -16,7 +14,10 @@ const LIMITS = {
 const BUSY = "Too many files are being downloaded. Try again when other downloads have ended.";
 const BUSY_RETRY_SECONDS = 10;
 
-type OpenDownload = (account_id: string, object: Dispatcher.ResponseData) => Promise<Readable>;
+/** `bytes` is infinite where S3 does not say how long the object is. */
+export type S3Object = { bytes: number; body: Readable };
+
+type OpenDownload = (account_id: string, object: S3Object) => Promise<Readable>;
 
 /**
  * A client that reads slowly would occupy a connection to S3 for as long as it likes, and there are
@@ -29,8 +30,7 @@ export function createDownloads(
 ): OpenDownload {
   const copied = new Shares(limits.disk_bytes_max);
   const streamed = new Shares(limits.streamed_max);
-  return async (account_id, { headers, body }) => {
-    const bytes = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  return async (account_id, { bytes, body }) => {
     const is_copied = bytes <= limits.copied_bytes_max;
     const [shares, amount] = is_copied ? ([copied, bytes] as const) : ([streamed, 1] as const);
     if (!shares.take(account_id, amount)) {
@@ -39,7 +39,7 @@ export function createDownloads(
     }
     const leave = () => shares.leave(account_id, amount);
     try {
-      const content = is_copied ? await temporary.copy(received(body)) : body;
+      const content = is_copied ? await temporary.copy(body) : body;
       return content.once("close", leave);
     } catch (error) {
       body.destroy();
@@ -47,13 +47,4 @@ export function createDownloads(
       throw error;
     }
   };
-}
-
-async function* received(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    yield* body;
-  } catch (error) {
-    const { code = "", message } = error as Error & { code?: string };
-    throw new S3Error(`an object did not arrive whole (${code || message})`, 0, code, error);
-  }
 }

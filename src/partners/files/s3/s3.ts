@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { Refusal } from "../../../platform/errors.ts";
 import { ensureDataDir } from "../../../platform/instance.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../file-store.ts";
 import { openTemporaryFiles } from "../temporary-files.ts";
 import { openS3Client, readXml, type S3Client, S3Error, type S3Settings } from "./client.ts";
-import { createDownloads } from "./downloads.ts";
+import { createDownloads, type S3Object } from "./downloads.ts";
 import { uploadObject } from "./upload-object.ts";
 import { readElements } from "./xml.ts";
 
@@ -31,8 +32,13 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
   const root = join(await ensureDataDir(data_dir), "files");
   const temporary = await openTemporaryFiles(join(root, "temporary"));
   const openDownload = createDownloads(temporary);
-  const getObject = (key: FileKey) =>
-    client.send({ method: "GET", key: nameOf(key) }).catch(refuse);
+  const getObject = async (key: FileKey): Promise<S3Object> => {
+    const { headers, body } = await client.send({ method: "GET", key: nameOf(key) }).catch(refuse);
+    const bytes = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
+    const content = Readable.from(received(body), { objectMode: false });
+    // One that nobody reads never starts its generator, which would close the connection.
+    return { bytes, body: content.once("close", () => body.destroy()) };
+  };
   return {
     putTemporary: async (content, limits) => {
       return { temporary_key: await temporary.put(content, limits) };
@@ -56,7 +62,7 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
     deleteTemporary: temporary.delete,
     sweepTemporaries: temporary.sweep,
     openRead: async (key) => (await getObject(key)).body,
-    openDownload: async (key) => openDownload(key.account_id, await getObject(key)).catch(refuse),
+    openDownload: async (key) => openDownload(key.account_id, await getObject(key)),
     delete: async (key) => {
       const answer = await client.send({ method: "DELETE", key: nameOf(key) }).catch(ignoreMissing);
       await answer?.body.dump();
@@ -67,6 +73,16 @@ export async function openS3({ data_dir, part_bytes, ...settings }: S3Options): 
       return names.map((name) => name.slice(prefix.length));
     },
   };
+}
+
+/** Whoever reads an object that breaks off is told so as if there had been no answer. */
+async function* received(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    const { code = "", message } = error as Error & { code?: string };
+    refuse(new S3Error(`an object did not arrive whole (${code || message})`, 0, code, error));
+  }
 }
 
 async function assertObject(client: S3Client, key: string): Promise<void> {
