@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { connect } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SWEEP_OAUTH_TASK } from "../../src/apps/oauth/tasks.ts";
@@ -22,13 +23,14 @@ import { waitFor } from "../harness/wait-for.ts";
 const SCOPE = "openid offline_access user:read";
 const CREDENTIALS = { grant_type: "client_credentials" };
 
+const log_lines: string[] = [];
 let server: TestServer;
 let person: Person;
 let person_id: string;
 let client: Client;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ log_destination: { write: (line) => log_lines.push(line) } });
   person_id = await addMember(server, server.account_id, "ada@example.test");
   person = await Person.signedIn(server, server.account_id, person_id);
   client = await addApp(server, server.account_id);
@@ -210,6 +212,22 @@ describe("deployment", () => {
     const run = promisify(execFile);
     const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program]);
     expect(stdout + stderr).toBe("");
+  });
+
+  test("a client that disconnects before its answer is no error of ours", async () => {
+    const { hostname, port } = new URL(server.url);
+    const request = "GET /userinfo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n";
+    const askAndLeave = () => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(request, () => socket.resetAndDestroy());
+      }).on("error", () => {});
+    };
+    await waitFor(() => {
+      askAndLeave();
+      return log_lines.some((line) => line.includes("oauth answer"));
+    });
+    const line = log_lines.find((text) => text.includes("oauth answer"))!;
+    expect(JSON.parse(line)).toMatchObject({ level: 30, msg: "oauth answer not read" });
   });
 
   test("moving the sandbox clock ends no token", async () => {

@@ -7,6 +7,7 @@ import { isSameToken, type MemberSession, sessionMs } from "../../accounts/sign-
 import { findPersonById } from "../../accounts/store.ts";
 import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { isReaderGone } from "../../platform/http/log-failure.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";
@@ -71,9 +72,12 @@ export async function createProvider(
     return isSameToken(hash, this.clientSecret);
   };
   followSignIn(provider, members);
-  // Mostly callers who disconnected; the library would print it on the console.
+  // The library would print it on the console.
   const emitter: EventEmitter = provider;
-  emitter.on("error", (error) => deps.log.error({ err: error }, "oauth answer failed"));
+  emitter.on("error", (error: Error) => {
+    if (isReaderGone(error)) deps.log.info({ reason: error.message }, "oauth answer not read");
+    else deps.log.error({ err: error }, "oauth answer failed");
+  });
   // An unavailable database is no fault of this code, nor is a caller of whom too many requests
   // wait for it: retrying helps.
   provider.on("server_error", (ctx, error) => {

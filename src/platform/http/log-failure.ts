@@ -21,3 +21,9 @@ export function isSenderGone(error: unknown): boolean {
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   return code === "ECONNRESET" && statusCode === 400;
 }
+
+/** The error of a connection whose client disconnected before it had read its answer. */
+export function isReaderGone(error: unknown): boolean {
+  const { code = "" } = error as { code?: string };
+  return ["ECONNRESET", "EPIPE"].includes(code);
+}
