@@ -7,13 +7,21 @@ export const INFECTED = "INVENTED-MALWARE";
 /** Speaks clamd's INSTREAM: chunks with their length before them, an empty one at the end. */
 export async function startFakeClamd() {
   let scanned = 0;
-  const server = createServer((socket) => answer(socket, () => (scanned += 1)));
+  let is_hasty = false;
+  const server = createServer((socket) => {
+    if (is_hasty) socket.write("stream: OK\0");
+    answer(socket, () => (scanned += 1));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
     address: `127.0.0.1:${port}`,
     scanned: () => scanned,
+    /** From now on every file is called clean before any of it was read. */
+    answerAtOnce: () => {
+      is_hasty = true;
+    },
     stop: async () => {
       server.close();
       await once(server, "close");

@@ -34,6 +34,15 @@ it("422 file_infected for a file with malware, which is not stored", async () =>
   expect((await fixture.download(offramp)).status).toBe(404);
 });
 
+it("503 when clamd calls a file clean before it was sent: the rest was not checked", async () => {
+  const offramp = await fixture.addOfframp({});
+  clamd.answerAtOnce();
+  const large = Buffer.concat([PDF, Buffer.alloc(1024 * 1024, 7), Buffer.from(INFECTED)]);
+  const answer = await fixture.upload(offramp, large);
+  expect([answer.status, answer.body.error_code]).toEqual([503, "unavailable"]);
+  expect((await fixture.download(offramp)).status).toBe(404);
+});
+
 it("503 while clamd does not answer: no file is stored unchecked", async () => {
   const offramp = await fixture.addOfframp({});
   await clamd.stop();

@@ -25,19 +25,20 @@ export function createClamdScan(address: ClamdAddress): FileScan {
         await clamd.send(Buffer.concat([length, chunk]));
         yield chunk;
       }
-      await clamd.send(Buffer.alloc(4));
-      judge(await clamd.answer());
+      await clamd.finish();
     } finally {
       clamd.close();
     }
   };
 }
 
-/** `stream: OK`, `stream: <name> FOUND`, or `<problem> ERROR`. */
-function judge(answer: string): void {
-  if (answer === "stream: OK") return;
-  if (answer.endsWith(" FOUND")) throw new Refusal("file_infected");
-  throw unavailable();
+/**
+ * Why the file is not accepted. The answer is `stream: OK`, `stream: <name> FOUND`, or `<problem>
+ * ERROR`; an OK that comes before the end of the file is about a part of it only.
+ */
+function problemOf(answer: string, is_whole: boolean): Refusal | undefined {
+  if (answer.endsWith(" FOUND")) return new Refusal("file_infected");
+  return answer === "stream: OK" && is_whole ? undefined : unavailable();
 }
 
 function unavailable(): Refusal {
@@ -48,27 +49,39 @@ function unavailable(): Refusal {
 function openClamd(address: ClamdAddress) {
   const socket: Socket = connect({ ...address, timeout: TIMEOUT_MS });
   let received = Buffer.alloc(0);
-  const ended = new Promise<string>((resolve, reject) => {
-    const fail = () => reject(unavailable());
+  let is_whole = false;
+  const accepted = new Promise<void>((resolve, reject) => {
+    const refuse = (problem: Refusal) => {
+      reject(problem);
+      socket.destroy();
+    };
+    const fail = () => refuse(unavailable());
     socket.on("data", (bytes: Buffer) => {
       received = Buffer.concat([received, bytes]);
       const end = received.indexOf(0);
-      if (end >= 0) resolve(received.toString("utf8", 0, end).trim());
-      else if (received.length > ANSWER_BYTES_MAX) fail();
+      if (end < 0 && received.length <= ANSWER_BYTES_MAX) return;
+      const problem = problemOf(received.toString("utf8", 0, Math.max(end, 0)).trim(), is_whole);
+      if (problem) refuse(problem);
+      else resolve();
     });
     socket.on("error", fail);
     socket.on("timeout", fail);
     socket.on("close", fail);
   });
-  // Whoever waits for the answer hears of it; before that, sending fails.
-  ended.catch(() => {});
+  // Whoever sends or finishes next hears of it.
+  accepted.catch(() => {});
   return {
-    /** Waits until clamd takes more; if clamd answers early, the rest is not needed. */
+    /** Waits until clamd takes more; rejects if clamd has already answered. */
     send: (bytes: Buffer) => {
       const sent = new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
-      return Promise.race([sent, ended.then(() => {})]);
+      return Promise.race([accepted, sent]);
     },
-    answer: () => ended,
+    /** Sends the end of the file, an empty chunk; rejects unless clamd then calls it clean. */
+    finish: () => {
+      is_whole = true;
+      socket.write(Buffer.alloc(4));
+      return accepted;
+    },
     close: () => socket.destroy(),
   };
 }
