@@ -2,6 +2,7 @@ import { bankCountriesOf, ibanCountryOf } from "../catalogue/bank-countries.ts";
 import { accountNumberIn } from "../catalogue/bank-identifiers.ts";
 import { type Catalogue, requirementOf } from "../catalogue/catalogue.ts";
 import { PAYOUT_CURRENCIES } from "../catalogue/currencies.ts";
+import type { FieldRule } from "../catalogue/field-rules.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   BANK_IDENTIFIERS,
@@ -19,14 +20,31 @@ export type Payee = { fields: PaymentDetailFields; rail: Rail };
 
 /**
  * The identifiers of account and bank by which a rail pays this account: those of the rail's first
- * complete set, then those of its other sets. What no set names does not decide who is paid.
+ * complete set, then those of its other sets, then optional codes of a bank that no IBAN names.
+ * Nothing else decides who is paid.
  */
-export function paidBy(catalogue: Catalogue, { fields, rail }: Payee): FieldName[] {
-  const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
-  const sets = (requirement?.alternatives ?? []).map((set) => set.map(({ name }) => name));
-  const whole = sets.find((names) => names.every((name) => fields[name])) ?? [];
-  const names = new Set([...whole, ...sets.flat()]);
+export function paidBy(catalogue: Catalogue, payee: Payee): FieldName[] {
+  const { fields, rail } = payee;
+  const sets = requirementOf(catalogue, fields.currency ?? "", rail)?.alternatives ?? [];
+  const whole = wholeSet(catalogue, payee);
+  const codes = whole.some(({ check }) => check === "iban") ? [] : optionalCodes(catalogue, payee);
+  const names = new Set([...[...whole, ...sets.flat()].map(({ name }) => name), ...codes]);
   return [...names].filter((name) => IDENTIFIERS.has(name) && fields[name]);
+}
+
+/** The first of the rail's sets that the account has; empty in a detail that it cannot pay. */
+function wholeSet(catalogue: Catalogue, { fields, rail }: Payee): readonly FieldRule[] {
+  const { alternatives = [] } = requirementOf(catalogue, fields.currency ?? "", rail) ?? {};
+  return alternatives.find((set) => set.every(({ name }) => fields[name])) ?? [];
+}
+
+/** Codes of banks that the rail takes without need; none if the set that it pays by has its own. */
+function optionalCodes(catalogue: Catalogue, payee: Payee): FieldName[] {
+  const isCode = ({ name }: FieldRule) => BANK_IDENTIFIERS.some((code) => code === name);
+  if (wholeSet(catalogue, payee).some(isCode)) return [];
+  const { currency } = payee.fields;
+  const { optional = [] } = requirementOf(catalogue, currency ?? "", payee.rail) ?? {};
+  return optional.filter(isCode).map(({ name }) => name);
 }
 
 /**
@@ -65,8 +83,8 @@ export function beneficiaryOf(catalogue: Catalogue, payee: Payee): PaymentDetail
   const paid = accountField(catalogue, payee);
   const requirement = requirementOf(catalogue, fields.currency ?? "", rail);
   if (!paid || !requirement) return fields;
-  const { alternatives, optional } = requirement;
-  const used = new Set([...alternatives.flat(), ...optional].map(({ name }) => name));
+  const of_sets = requirement.alternatives.flat().map(({ name }) => name);
+  const used = new Set([...of_sets, ...optionalCodes(catalogue, payee)]);
   return withOneAccount(
     without(
       fields,
@@ -77,15 +95,12 @@ export function beneficiaryOf(catalogue: Catalogue, payee: Payee): PaymentDetail
 }
 
 /**
- * Each form in which a bank may have been told this payment detail: with all its accounts or one,
- * with all its codes of banks or some. The catalogue may have been another one.
+ * Each form in which a bank may have been told this payment detail, but for codes of banks, of
+ * which it may lack any: with all its accounts or one. The catalogue may have been another one.
  */
 export function possibleBeneficiaries(fields: PaymentDetailFields): PaymentDetailFields[] {
   const accounts = ACCOUNT_IDENTIFIERS.filter((name) => fields[name]);
-  const codes = BANK_IDENTIFIERS.filter((name) => fields[name]);
-  const forms = [fields, ...accounts.map((name) => withOneAccount(fields, name))];
-  for (const name of codes) forms.push(...forms.map((told) => without(told, [name])));
-  return forms;
+  return [fields, ...accounts.map((name) => withOneAccount(fields, name))];
 }
 
 function withOneAccount(fields: PaymentDetailFields, kept: FieldName): PaymentDetailFields {

@@ -2,7 +2,12 @@ import { openAddress } from "../balances/refund-store.ts";
 import { lowerAscii } from "../catalogue/text.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
-import { digestBeneficiary, digestRecipient } from "../partners/sandbox-digests.ts";
+import {
+  digestBeneficiary,
+  digestRecipient,
+  digestWithCodes,
+  isPartOf,
+} from "../partners/sandbox-digests.ts";
 import { possibleBeneficiaries } from "../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -99,9 +104,12 @@ function checkPayouts(session: Session, { keyring, index_key }: Secrets, account
         if (!paid.is_as_instructed) return `${name} was paid with another amount or currency`;
         const payee = fields.get(paid.payment_detail_id);
         // An erased person's account is unknown.
-        if (!payee || !paid.beneficiary) continue;
-        const is_payee = possibleBeneficiaries(payee).some((told) =>
-          paid.beneficiary?.equals(digestBeneficiary(index_key, paid.end_to_end_id, told)),
+        const { beneficiary, end_to_end_id } = paid;
+        if (!payee || !beneficiary) continue;
+        const is_payee = possibleBeneficiaries(payee).some(
+          (told) =>
+            isPartOf(beneficiary, digestBeneficiary(index_key, end_to_end_id, told)) ||
+            beneficiary.equals(digestWithCodes(index_key, end_to_end_id, told)),
         );
         if (!is_payee) return `${name} was paid to somebody else`;
       }

@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadCatalogue } from "../../../src/catalogue/catalogue.ts";
+import { payeeProblem } from "../../../src/invoices/payments/named-accounts.ts";
+import type { PaymentDetailFields } from "../../../src/payment-details/model.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { expectRefusal, findFault, good, settle } from "../../offramps/story.ts";
@@ -161,4 +164,23 @@ describe("an invoice", () => {
     const unnamed = await billAt({});
     expectRefusal((await pay(unnamed.id, sellers, in_dop)).answer, "record_invalid");
   });
+});
+
+it("an invoice must name the BIC by which a rail finds the bank, also where it is optional", () => {
+  const fields = { currency: "xaf", rib_number: "12345", swift_bic: "ECOCCMCX" };
+  const payee = { fields: fields as PaymentDetailFields, rail: "swift" as const };
+  const problemFor = (...bics: string[]) =>
+    payeeProblem(
+      loadCatalogue(),
+      [
+        {
+          ...{ accounts: new Set(["12345"]), bics: new Set(bics), bank_codes: new Set<string>() },
+          ...{ bank_names: new Set<string>(), changed_at: null },
+        },
+      ],
+      payee,
+    );
+  expect(problemFor("ECOCCMCX")).toBeNull();
+  expect(problemFor()).toMatch(/^The invoice does not name this bank account\./);
+  expect(problemFor("OTHRCMCX")).toMatch(/^The invoice does not name this bank account\./);
 });

@@ -104,6 +104,19 @@ export function bankSuite(open: () => Promise<PlayedBank>): void {
     expect(await on.countAll()).toBe(before + 1);
   });
 
+  it("a known id with fewer codes of the payee's bank, as after an upgrade, is the same payment", async () => {
+    const payment = on.instruction();
+    const told = { ...payment, beneficiary: { ...payment.beneficiary, bank_code: "37040044" } };
+    await on.port.submit([told]);
+    await on.port.submit([payment]);
+    const elsewhere = { ...told.beneficiary, bank_code: "10010010" };
+    const other = on.port.submit([{ ...told, beneficiary: elsewhere }]);
+    await expect(other).rejects.toThrow(OtherContentError);
+    await on.settle();
+    await on.port.submit([payment]);
+    expect(await on.countPaid(told)).toBe(1);
+  });
+
   it("each answer names its payment, amount and what became of it, a return after its booking", async () => {
     const { cursor } = await readAnswers();
     const [booked, rejected, returned] = [1, 2, 3].map(() => on.instruction()) as [

@@ -6,7 +6,7 @@ import { newId } from "../../../platform/ids.ts";
 import type { Leaving } from "../../leaving.ts";
 import { nextWindow } from "../calendar/next-window.ts";
 import { checkTransfer } from "../iso20022/check-transfer.ts";
-import { assertSamePayment, payeeFields } from "../known-payment.ts";
+import { assertSamePayment, isSamePayee } from "../known-payment.ts";
 import type { BankAnswer, Instruction } from "../port.ts";
 import { entryClassOf, findAchProblem, shortId } from "./ach/credit-of.ts";
 import { type FileBankAccount, type FileRoute, routeOf } from "./model.ts";
@@ -107,10 +107,8 @@ async function checkKnown(
   for (const { account_id, end_to_end_id: id, details, ...content } of known) {
     const instruction = by_id.get(id)!;
     const opened = details && DETAILS.open(keys.get(account_id)!, { account_id, id }, details);
-    const [payee, wanted] = [opened?.beneficiary, instruction.beneficiary].map(
-      (beneficiary) => beneficiary && JSON.stringify(payeeFields(beneficiary)),
-    );
-    assertSamePayment(instruction, content, payee === undefined || payee === wanted);
+    const is_same = !opened || isSamePayee(opened.beneficiary, instruction.beneficiary);
+    assertSamePayment(instruction, content, is_same);
   }
 }
 
