@@ -307,6 +307,13 @@ describe("an invalid invoice", () => {
     expectProblem(answer, field, "record_invalid");
   });
 
+  it("refuses a quantity with very many digits without reading them all", async () => {
+    const answer = await create(server, {
+      invoiceItems: [item({ quantity: `1.${"0".repeat(500_000)}` })],
+    });
+    expectProblem(answer, "invoiceItems[0].quantity", "record_invalid");
+  });
+
   it.each([
     ["invoiceItems", { invoiceItems: [] }, "parameter_missing"],
     ["paymentOptions", { paymentOptions: undefined }, "parameter_missing"],

@@ -146,11 +146,11 @@ describe("parseAmount", () => {
     expect(parseAmount("1.5", 0)).toEqual({ reason: "Send no decimals." });
   });
 
-  it("reads a string of a million digits quickly", () => {
-    const begun_ms = performance.now();
-    expect(parseAmount("9".repeat(1_000_000), 2)).toHaveProperty("reason");
-    expect(parseAmount(`${"0".repeat(1_000_000)}1`, 2)).toEqual({ value: 100n });
-    expect(performance.now() - begun_ms).toBeLessThan(1_000);
+  it("refuses a string of more than 100 characters, whatever it says", () => {
+    const reason = "Send at most 100 characters.";
+    expect(parseAmount(`${"0".repeat(99)}1`, 2)).toEqual({ value: 100n });
+    expect(parseAmount(`${"0".repeat(100)}1`, 2)).toEqual({ reason });
+    expect(parseAmount("9".repeat(1_000_000), 2)).toEqual({ reason });
   });
 });
 

@@ -80,7 +80,7 @@ function readToken(contract: string, value: unknown, path: string) {
 
 /** Text, so that no digit is lost. */
 function readAmount(value: unknown, path: string, decimals: number): bigint {
-  const decimal = typeof value === "string" && value.length <= 60 ? parseDecimal(value) : null;
+  const decimal = typeof value === "string" ? parseDecimal(value) : null;
   if (!decimal || decimal.units < 0n || decimal.scale > decimals) {
     throw FILE.wrong(path, `must be text such as "10.5", with at most ${decimals} decimals`);
   }
