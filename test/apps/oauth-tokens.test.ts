@@ -372,6 +372,9 @@ describe("introspection and revocation", () => {
     expect((await write()).status).toBe(200);
     await changeMember(server.db.database, lowered_id, { role: "approver" });
     expect([401, 403]).toContain((await write()).status);
+    const { access_token, scope } = (await refresh(server, app, tokens.refresh_token!)).body;
+    expect(scope).not.toContain("invoices:write");
+    expect((await probe.call("POST", "/probe", access_token)).status).toBe(403);
   });
 
   test("a person's new role limits the scopes of their existing tokens", async () => {
