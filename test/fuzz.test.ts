@@ -176,10 +176,12 @@ const BEFORE_ROUTE = new Set([
 ]);
 const LEAK = /\n\s+at |node_modules|src\/|\bselect .+ from |\binsert into |syntax error at/;
 
-/** An export is worked on at once: what comes of it is left out. */
+/** An export is worked on at once, and an endpoint may fail at once: this is left out. */
 function withoutProgress(text: string): string {
-  const { export: made, ...rest } = JSON.parse(text);
-  if (!made) return text;
+  const { export: made, ...rest } = JSON.parse(text, (name, value) =>
+    name === "failing_since" || name === "circuit_until" ? null : value,
+  );
+  if (!made) return JSON.stringify(rest);
   const { status: _, rows: __, bytes: ___, digest: ____, updated_at: _____, ...kept } = made;
   return JSON.stringify({ export: kept, ...rest });
 }

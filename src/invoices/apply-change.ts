@@ -100,7 +100,7 @@ function declaredPayment(invoice: Invoice, act: Act, at: Date): Partial<Invoice>
   const { input, offramp_id = invoice.offramp_id } = act;
   const payment: Payment = {
     payment_date: at.toISOString(),
-    is_manually_paid: offramp_id === null,
+    is_manually_paid: act.offramp_id === undefined,
     ...(input?.amount ? { amount: input.amount } : {}),
     ...(input?.txLink ? { tx_link: input.txLink } : {}),
     ...(input?.txHash ? { tx_hash: input.txHash, chain: input.chain! } : {}),

@@ -202,19 +202,6 @@ export function otherRole(role: PartyRole): PartyRole {
   return role === "seller" ? "buyer" : "seller";
 }
 
-/**
- * Whether only the payer says whose account or wallet is paid: an employer names it in a salary,
- * so that paying it does not prove that the employee was paid. An employee with an account here
- * confirms the payment, or names the account in advance.
- */
-export function isPayeeUnconfirmed({
-  invoice: { format, shared_with },
-  history,
-}: Pick<KeyedInvoice, "invoice" | "history">): boolean {
-  if (ownRole(format) === "seller" || shared_with === null) return false;
-  return !history.some(({ name }) => name === "changePaymentOptions");
-}
-
 /** Why a party in this role cannot make the change now. */
 export function changeProblems(
   invoice: Pick<Invoice, "format" | "status">,

@@ -14,7 +14,7 @@ import {
   type PartyRole,
 } from "../model.ts";
 import { type ActedBy, recordActs } from "../record-acts.ts";
-import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
+import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 
 type PartyDeps = InvoiceUseCaseDeps & { database: Database; tokens: TokenPort; clock: Clock };
@@ -54,21 +54,13 @@ export async function changeAsParty(
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
     const changed = changeInvoice(entry, change, now, act.change_key);
-    const changes = [changed, ...paidByOfframp(changed, now)];
-    recordChanges(tx, deps.renderer, changes, now);
+    recordChanges(tx, deps.renderer, [changed], now);
     if (caller) {
       const { account_id, by } = caller;
       recordActs(tx, [{ account_id, invoice_id: key.id, name, by }], now);
     }
-    return changes.at(-1)!;
+    return changed;
   });
-}
-
-/** An offramp's payment that the employee of a salary confirms is paid, as any offramp's. */
-function paidByOfframp(changed: ChangedInvoice, now: Date): ChangedInvoice[] {
-  const { invoice, change } = changed;
-  if (change.name !== "declareReceivedPayment" || invoice.offramp_id === null) return [];
-  return [changeInvoice(changed, { name: "paid", actor_account_id: null, input: null }, now)];
 }
 
 /** A key or token that was just revoked must not act any more. */

@@ -2,7 +2,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { findView } from "../counterparty/view-store.ts";
-import { CHANGES, type ChangeName, isPayeeUnconfirmed, type KeyedInvoice } from "../model.ts";
+import { CHANGES, type ChangeName, type KeyedInvoice } from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 import {
@@ -63,9 +63,9 @@ async function applyStep(
 }
 
 /**
- * None where the invoice was canceled or paid by other means, or where its payee has to confirm
- * that it was paid. A payment returned after the invoice was marked unpaid is also reported, unless
- * the invoice now shows another offramp's progress, which must not be undone.
+ * None where the invoice was canceled or paid by other means. A payment returned after the invoice
+ * was marked unpaid is also reported, unless the invoice now shows another offramp's progress,
+ * which must not be undone.
  */
 function changesOf(
   entry: KeyedInvoice,
@@ -77,7 +77,6 @@ function changesOf(
   const is_return = kind === "bounced" || kind === "failed";
   // Declared or received manually: not an offramp's payment.
   if (is_return && payer === null && entry.invoice.payment !== null) return [];
-  if (kind === "sent" && isPayeeUnconfirmed(entry)) return [];
   const changes: ChangedInvoice[] = [];
   let current = entry;
   for (const name of STEP_CHANGES[kind]) {

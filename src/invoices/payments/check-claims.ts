@@ -12,12 +12,7 @@ import type { Act } from "../apply-change.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { insertWords } from "../counterparty/view-store.ts";
 import { wordsOf } from "../links.ts";
-import {
-  CHANGES,
-  isPayeeUnconfirmed,
-  type KeyedInvoice,
-  type TrackedTransaction,
-} from "../model.ts";
+import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
 import { lockInvoices, openInvoices } from "../store.ts";
 import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
@@ -150,10 +145,8 @@ async function settleFinal(
       dropClaim(entry, `The invoice was ${invoice.status} when the transfer was final.`, now),
     ];
   }
-  const needs_seller = isPayeeUnconfirmed(entry);
   for (const tracked of candidates) {
-    const is_proven = !needs_seller && isProven(invoice.id, history, tracked);
-    const is_payment = invoice.status === "paid" || is_proven;
+    const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
     if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
     // Others may have claimed it without a proof: they are checked again, and dropped.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toInvoiceKey);

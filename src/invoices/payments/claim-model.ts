@@ -23,8 +23,7 @@ import type {
  *
  *   declareSentPayment with txHash → the claim waits (a row of invoice_claims, one per invoice)
  *   transfer final and valid       → trackTransaction
- *       sender signed by the buyer (of a salary: if the employee named the wallet), or the seller
- *       has confirmed            → the transfer is used, paid
+ *       sender signed by the buyer, or the seller has confirmed → the transfer is used, paid
  *       else                       → the claim waits for the seller; the transfer is not used yet,
  *                                    so that a false claim cannot take it from its sender
  *   transfer invalid, used, or not found in time → dropClaim with the reason

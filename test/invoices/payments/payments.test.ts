@@ -218,7 +218,7 @@ describe("an offramp with an invoice_id", () => {
     good((await pay(invoice.id)).answer);
   });
 
-  it("pays a salary of the account itself, whose employee has no account", async () => {
+  it("pays a salary of the account itself", async () => {
     const sellerInfo = { email: "eva@example.com" };
     const salary = { meta: { format: "svc_salary" }, sellerInfo, paymentOptions: [BANK_OPTION] };
     const invoice = good(await create(server, { ...salary, convert: true }));
@@ -226,53 +226,6 @@ describe("an offramp with an invoice_id", () => {
     const [last] = (await eventsOf(server, server.account_id, invoice.id)).slice(-1);
     expect(last!.body).toMatchObject({ variant: "svc_salary", event: "paid" });
     expect((await show(server, invoice.id)).status).toBe("paid");
-  });
-
-  describe("that pays a salary of an employee with an account", () => {
-    const addSalary = async () => {
-      const sellerInfo = { email: seller.email };
-      const salary = { meta: { format: "svc_salary" }, sellerInfo, paymentOptions: [BANK_OPTION] };
-      const invoice = good(await create(server, { ...salary, convert: true }));
-      await settle(server);
-      return invoice.id;
-    };
-
-    it("leaves it declared until the employee confirms: the employer named the account", async () => {
-      const id = await addSalary();
-      const offramp = await payOut(id);
-      expect((await show(server, id, seller.key)).status).toBe("declaredPaid");
-      expectInvoiceProblem((await pay(id)).answer, "record_not_unique");
-      good(await change(server, id, "declareReceivedPayment", seller.key));
-      await settle(server);
-      expect(await show(server, id)).toMatchObject({
-        ...{ status: "paid", paymentMetadata: { isManuallyPaid: false } },
-      });
-      const names = ["create", ...PAID];
-      for (const account_id of [seller.account_id, server.account_id]) {
-        expect(await namesOf(server, account_id, id)).toEqual(names);
-      }
-      good(await moveOfframp(offramp.id, "bounced"));
-      expect((await show(server, id, seller.key)).status).toBe("open");
-      expect(await namesOf(server, seller.account_id, id)).toEqual([...names, "c2fPaymentFailed"]);
-    });
-
-    it("makes it open again when it comes back unconfirmed", async () => {
-      const id = await addSalary();
-      await payOut(id, { outcome: "bounced" });
-      expect((await show(server, id, seller.key)).status).toBe("open");
-      const names = ["create", "declareSentPayment", "c2fPaymentFailed"];
-      expect(await namesOf(server, seller.account_id, id)).toEqual(names);
-    });
-
-    it("pays it when the employee named the account", async () => {
-      const id = await addSalary();
-      const input = { paymentOptions: [BANK_OPTION] };
-      good(await change(server, id, "changePaymentOptions", seller.key, input));
-      await settle(server);
-      await payOut(id);
-      expect((await show(server, id, seller.key)).status).toBe("paid");
-      expect(await namesOf(server, seller.account_id, id)).toEqual(["create", ...PAID]);
-    });
   });
 
   it("may pay again an invoice marked unpaid, and a late return of the first changes nothing", async () => {
