@@ -4,7 +4,13 @@ import { readMetadata } from "../catalogue/metadata.ts";
 import { isBlank, lowerAscii, upperAscii } from "../catalogue/text.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
-import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
+import {
+  DECIMAL_CHARACTERS_MAX,
+  decimalToNumber,
+  parseDecimal,
+  powerOfTen,
+  splitNumber,
+} from "../platform/money.ts";
 import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
 import type { InvoiceDocument, InvoiceItem, Miscellaneous, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
@@ -168,6 +174,9 @@ function readQuantity(fields: Fields, field: string, value: unknown): number {
     return 0;
   };
   const text = String(value);
+  if (text.length > DECIMAL_CHARACTERS_MAX) {
+    return refuse(`Send at most ${DECIMAL_CHARACTERS_MAX} characters.`);
+  }
   const is_plain = typeof value === "number" || parseDecimal(text) !== undefined;
   const parts = is_plain ? splitNumber(text) : undefined;
   if (!parts || parts.negative) return refuse("Send a number that is 0 or more.");

@@ -26,17 +26,6 @@ export function digestBeneficiary(
   ]);
 }
 
-/** The digest of earlier versions: one hash, with all codes. */
-export function digestWithCodes(
-  index_key: Buffer,
-  end_to_end_id: string,
-  beneficiary: Readonly<Record<string, unknown>>,
-): Buffer {
-  const { payee, codes } = payeeFields(beneficiary);
-  const details = [...payee, ...codes].sort();
-  return keyedHash(index_key, "sandbox beneficiary", end_to_end_id, ...details);
-}
-
 /** Whether both digests are of one beneficiary, the first with the same codes or fewer. */
 export function isPartOf(part: Buffer, whole: Buffer): boolean {
   const [[head, ...codes], [whole_head, ...whole_codes]] = [hashesIn(part), hashesIn(whole)];

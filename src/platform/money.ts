@@ -17,7 +17,7 @@ export const SIGNIFICANT_DIGITS_MAX = 15;
 const MINOR_MAX = 10n ** 18n - 1n;
 const PLAIN_DECIMAL = /^\d+(?:\.\d+)?$/;
 /** More than any amount or rate has. To read a decimal of a million digits would take minutes. */
-const TEXT_MAX = 100;
+export const DECIMAL_CHARACTERS_MAX = 100;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
@@ -30,7 +30,9 @@ export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
   if (!is_text && !(typeof value === "number" && Number.isFinite(value))) {
     return { reason: "Send a number, or a string of digits with at most one decimal point." };
   }
-  if (is_text && value.length > TEXT_MAX) return { reason: `Send at most ${TEXT_MAX} characters.` };
+  if (is_text && value.length > DECIMAL_CHARACTERS_MAX) {
+    return { reason: `Send at most ${DECIMAL_CHARACTERS_MAX} characters.` };
+  }
   if (is_text && !PLAIN_DECIMAL.test(value)) {
     return {
       reason: "Send digits with at most one decimal point, without sign, exponent or separators.",
@@ -63,7 +65,7 @@ export function minorToNumber(minor: bigint, digits: number): number {
 
 /** Reads a plain decimal text such as "0.9212"; undefined for anything else, or a longer text. */
 export function parseDecimal(text: string): Decimal | undefined {
-  if (text.length > TEXT_MAX || !PLAIN_DECIMAL.test(text)) return undefined;
+  if (text.length > DECIMAL_CHARACTERS_MAX || !PLAIN_DECIMAL.test(text)) return undefined;
   const [whole, decimals = ""] = text.split(".");
   return trimDecimal({ units: BigInt(whole + decimals), scale: decimals.length });
 }

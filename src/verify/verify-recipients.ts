@@ -2,12 +2,7 @@ import { openAddress } from "../balances/refund-store.ts";
 import { lowerAscii } from "../catalogue/text.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
-import {
-  digestBeneficiary,
-  digestRecipient,
-  digestWithCodes,
-  isPartOf,
-} from "../partners/sandbox-digests.ts";
+import { digestBeneficiary, digestRecipient, isPartOf } from "../partners/sandbox-digests.ts";
 import { possibleBeneficiaries } from "../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -106,10 +101,8 @@ function checkPayouts(session: Session, { keyring, index_key }: Secrets, account
         // An erased person's account is unknown.
         const { beneficiary, end_to_end_id } = paid;
         if (!payee || !beneficiary) continue;
-        const is_payee = possibleBeneficiaries(payee).some(
-          (told) =>
-            isPartOf(beneficiary, digestBeneficiary(index_key, end_to_end_id, told)) ||
-            beneficiary.equals(digestWithCodes(index_key, end_to_end_id, told)),
+        const is_payee = possibleBeneficiaries(payee).some((told) =>
+          isPartOf(beneficiary, digestBeneficiary(index_key, end_to_end_id, told)),
         );
         if (!is_payee) return `${name} was paid to somebody else`;
       }
