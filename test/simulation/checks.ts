@@ -180,14 +180,34 @@ async function checkDeposits(world: World): Promise<void> {
   }
 }
 
-/** `sliproad verify` of all accounts; slow, so at the end of a seed. */
-export async function checkBooks(world: World): Promise<void> {
+/** `sliproad verify` of all accounts: slow. Once a seed is over, everything is sealed. */
+export async function verifyBooks(world: World, is_over: boolean): Promise<void> {
   const { config, database, clock } = world.cores[0]!;
   const key = signingKey(signingSeed(config));
-  await sealAll(database, key, clock.now());
+  if (is_over) await sealAll(database, key, clock.now());
   for (const { id } of world.accounts) {
-    const fault = await database.transaction((tx) => findFault(tx, key, id, clock.now()));
+    const fault = await database.transaction((tx) => findFault(tx, key, id, clock.now(), is_over));
     if (fault) throw new Fault("verify", fault);
+  }
+}
+
+/** The list of events has each record's changes in their order, without a gap. */
+export async function checkEvents(world: World): Promise<void> {
+  for (const account of world.accounts) {
+    const last = new Map<string, number>();
+    for (let after = ""; ; ) {
+      const path = `/webhook_events?limit=100${after && `&starting_after=${after}`}`;
+      const { webhook_events: events, has_more } = await world.read(account, path);
+      for (const { record_id, sequence } of events) {
+        const before = last.get(record_id) ?? 0;
+        if (sequence !== before + 1) {
+          throw new Fault("events", `${record_id}: ${sequence} is listed after ${before}`);
+        }
+        last.set(record_id, sequence);
+      }
+      if (!has_more) break;
+      after = events.at(-1).id;
+    }
   }
 }
 

@@ -12,7 +12,9 @@ export const TOKENS: readonly Token[] = ["usdc", "usdt"];
 const HOUR_MS = 3_600_000;
 const LAPSE_MS = 72 * HOUR_MS;
 /** The lesser of this and a tenth of the fees may be missing from a deposit. */
-const TOLERANCE = 10_000n;
+export const TOLERANCE = 10_000n;
+/** What everybody begins with, in millionths of each token. */
+export const FIRST_BALANCE = 700_000_000n;
 
 export type User = {
   id: string;
@@ -87,6 +89,9 @@ export class Model {
   arrivals: Arrival[] = [];
   /** Answers of the bank that are perhaps not read yet. */
   said: Said[] = [];
+
+  /** Whether the bank got its next attempt: before a gate closed, perhaps. */
+  hasLeft = (_offramp: Offramp): boolean => false;
 
   offramps(): Offramp[] {
     return this.quotes.flatMap((quote) => quote.offramps);
@@ -169,7 +174,8 @@ export class Model {
     const { quote } = offramp;
     const is_approved = quote.approval === null || quote.approval.status === "done";
     if (!quote.is_funded || !is_approved || offramp.status !== "ongoing_checks") return;
-    if (quote.user.blocked || offramp.needs_document) return;
+    if (offramp.needs_document) return;
+    if (quote.user.blocked && !this.hasLeft(offramp)) return;
     offramp.status = "sending_fiat";
     offramp.attempt += 1;
   }

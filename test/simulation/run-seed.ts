@@ -1,11 +1,19 @@
 import type { Transfer } from "../../src/partners/chain/port.ts";
 import { txId } from "../harness/ramp.ts";
-import { areDelivered, checkBooks, checkModel, checkOutside, checkWebhooks } from "./checks.ts";
+import {
+  areDelivered,
+  checkEvents,
+  checkModel,
+  checkOutside,
+  checkWebhooks,
+  verifyBooks,
+} from "./checks.ts";
 import { type Installation, openInstallation } from "./installation.ts";
-import { Model, TOKENS } from "./model.ts";
+import { checkInvariants, type Seen } from "./invariants.ts";
+import { FIRST_BALANCE, Model, TOKENS } from "./model.ts";
 import * as payouts from "./payouts.ts";
 import { ADDRESS, addPeople, type People } from "./people.ts";
-import { createRandom } from "./random.ts";
+import { createRandom, type Random } from "./random.ts";
 import * as around from "./surroundings.ts";
 import { Fault, openWorld, type World } from "./world.ts";
 
@@ -37,9 +45,13 @@ export const STEPS = 10;
 const SETTLED = 0.45;
 const CRASHES = 0.5;
 const AWAITS_MAX = 50;
-const FAILURES = 0.06;
-/** In millionths. */
-const FIRST_BALANCE = 700_000_000n;
+/** How often a call of a partner fails, by step. */
+const FAILURES = [0, 0, 0.06, 0.2];
+/** How many sets of tasks a worker takes: beside a caller, and after. */
+const SETS_BESIDE_MAX = 4;
+const SETS_AFTER_MAX = 8;
+/** Of the steps in which a process ended: the others are verified with those that follow. */
+const VERIFIED = 0.1;
 const QUOTE_ENDED_MS = 2 * 3_600_000;
 /** Until deliveries that failed have been tried again. */
 const RETRIES_MS = [6_000, 35_000, 330_000, 1_900_000];
@@ -119,6 +131,9 @@ export function nameOf(seed: number, step: number): string {
   return randomOf(seed, step, 0).pick(CHOICES).name;
 }
 
+/** A seed that is being run. */
+type Run = { installation: Installation; people: People; seed: number; model: Model; seen: Seen };
+
 async function runSteps(
   installation: Installation,
   people: People,
@@ -126,10 +141,13 @@ async function runSteps(
   only?: readonly number[],
 ): Promise<Failure | null> {
   const model = new Model();
+  const run: Run = { installation, people, seed, model, seen: new Map() };
   model.users = people.users.map((user) => ({
     ...user,
     owed: { usdc: FIRST_BALANCE, usdt: FIRST_BALANCE },
   }));
+  const { orders } = installation.outside;
+  model.hasLeft = (offramp) => orders.has(around.endToEndId(offramp, offramp.attempt + 1));
   const blocked = new Set<string>();
   installation.outside.objection = ({ key }) => findObjection(model, blocked, key);
   const steps = only ?? Array.from({ length: STEPS }, (_, step) => step);
@@ -141,7 +159,7 @@ async function runSteps(
       names.push(`${step} ${nameOf(seed, step)}`);
       blocked.clear();
       for (const user of model.users) if (user.blocked) blocked.add(user.id);
-      await takeStep(installation, people, model, seed, step);
+      await takeStep(run, step);
     }
     names.push("the end");
     await endSeed(openWorld(installation, model, randomOf(seed, STEPS, 0), "end"));
@@ -153,35 +171,52 @@ async function runSteps(
   }
 }
 
-async function takeStep(
-  installation: Installation,
-  people: People,
-  model: Model,
-  seed: number,
-  step: number,
-): Promise<void> {
+async function takeStep(run: Run, step: number): Promise<void> {
+  const { installation, people, seed } = run;
   const random = randomOf(seed, step, 1);
   const { act, alone = false } = randomOf(seed, step, 0).pick(CHOICES);
-  const { processes, schedule, trouble, clock } = installation;
-  const world = openWorld(installation, model, random, `step-${step}`);
+  const { processes, clock } = installation;
+  const world = openWorld(installation, run.model, random, `step-${step}`);
+  const worker = (use: number, sets_max: number) =>
+    processes.map((one, at) => () => world.work(one, randomOf(seed, step, use + at), sets_max));
   clock.pass(1_000 + random.below(4_000));
+  const crashes = countCrashes(installation);
   if (alone) await act(world, people);
   else {
-    for (const { life } of processes) {
-      if (random.chance(CRASHES)) life.steps_left = 1 + random.below(AWAITS_MAX);
-    }
-    trouble.probability = random.chance(0.5) ? FAILURES : 0;
-    await schedule.together(randomOf(seed, step, 2), [
+    await runInTrouble(world, randomOf(seed, step, 2), [
       () => act(world, people),
-      ...processes.map((one, at) => () => world.work(one, randomOf(seed, step, 3 + at))),
+      ...worker(3, SETS_BESIDE_MAX),
     ]);
-    for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
-    trouble.probability = 0;
+    // What it began goes on, in new trouble.
+    await runInTrouble(world, randomOf(seed, step, 5), worker(6, SETS_AFTER_MAX));
   }
   checkOutside(world);
+  await checkInvariants(world, run.seen);
+  const is_crashed = countCrashes(installation) > crashes;
+  if (is_crashed && random.chance(VERIFIED)) await verifyBooks(world, false);
   if (!random.chance(SETTLED)) return;
   await world.finish();
   await checkModel(world);
+  await checkInvariants(world, run.seen);
+}
+
+function countCrashes({ processes }: Installation): number {
+  return processes.reduce((sum, { life }) => sum + life.crashes, 0);
+}
+
+/** Together, in an order that the seed decides, while processes end and partners fail. */
+async function runInTrouble(
+  { processes, schedule, trouble, random }: World,
+  order: Random,
+  works: readonly (() => Promise<unknown>)[],
+): Promise<void> {
+  for (const { life } of processes) {
+    if (random.chance(CRASHES)) life.steps_left = 1 + random.below(AWAITS_MAX);
+  }
+  trouble.probability = random.pick(FAILURES);
+  await schedule.together(order, works);
+  for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
+  trouble.probability = 0;
 }
 
 /** Everything comes to its end, and all that is slow to check is checked. */
@@ -197,7 +232,8 @@ async function endSeed(world: World): Promise<void> {
     await checkModel(world);
   }
   await checkWebhooks(world);
-  await checkBooks(world);
+  await checkEvents(world);
+  await verifyBooks(world, true);
 }
 
 /** Of a user who was blocked before this step, nothing new leaves. */

@@ -29,7 +29,7 @@ export async function bankDecides(world: World): Promise<void> {
       else if (what < 0.8) say(world, offramp, attempt, "rejected", amount);
       else say(world, offramp, attempt, "returned", amount);
     } else if (before === "booked" && what < 0.4) {
-      const is_whole = random.chance(0.6) || amount > LARGE;
+      const is_whole = random.chance(0.4) || amount > LARGE;
       const cost = is_whole ? 0n : amount / 200n;
       say(world, offramp, attempt, "returned", amount - cost);
     } else if (what > 0.9) {

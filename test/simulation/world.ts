@@ -36,8 +36,8 @@ export type World = Installation & {
   /** The same request on both processes at once. */
   twice(account: Account, path: string, body: unknown): Promise<Answer>;
   read(account: Account, path: string): Promise<Answer["body"]>;
-  /** Does a little of what is due. */
-  work(process: Process, random: Random): Promise<void>;
+  /** Does a little of what is due: some sets of tasks. */
+  work(process: Process, random: Random, sets_max: number): Promise<void>;
   /** Does everything that is due, without trouble. */
   finish(with_housekeeping?: boolean): Promise<void>;
 };
@@ -92,8 +92,8 @@ export function openWorld(
     const due = await listDueKinds(database, { kinds, ...time });
     return due.filter(({ fresh, failed }) => fresh || failed).map(({ kind }) => kind);
   };
-  const work: World["work"] = async (process, chosen) => {
-    for (let sets = 1 + chosen.below(4); sets > 0; sets -= 1) {
+  const work: World["work"] = async (process, chosen, sets_max) => {
+    for (let sets = 1 + chosen.below(sets_max); sets > 0; sets -= 1) {
       const due = await listDue(process, false);
       if (due.length > 0) await process.work(chosen.pick(due));
     }
