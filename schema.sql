@@ -77,6 +77,7 @@ create table app_grants (
   person_id uuid not null,
   created_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  redirect_uri text,
   constraint app_grants_pkey PRIMARY KEY (account_id, app_id, person_id),
   constraint app_grants_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint app_grants_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE

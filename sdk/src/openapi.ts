@@ -1287,7 +1287,7 @@ export interface paths {
         head?: never;
         /**
          * Update an application
-         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their values. Name and redirect URIs decide whom people let in: an API key with scopes needs `admin` to change them. Once people have let it in, who changes the redirect URIs needs the right to change invoices: an API key with scopes needs `invoices` as well.
+         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their values. Name and redirect URIs decide whom people let in: an API key with scopes needs `admin` to change them.
          */
         patch: operations["updateApp"];
         trace?: never;

@@ -85,6 +85,8 @@ export type AppGrant = {
   app_id: string;
   app_account_id: string;
   person_id: string;
+  /** Which the consent page named: for another one the person is asked again. */
+  redirect_uri: string;
   created_at: Date;
   revoked_at: Date | null;
 };

@@ -116,8 +116,7 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     description:
       "Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their " +
       "values. Name and redirect URIs decide whom people let in: an API key with scopes needs " +
-      "`admin` to change them. Once people have let it in, who changes the redirect URIs needs " +
-      "the right to change invoices: an API key with scopes needs `invoices` as well.",
+      "`admin` to change them.",
     tag: TAG,
     body: UpdateAppBody,
     body_example: { app: { events: ["offramp_update", "kyc_update"] } },
@@ -131,9 +130,7 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
       const { flow: _, webhook_secret: __, ...fields } = checked.fields;
       const change: AppChange = { kind: "update", fields };
-      const consented_refusal = redirect_uris ? refuseMachine(caller, CONSENTED) : null;
-      const { problems: found } = checked;
-      return submit(command({ id: params.app_id, change, problems: found, consented_refusal }));
+      return submit(command({ id: params.app_id, change, problems: checked.problems }));
     },
   });
   addRoute({
@@ -175,11 +172,6 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
   }
 }
 
-const MACHINE =
-  "An application with client credentials changes invoices without anybody's consent.";
-const CONSENTED =
-  "People who let this application in are sent to its redirect URIs without a page.";
-
 /** Before the command: a replay of somebody else's request would show the secret as well. */
 async function assertMayRotate(
   { database }: AppRouteDeps,
@@ -196,9 +188,10 @@ async function assertMayRotate(
  * Whoever holds the secret of an application with client credentials changes invoices by it, and
  * goes on when they have left: they need the right to do so themselves.
  */
-function refuseMachine(caller: Caller, why = MACHINE): Refusal | null {
+function refuseMachine(caller: Caller): Refusal | null {
   const refusal = caller.refuse?.({ operation: "changeInvoice", ip: null });
   if (refusal?.code !== "insufficient_scope") return refusal ?? null;
+  const why = "An application with client credentials changes invoices without anybody's consent.";
   return new Refusal("insufficient_scope", `${why} ${refusal.message}`);
 }
 

@@ -49,12 +49,16 @@ export function updateAppUsed(tx: Transaction, app: RecordKey, now: Date): void 
 /** Stores a person's consent; granting again renews it. */
 export function insertAppGrant(tx: Transaction, grant: Omit<AppGrant, "revoked_at">): void {
   tx.write(
-    `insert into app_grants (account_id, app_id, app_account_id, person_id, created_at)
-     values ($1, $2, $3, $4, $5)
+    `insert into app_grants as g
+       (account_id, app_id, app_account_id, person_id, created_at, redirect_uri)
+     values ($1, $2, $3, $4, $5, $6)
      on conflict (account_id, app_id, person_id)
-     do update set created_at = excluded.created_at, revoked_at = null
-       where app_grants.revoked_at is not null`,
-    [grant.account_id, grant.app_id, grant.app_account_id, grant.person_id, grant.created_at],
+     do update set redirect_uri = excluded.redirect_uri, revoked_at = null,
+       created_at = case when g.revoked_at is null then g.created_at else excluded.created_at end`,
+    [
+      ...[grant.account_id, grant.app_id, grant.app_account_id, grant.person_id],
+      ...[grant.created_at, grant.redirect_uri],
+    ],
   );
 }
 
@@ -267,17 +271,4 @@ export function updateAccountEnabled(tx: Transaction, account_id: string, now: D
     "update accounts set webhooks_enabled_at = $2 where id = $1 and webhooks_enabled_at is null",
     [account_id, now],
   );
-}
-
-/** Those of the applications that somebody of their own account has let in. */
-export async function listConsentedApps(
-  session: Session,
-  apps: readonly { account_id: string; id: string }[],
-): Promise<Set<string>> {
-  const rows = await session.query<{ app_id: string }>(
-    `select distinct g.app_id from unnest($1::uuid[], $2::uuid[]) as q (account_id, app_id)
-     join app_grants g using (account_id, app_id) where g.revoked_at is null`,
-    [apps.map((app) => app.account_id), apps.map((app) => app.id)],
-  );
-  return new Set(rows.map((row) => row.app_id));
 }

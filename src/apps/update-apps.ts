@@ -11,7 +11,7 @@ import { type AppChange, changeApp } from "./change-app.ts";
 import { loadOwners, type Owner, type Owners } from "./load-owners.ts";
 import { type App, DELIVER_TASK, headerNamesOf, missingSetup } from "./model.ts";
 import { type AppOutcome, renderOutcome } from "./render.ts";
-import { listConsentedApps, lockApps, updateApp } from "./store.ts";
+import { lockApps, updateApp } from "./store.ts";
 
 type AppKey = { account_id: string; id: string };
 /** Ends what is pending for a deleted application; `webhooks` provides it. */
@@ -23,10 +23,8 @@ type AppCommand = {
   id: string;
   change: AppChange;
   problems: readonly Problem[];
-  /** Why the caller may not do this to one that people let in: it comes back without a page. */
-  consented_refusal?: Refusal | null;
 };
-type Loaded = { apps: AccountMap<App>; owners: Owners; consented: ReadonlySet<string> };
+type Loaded = { apps: AccountMap<App>; owners: Owners };
 type ChangedApp = AppOutcome & { change: AppChange };
 
 /** Every change by an owner; pending deliveries that can now be sent are sent at once. */
@@ -36,7 +34,7 @@ export function updateApps({
   skipDeliveries,
 }: UpdateDeps): UseCase<AppCommand, Loaded, ChangedApp> {
   const decideOne = (
-    { apps, owners, consented }: Loaded,
+    { apps, owners }: Loaded,
     { account_id, input }: Command<AppCommand>,
     now: Date,
   ): Verdict<ChangedApp> => {
@@ -44,9 +42,6 @@ export function updateApps({
     const app = known?.deleted_at ? undefined : known;
     const problems = [...input.problems, ...(app ? [] : [notFound("app_id")])];
     if (!app || problems.length > 0) return { refusal: Refusal.of(problems) };
-    if (consented.has(app.id) && input.consented_refusal) {
-      return { refusal: input.consented_refusal };
-    }
     const output = change(app, owners.get(account_id)!, index_key, input.change, now);
     apps.set(account_id, input.id, output.endpoint);
     return { output, subject: null };
@@ -105,14 +100,13 @@ async function lockForChange(
   keyring: Keyring,
   keys: readonly AppKey[],
 ): Promise<Loaded> {
-  const [, apps, owners, consented] = await Promise.all([
+  const [, apps, owners] = await Promise.all([
     // In the delivery worker's order: first the task, then the application.
     lockWakened(tx, DELIVER_TASK, keys),
     lockApps(tx, keys),
     loadOwners(tx, keyring, keys),
-    listConsentedApps(tx, keys),
   ]);
-  return { apps: AccountMap.of(apps, (app) => app), owners, consented };
+  return { apps: AccountMap.of(apps, (app) => app), owners };
 }
 
 /** Writes a changed application with its audit entry, and wakes its sender. */

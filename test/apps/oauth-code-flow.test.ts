@@ -123,6 +123,23 @@ describe("the authorization code flow", () => {
     expect((await person.visit(askFor(more, "openid user:read").url)).url).toMatch(/^\/consent/);
   });
 
+  test("consent is remembered only for the redirect URI that its page named", async () => {
+    const person = await signedIn();
+    const other_uri = "https://other.example.test/callback";
+    const redirect_uris = [REDIRECT_URI, other_uri];
+    const app = await addApp(server, server.account_id, { redirect_uris });
+    await allow(person, askFor(app, ALL).url);
+    expect(comeBack(await person.visit(askFor(app, ALL).url)).code).toEqual(expect.any(String));
+    const elsewhere = await person.visit(askFor(app, ALL, { redirect_uri: other_uri }).url);
+    expect(elsewhere.url).toMatch(/^\/consent\//);
+    expect(elsewhere.text).toContain("other.example.test");
+    // Changed after the consent, by whoever may.
+    const moved = { app: { redirect_uris: [other_uri] } };
+    expect((await server.call("PATCH", `/apps/${app.id}`, moved)).status).toBe(200);
+    const again = await person.visit(askFor(app, ALL, { redirect_uri: other_uri }).url);
+    expect(again.url).toMatch(/^\/consent\//);
+  });
+
   test("the form_post page runs only its own script", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

@@ -138,7 +138,8 @@ export async function authorise(
     insertPerson(tx, { ...person, created_at: now });
     insertMember(tx, { ...member, created_at: now });
   });
-  const grant = { account_id, app_id, app_account_id: server.account_id, person_id };
+  const redirect_uri = "https://client.example.test/callback";
+  const grant = { account_id, app_id, app_account_id: server.account_id, person_id, redirect_uri };
   await database.transaction(async (tx) => insertAppGrant(tx, { ...grant, created_at: now }));
   return person_id;
 }

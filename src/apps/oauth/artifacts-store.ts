@@ -139,15 +139,37 @@ export function deleteGrantsOf(
 /** The latest consent of a person to an application; limited to one account if given. */
 export async function findGrantId(
   session: Session,
-  consent: { app_id: string; person_id: string; account_id: string | null },
+  consent: { app_id: string; person_id: string; account_id: string },
   now: Date,
 ): Promise<string | undefined> {
   const [row] = await session.query<{ grant_id: string }>(
     `select artifact.grant_id from oauth_artifacts artifact
      where model = 'Grant' and person_id = $1 and app_id = $2 and expires_at > $4
-       and ($3::uuid is null or account_id = $3) and ${VALID}
+       and account_id = $3 and ${VALID}
      order by expires_at desc limit 1`,
     [consent.person_id, consent.app_id, consent.account_id, now],
+  );
+  return row?.grant_id;
+}
+
+/**
+ * The grant by which a person is sent back without a page: they were told this redirect URI when
+ * they consented. Of several accounts, the one that this browser chose last comes first.
+ */
+export async function findRememberedGrantId(
+  session: Session,
+  consent: { app_id: string; person_id: string; redirect_uri: string },
+  last_grant_id: string | undefined,
+  now: Date,
+): Promise<string | undefined> {
+  const [row] = await session.query<{ grant_id: string }>(
+    `select artifact.grant_id from oauth_artifacts artifact
+     join app_grants g on g.account_id = artifact.account_id and g.app_id = artifact.app_id
+       and g.person_id = artifact.person_id and g.redirect_uri = $3
+     where artifact.model = 'Grant' and artifact.person_id = $1 and artifact.app_id = $2
+       and artifact.expires_at > $5 and ${VALID}
+     order by artifact.grant_id is not distinct from $4 desc, artifact.expires_at desc limit 1`,
+    [consent.person_id, consent.app_id, consent.redirect_uri, last_grant_id ?? null, now],
   );
   return row?.grant_id;
 }

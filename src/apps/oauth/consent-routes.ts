@@ -71,6 +71,7 @@ export function addConsentPages(
       has_factor: member.has_factor,
       account_id: readField(request, "account_id"),
       scopes: interaction.scopes,
+      redirect_uri: interaction.params.redirect_uri!,
     });
     const consent = { consent: { grantId } };
     return goOn(deps, reply, await answerInteraction(provider, request, reply, consent));

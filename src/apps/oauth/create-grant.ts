@@ -21,6 +21,7 @@ type NewGrant = {
   /** As submitted by the form. */
   account_id: string;
   scopes: readonly Scope[];
+  redirect_uri: string;
 };
 
 /**
@@ -87,11 +88,11 @@ async function saveGrant(
 
 function recordGrant(
   tx: Transaction,
-  { app, person_id, account_id, scopes }: NewGrant,
+  { app, person_id, account_id, scopes, redirect_uri }: NewGrant,
   now: Date,
 ): void {
   const grant = { account_id, app_id: app.id, app_account_id: app.account_id, person_id };
-  insertAppGrant(tx, { ...grant, created_at: now });
+  insertAppGrant(tx, { ...grant, redirect_uri, created_at: now });
   recordAudit(
     tx,
     {

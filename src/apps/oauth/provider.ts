@@ -12,7 +12,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";
 import { createArtifactsAdapter } from "./artifacts-adapter.ts";
-import { findGrantId } from "./artifacts-store.ts";
+import { findRememberedGrantId } from "./artifacts-store.ts";
 import { showOauthError } from "./error-page.ts";
 import { loadLibrary } from "./load-library.ts";
 import {
@@ -151,14 +151,14 @@ function settingsOf(deps: OauthDeps): Configuration {
       return { accountId: person.id, claims: async () => ({ sub: person.id, email: email() }) };
     },
     loadExistingGrant: async (ctx) => {
-      const { result, session, client, provider } = ctx.oidc;
+      const { result, session, client, params, provider } = ctx.oidc;
+      const given_id = result?.consent?.grantId;
+      if (given_id !== undefined) return provider.Grant.find(given_id);
       const [app_id, person_id] = [client!.clientId, session!.accountId!];
-      const named = result?.consent?.grantId ?? session!.grantIdFor(app_id);
-      const known = named === undefined ? undefined : await provider.Grant.find(named);
-      if (known || result?.consent?.grantId !== undefined) return known;
-      const consent = { app_id, person_id, account_id: null };
-      const grant_id = await findGrantId(database, consent, realTime(clock));
-      return grant_id === undefined ? undefined : provider.Grant.find(grant_id);
+      const consent = { app_id, person_id, redirect_uri: String(params!.redirect_uri) };
+      const last_id = session!.grantIdFor(app_id);
+      const id = await findRememberedGrantId(database, consent, last_id, realTime(clock));
+      return id === undefined ? undefined : provider.Grant.find(id);
     },
   };
 }
