@@ -152,9 +152,9 @@ export function updatePostponed(
   const { tasks, dueAt, succeeded } = postponed;
   const times = tasks.map((task) => [`${task.account_id}/${task.id}`, dueAt(task).toISOString()]);
   tx.write(
-    `update tasks t set leased_until = null, lease_id = null,
+    `update tasks t set leased_until = null, lease_id = null, losses = 0,
        due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
-       ${succeeded ? ", attempts = 0, losses = 0, last_error = null" : ""}
+       ${succeeded ? ", attempts = 0, last_error = null" : ""}
      where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
     [...keys(tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
   );
@@ -183,7 +183,7 @@ export async function updateFailed(
 ): Promise<string[]> {
   const rows = await session.query<{ id: string }>(
     `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
-       leased_until = null, lease_id = null
+       leased_until = null, lease_id = null, losses = 0
      where t.ctid = any (array(select mine.place from ${leased("for update")}))
      returning t.id`,
     [...keys(inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],

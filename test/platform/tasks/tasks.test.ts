@@ -4,7 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database, Transaction } from "../../../src/platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/durations.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
-import { claimTasks, updateRepeated } from "../../../src/platform/tasks/store.ts";
+import {
+  claimTasks,
+  type TaskClaim,
+  updateFailed,
+  updatePostponed,
+  updateRepeated,
+} from "../../../src/platform/tasks/store.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, updateTasksDue } from "../../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../../src/platform/tasks/worker-health.ts";
@@ -227,15 +233,37 @@ describe("a worker that stops", () => {
     }
   });
 
-  test("is forgotten once the task succeeds", async () => {
+  test("is forgotten once the task ends in any way, and then the task is woken as before", async () => {
     await fixture.enqueue("crash", 1);
-    await claim(false);
-    await expire();
-    const { tasks, lease_id } = await claim(false);
-    await updateRepeated(fixture.database, lease_id, tasks, later(0));
-    await claim(false);
-    await expire();
-    expect((await claim(false)).tasks).toHaveLength(1);
+    const { account_id, database } = fixture;
+    const ways: ((claimed: TaskClaim) => Promise<unknown>)[] = [
+      ({ lease_id, tasks }) => updateRepeated(database, lease_id, tasks, later(HOUR_MS)),
+      ({ lease_id, tasks }) =>
+        updateFailed(database, lease_id, { tasks, due_at: later(HOUR_MS), last_error: "no" }),
+      ({ lease_id, tasks }) =>
+        database.transaction(async (tx) => {
+          const postponed = { tasks, dueAt: () => later(HOUR_MS), succeeded: false };
+          updatePostponed(tx, lease_id, postponed);
+        }),
+    ];
+    for (const [at, end] of ways.entries()) {
+      // Lost twice, then retried alone.
+      for (let lost = 0; lost < 2; lost += 1) {
+        await makeDue();
+        await claim(at === 2);
+        await expire();
+      }
+      await claim(at === 2);
+      await makeDue();
+      const claimed = await claim(true);
+      expect(claimed.tasks).toHaveLength(1);
+      await end(claimed);
+      const [task] = await listTasks();
+      await database.transaction(async (tx) =>
+        updateTasksDue(tx, { account_id, kinds: ["crash"] }, [task!.record_id], later(0)),
+      );
+      expect((await listTasks())[0]!.due_at.getTime()).toBeLessThanOrEqual(later(0).getTime());
+    }
   });
 });
 
