@@ -74,7 +74,10 @@ it(
     expect(performance.now() - begun_ms).toBeLessThan(RESUMED_MAX_MS);
     expect(bank.known.size).toBe(PAYOUTS);
     expect(new Set(bank.known.keys())).toHaveLength(PAYOUTS);
-    await waitFor(async () => (await ready()) === 200, NOTICED_MAX_MS);
+    // Shows what is still wrong, if something is.
+    await expect
+      .poll(() => server.call("GET", "/readyz"), { timeout: NOTICED_MAX_MS })
+      .toMatchObject({ status: 200 });
     expect(await findFault(server)).toBeNull();
   },
 );
