@@ -2901,9 +2901,9 @@ export interface components {
             id: string;
             /** Format: uuid */
             payment_detail_id: string;
-            /** @description Name and masked account. */
+            /** @description Name, masked account, and the codes of its bank. */
             payee: string;
-            /** @description Whether no payout of the account has reached this bank account before. */
+            /** @description Whether no payout of the account has reached this account number before, at any bank. */
             is_new_payee: boolean;
             /** @description Whether its payment detail was created in the 24 hours before the proposal. */
             is_recent_payee: boolean;

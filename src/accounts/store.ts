@@ -244,20 +244,28 @@ export async function updateVotesFrom(
   }
 }
 
-/**
- * With what applications hold for the member (`apps/oauth`): the consents, codes and tokens. In key
- * order, as the OAuth library deletes them.
- */
+/** With what applications hold for the member. */
 export function deleteMember(
   tx: Transaction,
   { account_id, person_id }: { account_id: string; person_id: string },
 ): void {
   deleteRow(tx, "members", { account_id, person_id });
+  deleteTokens(tx, { account_id, person_id });
+}
+
+/**
+ * Deletes what applications hold for a person (`apps/oauth`), in one account or all: the codes and
+ * tokens, and that the person consented to them. In key order, as the OAuth library deletes them.
+ */
+export function deleteTokens(
+  tx: Transaction,
+  { account_id, person_id }: { account_id: string | null; person_id: string },
+): void {
   tx.write(
     `delete from oauth_artifacts where (model, id_hash) in (
        select model, id_hash from oauth_artifacts where grant_id in (
          select grant_id from oauth_artifacts
-         where model = 'Grant' and person_id = $1 and account_id = $2)
+         where model = 'Grant' and person_id = $1 and ($2::uuid is null or account_id = $2))
        order by model, id_hash for update)`,
     [person_id, account_id],
   );

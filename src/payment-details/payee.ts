@@ -114,16 +114,32 @@ function without(fields: PaymentDetailFields, names: readonly FieldName[]): Paym
   return { ...fields, ...Object.fromEntries(names.map((name) => [name, null])) };
 }
 
-/** Who is paid and where, with the account masked: for people who have to judge a payment. */
+/**
+ * Name, masked account and bank, as members see them who vote on a payment: an account of the same
+ * number at another bank is another payee.
+ */
 export function payeeOf(catalogue: Catalogue, payee: Payee): string {
-  return `${payee.fields.account_name ?? "Unnamed payee"}, ${maskedAccount(catalogue, payee)}`;
+  const { fields } = payee;
+  const isCode = (name: FieldName) => BANK_IDENTIFIERS.some((code) => code === name);
+  const codes = paidBy(catalogue, payee).filter(isCode);
+  const bank = codes.map((name) => `${wordsOf(name)} ${fields[name]}`);
+  if (fields.bank_name && isBankByName(catalogue, payee)) bank.push(fields.bank_name);
+  const name = fields.account_name ?? "Unnamed payee";
+  return [name, maskedAccount(catalogue, payee), ...bank].join(", ");
 }
 
-/** The last four characters of the account identifier. */
+/** The last four characters of the account identifier; of an IBAN also the first four. */
 function maskedAccount(catalogue: Catalogue, payee: Payee): string {
   const name = accountField(catalogue, payee);
   if (!name) return "no account";
-  return `${name.replaceAll("_", " ")} …${payee.fields[name]!.slice(-SHOWN_DIGITS)}`;
+  const number = payee.fields[name]!;
+  // Country and check digits, which differ between banks.
+  const start = name === "iban" ? number.slice(0, SHOWN_DIGITS) : "";
+  return `${wordsOf(name)} ${start}…${number.slice(-SHOWN_DIGITS)}`;
+}
+
+function wordsOf(name: FieldName): string {
+  return name.replaceAll("_", " ");
 }
 
 /**

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { removeMember } from "../../src/accounts/change-members.ts";
+import { recordNewPassword } from "../../src/accounts/sign-in/set-password.ts";
 import { type ProbeServer, startProbeServer } from "../accounts/probe-server.ts";
 import { changeMember } from "../harness/members.ts";
 import {
   addApp,
   addMember,
+  askFor,
   type Client,
   letIn,
   Person,
@@ -67,6 +69,24 @@ function ageUsedTokens(app: Client, seconds: number) {
     [app.id, seconds],
   );
 }
+
+test("a password reset by mail ends all tokens, and the person is asked again", async () => {
+  const { app, tokens } = await newTokens();
+  const link = { person_id, email: "ada@example.test", password_hash: "" };
+  const { database } = server.core;
+  const set = (action: "password.change" | "password.reset") =>
+    database.transaction((tx) => recordNewPassword(tx, server.core, { ...link, action }));
+  // Who changes it knows it.
+  await set("password.change");
+  const second = await refresh(server, app, tokens.refresh_token!);
+  expect(second.status).toBe(200);
+  await set("password.reset");
+  expect((await refresh(server, app, second.body.refresh_token)).status).toBe(400);
+  expect(await isActive(app, second.body.access_token)).toBe(false);
+  person = await Person.signedIn(server, server.account_id, person_id);
+  const again = await person.visit(askFor(app, SCOPE).url);
+  expect(again.url).toMatch(/^\/consent\//);
+});
 
 describe("refreshing", () => {
   test("every refresh returns a new refresh token and keeps earlier access tokens valid", async () => {

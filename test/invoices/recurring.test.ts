@@ -290,6 +290,7 @@ describe("a rule", () => {
   it.each([
     `DTSTART:20000101 RRULE:FREQ=WEEKLY;BYDAY=MO${",TU,WE,TH,FR,SA,SU".repeat(5)};BYSETPOS=366`,
     "FREQ=YEARLY;BYWEEKNO=1,2,3,4,5,6,7,8,9;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-300",
+    `FREQ=YEARLY;BYMONTHDAY=${Array.from({ length: 30 }, (_, at) => at + 1)};BYSETPOS=366`,
   ])("with a position that no set of days has is refused at once: %j", (text) => {
     const before = process.cpuUsage();
     for (let time = 0; time < 20; time += 1) expect(reasonOf(text)).toContain("occurrence");

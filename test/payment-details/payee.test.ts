@@ -231,21 +231,36 @@ describe("members and the bank see the account that the rail pays", () => {
       "local",
       "account number …6819",
     ],
-    ["gbp by swift", { ...GB, iban: GB_IBAN, swift_bic: "NWBKGB2L" }, "swift", "iban …6819"],
+    ["gbp by swift", { ...GB, iban: GB_IBAN, swift_bic: "NWBKGB2L" }, "swift", "iban GB29…6819"],
     [
       "usd by swift",
       { ...US_SWIFT, account_number: "0532013", iban: DE_IBAN },
       "swift",
       "account number …2013",
     ],
-    ["an IBAN as account number", { currency: "eur", account_number: DE_IBAN }, "local", "iban"],
+    [
+      "an IBAN as account number",
+      { currency: "eur", account_number: DE_IBAN },
+      "local",
+      "iban DE89…3000",
+    ],
   ])("%s", (_name, sent, rail, shown) => {
     const fields = fieldsOf(sent);
     expect(payeeOf(catalogue, { fields, rail })).toContain(shown);
     const told = beneficiaryOf(catalogue, { fields, rail });
     const accounts = [told.iban, told.account_number, told.rib_number].filter(Boolean);
-    expect(accounts).toEqual([fields[shown.split(" …")[0]!.replace(" ", "_") as "iban"]]);
+    expect(accounts).toEqual([fields[shown.split(" ").slice(0, -1).join("_") as "iban"]]);
   });
+});
+
+it("members see at which bank the account is", () => {
+  const shown = (sent: Record<string, string>, rail: Rail) =>
+    payeeOf(catalogue, { fields: fieldsOf(sent), rail })
+      .split(", ")
+      .slice(2);
+  expect(shown({ ...GB, swift_bic: "NWBKGB2L" }, "local")).toEqual([`sort code ${GB.sort_code}`]);
+  expect(shown({ ...GB, sort_code: "200000" }, "local")).toEqual(["sort code 200000"]);
+  expect(shown({ currency: "eur", iban: DE_IBAN }, "local")).toEqual([]);
 });
 
 describe("a bank is told the codes of banks that the rail pays by", () => {

@@ -28,9 +28,10 @@ const ProposedPayout = Type.Object(
   {
     id: Type.String({ format: "uuid", description: "Id of the offramp." }),
     payment_detail_id: id,
-    payee: Type.String({ description: "Name and masked account." }),
+    payee: Type.String({ description: "Name, masked account, and the codes of its bank." }),
     is_new_payee: Type.Boolean({
-      description: "Whether no payout of the account has reached this bank account before.",
+      description:
+        "Whether no payout of the account has reached this account number before, at any bank.",
     }),
     is_recent_payee: Type.Boolean({
       description: "Whether its payment detail was created in the 24 hours before the proposal.",

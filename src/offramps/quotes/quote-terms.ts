@@ -19,7 +19,7 @@ export type PayoutTerms = {
   /** Without its metadata, which may be large. */
   offramp: Offramp;
   metadata_digest: string;
-  /** Name and masked account. */
+  /** Name, masked account and bank. */
   payee: string;
   /** The same for all payment details of one bank account. */
   payee_key: string;
@@ -108,11 +108,12 @@ type PayeeSum = Pick<PayoutTerms, "payee" | "is_new_payee" | "is_recent_payee"> 
   amount: bigint;
 };
 
-/** By bank account and currency: new payees first, then the largest sums. */
+/** By payee as shown, bank account and currency: new payees first, then the largest sums. */
 export function sumByPayee(terms: readonly PayoutTerms[]): PayeeSum[] {
   const groups = Map.groupBy(
     terms,
-    ({ payee_key, offramp }) => `${payee_key} ${offramp.destination_currency}`,
+    // The key alone is the same for accounts of one number at two banks.
+    ({ payee, payee_key, offramp }) => `${payee} ${payee_key} ${offramp.destination_currency}`,
   );
   const sums = [...groups.values()].map((group): PayeeSum & { tokens: bigint } => {
     const { offramp, payee, is_new_payee } = group[0]!;

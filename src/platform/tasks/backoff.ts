@@ -1,7 +1,7 @@
 import { MINUTE_MS } from "../durations.ts";
 
 /** A task that was lost more often, since its worker stopped, may be what ends the process. */
-export const LOSSES_MAX = 1;
+export const LOSSES_MAX = 2;
 
 export const BACKOFF = { first_ms: 1_000, max_ms: 5 * MINUTE_MS };
 

@@ -61,7 +61,7 @@ export function createPump(
     }
     if (claim.set_aside > 0) {
       const fields = { kind: queue.handler.kind, tasks: claim.set_aside };
-      deps.log.warn(fields, "the worker of tasks stopped twice: they will be retried one by one");
+      deps.log.warn(fields, "tasks were lost too often and will be retried one by one");
     }
     if (claim.tasks.length === 0) return;
     if (is_closed) await updateLeases(deps.database, claim.lease_id, claim.tasks, null);

@@ -10,7 +10,7 @@ export type TaskClaim = {
   tasks: Task[];
   /** By `performance.now()`: after this another worker may have claimed the tasks. */
   held_until_ms: number;
-  /** Lost twice, and not claimed: due again later, one by one. */
+  /** Lost too often, and not claimed: due again later, one by one. */
   set_aside: number;
 };
 
@@ -67,8 +67,9 @@ type ClaimQuery = {
 
 /*
  * The lease of a task that is claimed ended without a result: its worker stopped, or lost the
- * database. Once, that is no fault of the task: it is claimed again. Twice, the task may be what
- * ends the process: that counts as a failure, so that it is retried alone and ever later.
+ * database. Once or twice, that is no fault of the task: it is claimed again. The third time, the
+ * task may be what ends the process: that counts as a failure, so that it is retried alone and ever
+ * later.
  */
 const IS_LOST = "t.lease_id is not null";
 const IS_SET_ASIDE = `(${IS_LOST} and t.losses >= ${LOSSES_MAX})`;
@@ -80,7 +81,7 @@ const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::times
   due_at = case when ${IS_SET_ASIDE}
     then $2::timestamptz + least(2 ^ least(t.attempts, 20) * $9::float8, $10) * interval '1 ms'
     else t.due_at end`;
-const STOPPED = "The worker stopped, or lost the database, twice during this task.";
+const STOPPED = "The worker stopped, or lost the database, several times during this task.";
 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
   const { lease_id, lease_ms, now, real_now } = query;
