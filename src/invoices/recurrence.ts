@@ -231,13 +231,15 @@ function hasDay(parts: ReadonlyMap<string, string>): boolean {
 /** Whether a week, month or year can have so many days; the library would search for ten years. */
 function hasPosition(frequency: string, parts: ReadonlyMap<string, string>): boolean {
   const days = Math.max(1, distinct(parts.get("BYDAY")).length);
-  const weeks = distinct(parts.get("BYWEEKNO")).length || 53;
+  const weeks = distinct(parts.get("BYWEEKNO")).length;
+  // A year has 52 weeks and one or two days.
+  const weekdays = weeks > 0 ? weeks * days : 52 * days + Math.min(2, days);
   const by_month = distinct(parts.get("BYMONTH")).map(Number);
   const by_day = distinct(parts.get("BYMONTHDAY")).map((day) => Math.abs(Number(day)));
   const in_months = MONTH_DAYS.filter(
     (_, at) => by_month.length === 0 || by_month.includes(at + 1),
   ).map((length) => (by_day.length > 0 ? by_day.filter((day) => day <= length).length : length));
-  const in_year = Math.min(sumOf(in_months), parts.has("BYDAY") ? weeks * days : 366);
+  const in_year = Math.min(sumOf(in_months), parts.has("BYDAY") ? weekdays : 366);
   const in_month = Math.max(0, ...in_months);
   const most = frequency === "WEEKLY" ? days : frequency === "MONTHLY" ? in_month : in_year;
   return distinct(parts.get("BYSETPOS")).some((position) => Math.abs(Number(position)) <= most);

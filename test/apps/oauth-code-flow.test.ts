@@ -133,6 +133,11 @@ describe("the authorization code flow", () => {
     const elsewhere = await person.visit(askFor(app, ALL, { redirect_uri: other_uri }).url);
     expect(elsewhere.url).toMatch(/^\/consent\//);
     expect(elsewhere.text).toContain("other.example.test");
+    // A consent to less at another address takes over nothing that was given at the first one.
+    await allow(person, askFor(app, "openid", { redirect_uri: other_uri }).url);
+    const more = await person.visit(askFor(app, ALL, { redirect_uri: other_uri }).url);
+    expect(more.url).toMatch(/^\/consent\//);
+    await allow(person, askFor(app, ALL).url);
     // Changed after the consent, by whoever may.
     const moved = { app: { redirect_uris: [other_uri] } };
     expect((await server.call("PATCH", `/apps/${app.id}`, moved)).status).toBe(200);

@@ -125,32 +125,38 @@ export async function deleteArtifactsOfGrant(
 export function deleteGrantsOf(
   tx: Transaction,
   grant: { account_id: string; app_id: string; person_id: string },
+  kept_id: string | null = null,
 ): void {
   tx.write(
     `delete from oauth_artifacts where (model, id_hash) in (
        select model, id_hash from oauth_artifacts where grant_id in (
          select grant_id from oauth_artifacts
-         where model = 'Grant' and person_id = $1 and app_id = $2 and account_id = $3)
+         where model = 'Grant' and person_id = $1 and app_id = $2 and account_id = $3
+           and grant_id is distinct from $4)
        order by model, id_hash for update)`,
-    [grant.person_id, grant.app_id, grant.account_id],
+    [grant.person_id, grant.app_id, grant.account_id, kept_id],
   );
 }
 
-/** The latest consent of a person to an application; limited to one account if given. */
+/** The latest consent of a person to an application for one account and redirect URI. */
 export async function findGrantId(
   session: Session,
-  consent: { app_id: string; person_id: string; account_id: string },
+  consent: RememberedConsent & { account_id: string },
   now: Date,
 ): Promise<string | undefined> {
   const [row] = await session.query<{ grant_id: string }>(
-    `select artifact.grant_id from oauth_artifacts artifact
-     where model = 'Grant' and person_id = $1 and app_id = $2 and expires_at > $4
-       and account_id = $3 and ${VALID}
-     order by expires_at desc limit 1`,
-    [consent.person_id, consent.app_id, consent.account_id, now],
+    `${REMEMBERED} and artifact.account_id = $5 order by artifact.expires_at desc limit 1`,
+    [consent.person_id, consent.app_id, consent.redirect_uri, now, consent.account_id],
   );
   return row?.grant_id;
 }
+
+type RememberedConsent = { app_id: string; person_id: string; redirect_uri: string };
+const REMEMBERED = `select artifact.grant_id from oauth_artifacts artifact
+  join app_grants g on g.account_id = artifact.account_id and g.app_id = artifact.app_id
+    and g.person_id = artifact.person_id and g.redirect_uri = $3
+  where artifact.model = 'Grant' and artifact.person_id = $1 and artifact.app_id = $2
+    and artifact.expires_at > $4 and ${VALID}`;
 
 /**
  * The grant by which a person is sent back without a page: they were told this redirect URI when
@@ -158,18 +164,14 @@ export async function findGrantId(
  */
 export async function findRememberedGrantId(
   session: Session,
-  consent: { app_id: string; person_id: string; redirect_uri: string },
+  consent: RememberedConsent,
   last_grant_id: string | undefined,
   now: Date,
 ): Promise<string | undefined> {
   const [row] = await session.query<{ grant_id: string }>(
-    `select artifact.grant_id from oauth_artifacts artifact
-     join app_grants g on g.account_id = artifact.account_id and g.app_id = artifact.app_id
-       and g.person_id = artifact.person_id and g.redirect_uri = $3
-     where artifact.model = 'Grant' and artifact.person_id = $1 and artifact.app_id = $2
-       and artifact.expires_at > $5 and ${VALID}
-     order by artifact.grant_id is not distinct from $4 desc, artifact.expires_at desc limit 1`,
-    [consent.person_id, consent.app_id, consent.redirect_uri, last_grant_id ?? null, now],
+    `${REMEMBERED}
+     order by artifact.grant_id is not distinct from $5 desc, artifact.expires_at desc limit 1`,
+    [consent.person_id, consent.app_id, consent.redirect_uri, now, last_grant_id ?? null],
   );
   return row?.grant_id;
 }

@@ -10,7 +10,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { App } from "../model.ts";
 import { insertAppGrant } from "../store.ts";
-import { findGrantId } from "./artifacts-store.ts";
+import { deleteGrantsOf, findGrantId } from "./artifacts-store.ts";
 import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 
 type GrantDeps = Pick<ModuleCore, "config" | "database" | "clock">;
@@ -27,7 +27,8 @@ type NewGrant = {
 /**
  * Records that a person grants an application access to one of their accounts; returns the grant's
  * id. The library's part is saved first: without the `app_grants` row it grants nothing, whereas
- * that row alone would send events to an application that has no token.
+ * that row alone would send events to an application that has no token. What was granted for
+ * another redirect URI ends: its page named other scopes, and another address.
  */
 export async function createGrant(
   deps: GrantDeps,
@@ -39,6 +40,8 @@ export async function createGrant(
   const grant_id = await saveGrant(deps, provider, input);
   await database.transaction(async (tx) => {
     await checkMember(config, tx, input);
+    const { app, person_id, account_id } = input;
+    deleteGrantsOf(tx, { app_id: app.id, person_id, account_id }, grant_id);
     recordGrant(tx, input, clock.now());
   });
   return grant_id;
@@ -77,8 +80,8 @@ async function saveGrant(
   provider: Provider,
   input: NewGrant,
 ): Promise<string> {
-  const { app, person_id, account_id, scopes } = input;
-  const consent = { app_id: app.id, person_id, account_id };
+  const { app, person_id, account_id, scopes, redirect_uri } = input;
+  const consent = { app_id: app.id, person_id, account_id, redirect_uri };
   const known_id = await findGrantId(database, consent, realTime(clock));
   const known = known_id === undefined ? undefined : await provider.Grant.find(known_id);
   const grant = known ?? newGrant(provider, input);
