@@ -18,6 +18,7 @@ const LONG_TESTS = [
   "test/approvals/{cooling-off,evasion}.test.ts",
   "test/cli/{cli,demo,listen,webhooks,controls,members}.test.ts",
   "test/guides{,-operators}.test.ts",
+  "test/linear-fields.test.ts",
   "test/offramps/{concurrency,economics,examples,give-back,tamper,canary}.test.ts",
   "test/offramps/{documents/document-gate,payouts/bank}.test.ts",
   "test/reconcile/{any-order,banks}.test.ts",

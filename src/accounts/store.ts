@@ -257,7 +257,7 @@ export function deleteMember(
  * Deletes what applications hold for a person (`apps/oauth`), in one account or all: the codes and
  * tokens, and that the person consented to them. In key order, as the OAuth library deletes them.
  */
-export function deleteTokens(
+function deleteTokens(
   tx: Transaction,
   { account_id, person_id }: { account_id: string | null; person_id: string },
 ): void {
@@ -269,6 +269,15 @@ export function deleteTokens(
        order by model, id_hash for update)`,
     [person_id, account_id],
   );
+}
+
+/** Nothing that a person let in keeps a token or receives events. */
+export function updateConsentsRevoked(tx: Transaction, person_id: string, now: Date): void {
+  deleteTokens(tx, { account_id: null, person_id });
+  tx.write("update app_grants set revoked_at = $2 where person_id = $1 and revoked_at is null", [
+    person_id,
+    now,
+  ]);
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };

@@ -124,7 +124,9 @@ export function payeeOf(catalogue: Catalogue, payee: Payee): string {
   const codes = paidBy(catalogue, payee).filter(isCode);
   const bank = codes.map((name) => `${wordsOf(name)} ${fields[name]}`);
   if (fields.bank_name && isBankByName(catalogue, payee)) bank.push(fields.bank_name);
-  const name = fields.account_name ?? "Unnamed payee";
+  const { account_name } = fields;
+  // Quoted: a name may read like an account and an amount.
+  const name = account_name ? `“${account_name.replace(/[“”"]/g, "'")}”` : "Unnamed payee";
   return [name, maskedAccount(catalogue, payee), ...bank].join(", ");
 }
 

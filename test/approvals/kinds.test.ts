@@ -97,7 +97,7 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
     return {
       id: proposal_id,
       record_id: story.quote_id,
-      shows: [USER, "200 eur", "Maria Invented, iban DE89…3000", "usdc on polygon"],
+      shows: [USER, "200 eur", "“Maria Invented”, iban DE89…3000", "usdc on polygon"],
       // No route changes an executed quote.
       change: () =>
         server.db.database.query("update offramps set payment_detail_id = $2 where id = $1", [
@@ -125,7 +125,7 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
       shows: [
         USER,
         "200 eur by local",
-        "Maria Invented, iban DE89…3000",
+        "“Maria Invented”, iban DE89…3000",
         "balance in usdc on polygon",
       ],
       change: story.rerouteAndBounce,
@@ -139,8 +139,8 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
       shows: [
         USER,
         "200 eur by local",
-        "Maria Invented, iban DE89…3000",
-        "Rui Invented, iban PT50…0154",
+        "“Maria Invented”, iban DE89…3000",
+        "“Rui Invented”, iban PT50…0154",
       ],
       change: story.rerouteAndBounce,
     };
@@ -158,7 +158,7 @@ const ASK: Record<keyof typeof PROPOSAL_KINDS, () => Promise<Asked>> = {
       id,
       record_id: offramp_id,
       shows: [
-        ...[USER, "200 eur", "Maria Invented, iban DE89…3000", "not checked → approved"],
+        ...[USER, "200 eur", "“Maria Invented”, iban DE89…3000", "not checked → approved"],
         ...["Matches the contract", "pdf, SHA-256 "],
       ],
       change: () => upload(other),

@@ -239,7 +239,7 @@ describe("a quote above the limit", () => {
     }
     expect(listed).toHaveLength(121);
     expect(listed[0]).toMatchObject({
-      payee: "Hidden Invented, iban PT50…0154",
+      payee: "“Hidden Invented”, iban PT50…0154",
       is_new_payee: true,
       is_recent_payee: true,
       destination_amount: 20,

@@ -83,6 +83,9 @@ test("a password reset by mail ends all tokens, and the person is asked again", 
   await set("password.reset");
   expect((await refresh(server, app, second.body.refresh_token)).status).toBe(400);
   expect(await isActive(app, second.body.access_token)).toBe(false);
+  // No events either.
+  const kept = "select from app_grants where app_id = $1 and revoked_at is null";
+  expect(await database.query(kept, [app.id])).toEqual([]);
   person = await Person.signedIn(server, server.account_id, person_id);
   const again = await person.visit(askFor(app, SCOPE).url);
   expect(again.url).toMatch(/^\/consent\//);

@@ -5,7 +5,7 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { updatePasskeysAlone } from "../passkeys/store.ts";
 import { openEmail } from "../person-email.ts";
-import { deleteTokens, listMemberships, lockPersonById } from "../store.ts";
+import { listMemberships, lockPersonById, updateConsentsRevoked } from "../store.ts";
 import { checkPassword } from "./check-password.ts";
 import { hashLinkToken } from "./password-links.ts";
 import {
@@ -79,7 +79,7 @@ export async function recordNewPassword(
   await deleteOtherSessions(tx, person_id, kept_token_hash);
   updatePasskeysAlone(tx, person_id, false);
   // Who lost the password may not have been the one who let applications in: they ask again.
-  if (action === "password.reset") deleteTokens(tx, { account_id: null, person_id });
+  if (action === "password.reset") updateConsentsRevoked(tx, person_id, now);
   const [membership] = await listMemberships(tx, person_id, 1);
   if (!membership) return;
   const { account_id } = membership;

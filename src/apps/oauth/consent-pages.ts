@@ -21,7 +21,8 @@ export function consentPage(options: {
   const again = `/sign-in?again=1&next=${encodeURIComponent(path)}`;
   const body = html`<h1>Allow ${app.name} to use your account?</h1>
 <p>${app.name} is an application of <strong>${app.owner}</strong>. It asks to:</p>
-<ul class="asks">${scopes.map((scope) => html`<li>${SCOPES[scope]}</li>`)}</ul>
+<ul class="asks">${scopes.map((scope) => html`<li>${SCOPES[scope]}</li>`)}
+<li>Be told, by webhook, of every invoice and salary that the account sends or receives</li></ul>
 <form method="post" action="${path}">
 ${csrfField(session.csrf)}
 ${
