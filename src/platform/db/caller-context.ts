@@ -8,6 +8,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 export type CallerContext = {
   /** An account; the caller's network while the account is not known. */
   name: string;
+  /** False while it is a network: somebody can have as many as they like. */
+  is_known: boolean;
   /** Something was done for it already: it may still be delayed, but is not refused. */
   has_begun: boolean;
   is_gone: boolean;
@@ -24,7 +26,11 @@ const contexts = new AsyncLocalStorage<CallerContext | undefined>();
 const NOBODY = contextOf("", true);
 
 export function contextOf(name: string, is_begun = false): CallerContext {
-  return { name, has_begun: is_begun, is_gone: false, has_connection: false };
+  return { name, is_known: true, has_begun: is_begun, is_gone: false, has_connection: false };
+}
+
+export function contextOfNetwork(network: string): CallerContext {
+  return { ...contextOf(network), is_known: false };
 }
 
 export function currentCaller(): CallerContext | undefined {
@@ -54,6 +60,7 @@ export function setCaller(account_id: string): void {
   const caller = contexts.getStore();
   if (!caller || caller === NOBODY || caller.name === account_id) return;
   caller.name = account_id;
+  caller.is_known = true;
   caller.has_begun = false;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { type CallerContext, contextOf, runFor } from "../db/caller-context.ts";
+import { type CallerContext, contextOfNetwork, runFor } from "../db/caller-context.ts";
 import { callerNetwork } from "./caller-network.ts";
 
 declare module "fastify" {
@@ -16,7 +16,7 @@ declare module "fastify" {
 export function addWorkCallers(app: FastifyInstance): void {
   app.decorateRequest("work_caller", null);
   app.addHook("onRequest", (request, { raw }, done) => {
-    const caller = contextOf(callerNetwork(request.ip));
+    const caller = contextOfNetwork(callerNetwork(request.ip));
     request.work_caller = caller;
     raw.once("close", () => {
       caller.is_gone = !raw.writableFinished;

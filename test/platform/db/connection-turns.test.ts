@@ -1,6 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { type CallerContext, contextOf } from "../../../src/platform/db/caller-context.ts";
+import {
+  type CallerContext,
+  contextOf,
+  contextOfNetwork,
+} from "../../../src/platform/db/caller-context.ts";
 import { ConnectionTurns } from "../../../src/platform/db/connection-turns.ts";
 import { DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
 
@@ -20,6 +24,7 @@ function start(connections: number) {
     ends.push({ name, end });
   };
   const send = (name: string, is_begun = false) => take(contextOf(name, is_begun));
+  const sendUnknown = (network: string) => take(contextOfNetwork(network));
   const end = async (name: string) => {
     const [ended] = ends.splice(
       ends.findIndex((one) => one.name === name),
@@ -29,7 +34,7 @@ function start(connections: number) {
     await turn();
   };
   const count = (name: string) => ends.filter((one) => one.name === name).length;
-  return { turns, begun, send, take, end, count };
+  return { turns, begun, send, sendUnknown, take, end, count };
 }
 
 /** Their turns may come after the end of the test, or never. */
@@ -114,4 +119,26 @@ it("who waits for ten seconds gets the answer of a database that is unavailable"
   await vi.advanceTimersByTimeAsync(10_000);
   await late;
   expect([turns.waiting, begun]).toEqual([0, ["a"]]);
+});
+
+it("networks whose account is not known use at most half together", async () => {
+  const { turns, begun, send, sendUnknown } = start(11);
+  for (let at = 0; at < 100; at += 1) many(1, () => sendUnknown(`network ${at}`));
+  await turn();
+  expect([begun.length, turns.waiting]).toEqual([4, 96]);
+  many(1, () => send("account"));
+  await turn();
+  expect(begun.slice(4)).toEqual(["account"]);
+});
+
+it("an account waits for one unknown network at a time, however many there are", async () => {
+  const { begun, send, sendUnknown, end } = start(11);
+  for (let at = 0; at < 8; at += 1) many(1, () => send(`first ${at}`));
+  for (let at = 0; at < 100; at += 1) many(1, () => sendUnknown(`network ${at}`));
+  for (let at = 0; at < 3; at += 1) many(1, () => send(`account ${at}`));
+  await turn();
+  expect(begun.length).toBe(8);
+  for (let at = 0; at < 6; at += 1) await end(`first ${at}`);
+  const turns = [0, 1, 2].flatMap((at) => [`account ${at}`, `network ${at}`]);
+  expect(begun.slice(8)).toEqual(turns);
 });
