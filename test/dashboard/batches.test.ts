@@ -399,3 +399,54 @@ it("an account's batches are checked one after the other", async () => {
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
   expect({ checks, at_once }).toEqual({ checks: 4, at_once: 1 });
 });
+
+describe("a batch of the largest size", () => {
+  const wide = (n: number, cells: Cells) => ({
+    n,
+    cells: { amount: "100", currency: "eur", ...cells },
+  });
+  const rowsOf = (name: string, length: number) =>
+    Array.from({ length: 2_000 }, (_, at) => wide(at + 1, { [name]: "x".repeat(length) }));
+
+  it("is refused when its cells are too long together, also when they grow by changes", async () => {
+    const refused = await member.call("POST", PATH, newBatch(rowsOf("reference", 2_000)));
+    expect(refused.statusCode).toBe(422);
+    const [problem] = refused.json().errors;
+    expect(problem).toMatchObject({ field: "batch.rows", code: "value_too_long" });
+    expect(problem.message).toContain("at most 4000000 fit into a batch. Split the file.");
+
+    const { batch } = await upload(rowsOf("reference", 1_000));
+    const path = `${PATH}/${batch.id}`;
+    const more = await member.call("PATCH", path, { batch: { rows: rowsOf("city", 1_000) } });
+    expect(more.statusCode).toBe(422);
+    expect(more.json().errors[0]).toMatchObject({ field: "batch.rows", code: "value_too_long" });
+    const kept = (await member.call("GET", path)).json();
+    expect(kept.rows[0].cells).toEqual({
+      amount: "100",
+      currency: "eur",
+      reference: "x".repeat(1_000),
+    });
+  });
+
+  it("leaves others their time, however often it is changed at once", async () => {
+    const { batch } = await upload(rowsOf("reference", 1_900));
+    const body = { batch: { is_file_acknowledged: true } };
+    const changes = Promise.all(
+      Array.from({ length: 12 }, () => member.call("PATCH", `${PATH}/${batch.id}`, body)),
+    );
+    let is_over = false;
+    void changes.finally(() => {
+      is_over = true;
+    });
+    let slowest_ms = 0;
+    while (!is_over) {
+      const begun_ms = performance.now();
+      expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+      slowest_ms = Math.max(slowest_ms, performance.now() - begun_ms);
+    }
+    const statuses = new Set((await changes).map(({ statusCode }) => statusCode));
+    expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true);
+    // Without turns and a set for each, nobody was answered for many seconds.
+    expect(slowest_ms).toBeLessThan(3_000);
+  });
+});

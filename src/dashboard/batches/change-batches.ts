@@ -72,6 +72,9 @@ export function createBatches(
   };
 }
 
+/** As many as a set can have: each change opens, seals and writes a whole batch. */
+const ALONE = 500;
+
 type BatchChange = {
   batch_id: string;
   /** The batch as it will be, or null to delete it; throws a refusal. */
@@ -94,7 +97,7 @@ type Changed = { before: Batch; after: Batch | null; key: Buffer };
 export function changeBatches(keyring: Keyring): UseCase<BatchChange, LoadedBatches, Changed> {
   return {
     name: "change-payout-batches",
-    rows: () => 1,
+    rows: () => ALONE,
     load: async (tx, commands) => {
       const begun = commands.filter(({ input }) => input.action === "create").map(keyOf);
       if (begun.length > 0) await lockFiles(tx, begun);

@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import { totalProblems } from "../../offramps/quotes/model.ts";
 import { findOfframps, openOfframps } from "../../offramps/store.ts";
 import type { PaymentDetail } from "../../payment-details/model.ts";
 import { hashPayee } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
-import { DAY_MS, SECOND_MS } from "../../platform/durations.ts";
-import { createAccountTurns } from "../../platform/http/account-turns.ts";
+import { DAY_MS } from "../../platform/durations.ts";
 import { firstIdAt, isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { minorToText } from "../../platform/money.ts";
@@ -19,6 +17,7 @@ import {
   type KycEnforcement,
 } from "../../users/clearance.ts";
 import { findKycs } from "../../users/store.ts";
+import { inParts } from "./batch-turns.ts";
 import {
   type CellProblem,
   type JudgedRow,
@@ -51,13 +50,6 @@ export type CheckedBatch = {
   digest: string;
 };
 
-/** Together some milliseconds. */
-const ROWS_AT_ONCE = 20;
-/**
- * A large batch takes seconds of the thread that answers everybody, and any look at it checks it
- * again: one at a time of each account, and the others are served in between.
- */
-const inTurn = createAccountTurns(1, 10 * SECOND_MS);
 const DUPLICATE_MS = 30 * DAY_MS;
 const PAST_PAYOUTS_MAX = 5_000;
 /** How often one account number is considered: every row is compared with each of them. */
@@ -67,11 +59,7 @@ const RECORDS_AT_ONCE = 100;
 const TOKEN_DIGITS = 6;
 
 /** The checks of creation, for every row, without creating anything. */
-export function checkBatch(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
-  return inTurn(batch.account_id, () => checkRows(deps, batch));
-}
-
-async function checkRows(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
+export async function checkBatch(deps: CheckDeps, batch: Batch): Promise<CheckedBatch> {
   const now = deps.clock.now();
   const today = now.toISOString().slice(0, 10);
   const read = await inParts(batch.content.rows, (row) => readRow(deps, batch, row, today));
@@ -109,16 +97,6 @@ export function isReady({ read: { row }, problems }: JudgedRow): boolean {
   return problems.every(
     ({ severity }) => severity === "warning" || (severity === "duplicate" && row.is_acknowledged),
   );
-}
-
-/** Thousands of rows take long: others are served in between. */
-async function inParts<In, Out>(list: readonly In[], map: (one: In) => Out): Promise<Out[]> {
-  const results: Out[] = [];
-  for (let at = 0; at < list.length; at += ROWS_AT_ONCE) {
-    if (at > 0) await setImmediate();
-    for (const one of list.slice(at, at + ROWS_AT_ONCE)) results.push(map(one));
-  }
-  return results;
 }
 
 async function loadPayees(

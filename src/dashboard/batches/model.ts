@@ -2,6 +2,7 @@ import { FIELD_NAMES } from "../../catalogue/payment-detail-fields.ts";
 import { type Quote, quoteStatus } from "../../offramps/quotes/model.ts";
 import type { PaymentDetailFields } from "../../payment-details/model.ts";
 import { DAY_MS } from "../../platform/durations.ts";
+import type { Problem } from "../../platform/errors.ts";
 
 /**
  * A file of payouts that a member uploaded, until its payouts are created:
@@ -75,8 +76,18 @@ export type Batch = {
 /** As many as a quote can have. */
 export const ROWS_MAX = 5_000;
 export const CELL_LENGTH_MAX = 2_048;
+/** Of all cells with their names: whatever is done with a batch reads and writes all of it. */
+const CELLS_LENGTH_MAX = 4_000_000;
 /** Afterwards it is deleted; every change starts the time again. */
 export const BATCH_LIFE_MS = 7 * DAY_MS;
+
+export function sizeProblems(rows: readonly BatchRow[]): Problem[] {
+  const cells = rows.flatMap((row) => Object.entries(row.cells));
+  const length = cells.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+  if (length <= CELLS_LENGTH_MAX) return [];
+  const message = `The cells have ${length} characters together; at most ${CELLS_LENGTH_MAX} fit into a batch. Split the file.`;
+  return [{ field: "batch.rows", code: "value_too_long", message }];
+}
 
 /** Whether nothing that was created for it can still be executed. */
 export function isEditable(batch: Batch, quote: Quote | undefined, now: Date): boolean {

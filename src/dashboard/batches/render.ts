@@ -1,4 +1,6 @@
+import { inParts } from "./batch-turns.ts";
 import { type CheckedBatch, isReady } from "./check-batch.ts";
+import type { JudgedRow } from "./judge-row.ts";
 import type { Batch } from "./model.ts";
 import type { BatchSummary } from "./store.ts";
 
@@ -29,21 +31,23 @@ function renderHead(batch: Batch, is_editable: boolean) {
 }
 
 /** A batch whose rows can be changed: with every problem of them. */
-export function renderDraft(batch: Batch, checked: CheckedBatch): string {
+export async function renderDraft(batch: Batch, checked: CheckedBatch): Promise<string> {
+  const { digest, notes, sums, token_amount, is_ready } = checked;
+  const head = { ...renderHead(batch, true), digest };
+  const without_rows = JSON.stringify({ batch: head, notes, sums, token_amount, is_ready });
+  const rows = await inParts(checked.rows, renderRow);
+  return `${without_rows.slice(0, -1)},"rows":[${rows.join(",")}]}`;
+}
+
+function renderRow(judged: JudgedRow): string {
+  const { payee, problems, read } = judged;
+  const known = payee && "known" in payee ? payee.known : null;
   return JSON.stringify({
-    batch: { ...renderHead(batch, true), digest: checked.digest },
-    notes: checked.notes,
-    sums: checked.sums,
-    token_amount: checked.token_amount,
-    is_ready: checked.is_ready,
-    rows: checked.rows.map((judged) => ({
-      ...judged.read.row,
-      payee: judged.payee && ("known" in judged.payee ? "known" : "new"),
-      known_as:
-        judged.payee && "known" in judged.payee ? judged.payee.known.fields.account_name : null,
-      problems: judged.problems,
-      is_ready: isReady(judged),
-    })),
+    ...read.row,
+    payee: payee && (known ? "known" : "new"),
+    known_as: known?.fields.account_name ?? null,
+    problems,
+    is_ready: isReady(judged),
   });
 }
 

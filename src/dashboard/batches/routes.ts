@@ -8,16 +8,17 @@ import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { cutPage, listQuery, requirePage } from "../../platform/http/list.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";
+import { inBatchTurn } from "./batch-turns.ts";
 import { changeBatches, createBatches } from "./change-batches.ts";
 import { checkBatch } from "./check-batch.ts";
-import { asDraft, type Batch, type BatchRow, isEditable } from "./model.ts";
+import { asDraft, type Batch, type BatchRow, isEditable, sizeProblems } from "./model.ts";
 import { type BatchDeps, openCreatePayouts } from "./open-create-payouts.ts";
 import { renderDraft, renderStarted, renderSummary } from "./render.ts";
 import { ChangeBatchBody, CreateBatchBody, CreatePayoutsBody } from "./schemas.ts";
 import { countByStatus, findBatch, listBatches, openTitle, toBatch } from "./store.ts";
 
 const PATH = "/dashboard/api/batches";
-const BODY_BYTES_MAX = 16 * 1024 * 1024;
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const SHARED = { tag: "Dashboard", members_only: true, answer: Type.Unknown() } as const;
 const NO_EXAMPLE = {} as never;
 
@@ -66,8 +67,8 @@ function addReadRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     summary: "Show a payout batch",
     description: "Its rows with what is wrong in each cell, or how far its payouts are.",
     errors: [],
-    handle: ({ caller, params, problems }) =>
-      show(deps, caller.account_id, params.batch_id, problems),
+    handle: ({ caller: { account_id }, params, problems }) =>
+      inBatchTurn(account_id, () => show(deps, account_id, params.batch_id, problems)),
   });
 }
 
@@ -93,14 +94,16 @@ function addUploadRoute(addRoute: AddRoute, deps: BatchDeps): void {
       const content = {
         file_name,
         is_file_acknowledged: false,
-        rows: distinctRows(rows as Pick<BatchRow, "n" | "cells">[]),
+        rows: fitting(distinctRows(rows as Pick<BatchRow, "n" | "cells">[])),
         plan: null,
         digest: null,
       };
       const file_index = keyedHash(index_key, "file of a payout batch", file_hash);
       const input = { user_id: user_id.toLowerCase(), ...wanted.value, content, file_index };
-      const answer = await submit(command(input));
-      return show(deps, caller.account_id, JSON.parse(answer.body).id, []);
+      return inBatchTurn(caller.account_id, async () => {
+        const answer = await submit(command(input));
+        return show(deps, caller.account_id, JSON.parse(answer.body).id, []);
+      });
     },
   });
 }
@@ -115,6 +118,12 @@ function distinctRows(rows: readonly Pick<BatchRow, "n" | "cells">[]): BatchRow[
   return rows.map(({ n, cells }) => {
     return { n, cells: withoutBlanks(cells), is_excluded: false, is_acknowledged: false };
   });
+}
+
+function fitting(rows: BatchRow[]): BatchRow[] {
+  const problems = sizeProblems(rows);
+  if (problems.length > 0) throw Refusal.of(problems);
+  return rows;
 }
 
 function withoutBlanks(cells: BatchRow["cells"]): BatchRow["cells"] {
@@ -136,27 +145,24 @@ function addChangeRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     body_example: NO_EXAMPLE,
     body_bytes_max: BODY_BYTES_MAX,
     errors: ["invalid_transition"],
-    handle: async ({ caller, params, body, problems, command }) => {
+    handle: async ({ caller: { account_id }, params: { batch_id }, body, problems, command }) => {
       if (problems.length > 0) throw Refusal.of(problems);
       const { rows = [], is_file_acknowledged } = body.batch ?? {};
       const changes = new Map((rows as RowChange[]).map((row) => [row.n, row]));
-      await submit(
-        command({
-          batch_id: params.batch_id,
-          action: "change" as const,
-          change: (batch: Batch, quote: Quote | undefined, now: Date) => {
-            if (!isEditable(batch, quote, now)) throw notEditable();
-            const draft = asDraft(batch);
-            const content = {
-              ...draft.content,
-              rows: draft.content.rows.map((row) => changeRow(row, changes.get(row.n))),
-              is_file_acknowledged: is_file_acknowledged ?? draft.content.is_file_acknowledged,
-            };
-            return { ...draft, content };
-          },
-        }),
-      );
-      return show(deps, caller.account_id, params.batch_id, []);
+      const change = (batch: Batch, quote: Quote | undefined, now: Date) => {
+        if (!isEditable(batch, quote, now)) throw notEditable();
+        const draft = asDraft(batch);
+        const content = {
+          ...draft.content,
+          rows: fitting(draft.content.rows.map((row) => changeRow(row, changes.get(row.n)))),
+          is_file_acknowledged: is_file_acknowledged ?? draft.content.is_file_acknowledged,
+        };
+        return { ...draft, content };
+      };
+      return inBatchTurn(account_id, async () => {
+        await submit(command({ batch_id, action: "change" as const, change }));
+        return show(deps, account_id, batch_id, []);
+      });
     },
   });
 
@@ -168,11 +174,10 @@ function addChangeRoutes(addRoute: AddRoute, deps: BatchDeps): void {
     summary: "Delete a payout batch",
     description: "Payouts that were created of it stay.",
     errors: [],
-    handle: ({ params, problems, command }) => {
+    handle: ({ caller, params: { batch_id }, problems, command }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      return submit(
-        command({ batch_id: params.batch_id, action: "delete" as const, change: () => null }),
-      );
+      const asked = command({ batch_id, action: "delete" as const, change: () => null });
+      return inBatchTurn(caller.account_id, () => submit(asked));
     },
   });
 }
@@ -211,14 +216,14 @@ function addCreateRoute(addRoute: AddRoute, deps: BatchDeps): void {
     body: CreatePayoutsBody,
     body_example: NO_EXAMPLE,
     errors: ["invalid_transition", "quote_expired", "limit_exceeded"],
-    handle: async ({ caller, params, body, problems, command }) => {
+    handle: async ({ caller: { account_id }, params: { batch_id }, body, problems, command }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      const { account_id } = caller;
-      const { batch, is_editable } = await load(deps, account_id, params.batch_id, []);
-      const is_expired = is_editable && batch.quote_id !== null;
-      await createPayouts({ batch, is_expired, digest: body.digest ?? "", command });
-      const after = await load(deps, account_id, params.batch_id, []);
-      return renderStarted(after, {});
+      return inBatchTurn(account_id, async () => {
+        const { batch, is_editable } = await load(deps, account_id, batch_id, []);
+        const is_expired = is_editable && batch.quote_id !== null;
+        await createPayouts({ batch, is_expired, digest: body.digest ?? "", command });
+        return renderStarted(await load(deps, account_id, batch_id, []), {});
+      });
     },
   });
 }
