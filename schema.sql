@@ -688,6 +688,7 @@ create table evm_sends (
   gas_cost numeric,
   is_gas_booked boolean not null default false,
   planned_block bigint,
+  mac bytea,
   constraint evm_sends_pkey PRIMARY KEY (key),
   constraint evm_sends_chain_sender_nonce_key UNIQUE (chain, sender, nonce),
   constraint evm_sends_check CHECK (

@@ -1,4 +1,5 @@
 import type { Chain } from "../catalogue/chains.ts";
+import { ENDED_SENDS } from "../partners/chain/evm/send/ended-sends.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 
 /** A transaction of ours that is final. */
@@ -7,11 +8,14 @@ type PaidGas = { key: string; chain: Chain; tx_id: string; gas_cost: bigint };
 /** Those whose gas is not booked yet; locked. */
 export async function lockUnbookedGas(tx: Transaction, limit: number): Promise<PaidGas[]> {
   const rows = await tx.query<Omit<PaidGas, "gas_cost"> & { gas_cost: string }>(
-    `select key, chain, tx_id, gas_cost::text from evm_sends
+    `select key, chain, tx_id, gas_cost::text, state, mac from evm_sends
      where gas_cost is not null and not is_gas_booked order by number limit $1 for update`,
     [limit],
   );
-  return rows.map((row) => ({ ...row, gas_cost: BigInt(row.gas_cost) }));
+  return ENDED_SENDS.vouchedOnly(tx, rows).map((row) => ({
+    ...row,
+    gas_cost: BigInt(row.gas_cost),
+  }));
 }
 
 export function updateGasBooked(tx: Transaction, keys: readonly string[]): void {

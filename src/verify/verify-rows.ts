@@ -15,6 +15,7 @@ import { BANK_ANSWERS, PAYOUTS } from "../offramps/payouts/store.ts";
 import { QUOTES } from "../offramps/quotes/store.ts";
 import { FIAT_DEPOSITS } from "../onramps/deposits/store.ts";
 import { ONRAMPS } from "../onramps/store.ts";
+import { ENDED_SENDS } from "../partners/chain/evm/send/ended-sends.ts";
 import { PARTNER_CURSORS } from "../partners/cursor-store.ts";
 import { PAYMENT_DETAILS } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -28,7 +29,7 @@ export const VOUCHED_TABLES: readonly VouchedTable[] = [
   ...[REFUNDS, ONRAMPS, FIAT_DEPOSITS, PROPOSALS, UNAPPROVED_AMOUNTS, ACCOUNT_CONTROLS],
   ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
   ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
-  RECOVERY_CODES,
+  ...[RECOVERY_CODES, ENDED_SENDS],
 ];
 
 const PAGE_ROWS = 500;
@@ -56,9 +57,10 @@ export async function verifyRows(session: Session, vouched: VouchedTable): Promi
   }
 }
 
-function pageQuery({ table, key, columns }: VouchedTable, is_next: boolean): string {
+function pageQuery({ table, key, columns, only }: VouchedTable, is_next: boolean): string {
   const keys = key.join(", ");
-  const above = `where (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(", ")})`;
+  const above = `(${keys}) > (${key.map((_, at) => `$${at + 1}`).join(", ")})`;
+  const conditions = [only ?? "true", is_next ? above : "true"];
   return `select ${[...key, ...columns, "mac"].join(", ")} from ${table}
-    ${is_next ? above : ""} order by ${keys} limit ${PAGE_ROWS}`;
+    where ${conditions.join(" and ")} order by ${keys} limit ${PAGE_ROWS}`;
 }

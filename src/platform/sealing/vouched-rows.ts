@@ -15,6 +15,8 @@ export type VouchedTable = {
   /** The primary key. */
   key: readonly string[];
   columns: readonly string[];
+  /** The condition of the rows that carry one; all do without it. */
+  only?: string | undefined;
   /** These rows with their MACs, as they will be stored. */
   withMacs<Row extends object>(session: MacBearer, rows: readonly Row[]): (Row & { mac: Buffer })[];
   /** Whether this service wrote the row as it is. */
@@ -66,6 +68,7 @@ export function vouchedTable(
   table: string,
   key: readonly string[],
   columns: readonly string[],
+  only?: string,
 ): VouchedTable {
   const mac = rowMac(table, ...key, ...columns);
   const toValues = (row: object) => {
@@ -86,7 +89,7 @@ export function vouchedTable(
     return false;
   };
   return {
-    ...{ table, key, columns, holds, nameOf },
+    ...{ table, key, columns, only, holds, nameOf },
     withMacs: (session, rows) =>
       rows.map((row) => ({ ...row, mac: mac.make(session, toValues(row)) })),
     assertVouched: (session, rows) => {

@@ -48,7 +48,7 @@ const REASONS: readonly (readonly [reason: string, ...tables: string[]])[] = [
   ],
   [
     "The adapter of real chains. The test's sandbox has none, so this is not tried. Incoming " +
-      "transfers have a MAC of the adapter; the signer keeps a journal of its own of " +
+      "transfers and the outcome of a send have a MAC; the signer keeps a journal of its own of " +
       "what it signed, " +
       "and balances are compared with the chain.",
     ...["chain_reconciliations", "evm_addresses", "evm_attempts", "evm_chains", "evm_senders"],

@@ -177,6 +177,45 @@ it("a payment that somebody changed or added in the database is not signed", asy
   await advance(server, HOUR_MS);
 }, 240_000);
 
+it("a payment that somebody ended in the database is neither paid nor owed again", async () => {
+  await setGas(0n);
+  const { database } = server.core;
+  const ended = [
+    { ...(await queueRefund()), end: { state: "refused", problem: "planted", nonce: null } },
+    { ...(await queueRefund()), end: { state: "final", tx_id: "0xplanted", nonce: 90_001 } },
+  ];
+  for (const { key, end } of ended) {
+    await database.query(
+      `update evm_sends set state = $2, problem = $3, tx_id = $4, nonce = $5 where key = $1`,
+      [key, end.state, end.problem ?? null, end.tx_id ?? null, end.nonce],
+    );
+  }
+  for (const { key, user_id } of ended) {
+    const id = key.split(":")[2];
+    const [task] = await until(async () => {
+      const found = await database.query<{ last_error: string }>(
+        "select last_error from tasks where record_id = $1 and attempts > 0",
+        [id],
+      );
+      return found.length > 0 && found;
+    });
+    expect(task!.last_error).toContain(`evm_sends ${key} was not written by Sliproad as it is`);
+    const { refunds } = good(await server.call("GET", `/users/${user_id}/refunds`));
+    expect(refunds).toMatchObject([{ id, status: "sending", tx_id: null }]);
+  }
+  expect(await findFault(server)).toContain("evm_sends refund:");
+
+  // As they were, they are paid.
+  await database.query(
+    `update evm_sends set state = 'queued', problem = null, tx_id = null, nonce = null,
+       asked_at = null where key = any($1::text[])`,
+    [ended.map(({ key }) => key)],
+  );
+  await setGas(COIN);
+  for (const { key } of ended) await until(async () => (await stateOf(key)) === "final");
+  await advance(server, HOUR_MS);
+}, 180_000);
+
 it("after all this, ledger and chain are the same", async () => {
   await undoGas();
   await expectSameAtRest(server.core, chain.node);

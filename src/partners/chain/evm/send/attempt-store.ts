@@ -1,4 +1,5 @@
 import type { Database, Session, Transaction } from "../../../../platform/db/database.ts";
+import { refusalOf } from "./ended-sends.ts";
 import { type Attempt, CANCELLED, type EvmSend } from "./model.ts";
 
 export type Fees = { max_fee: bigint; priority_fee: bigint };
@@ -139,9 +140,10 @@ export async function deleteAttempt(
     );
     tx.write(
       `update evm_sends set state = case when is_cancelled then 'refused' else 'queued' end,
-         problem = case when is_cancelled then $3 else problem end, state_since = $2, nonce = null
+         problem = case when is_cancelled then $3 else problem end, state_since = $2, nonce = null,
+         mac = case when is_cancelled then $4::bytea end
        where key = $1 and state = 'planned'`,
-      [key, now, CANCELLED],
+      [key, now, CANCELLED, refusalOf(tx, key)],
     );
     return true;
   });

@@ -2,6 +2,7 @@ import type { Chain } from "../../../../catalogue/chains.ts";
 import type { Session, Transaction } from "../../../../platform/db/database.ts";
 import type { SignedAction } from "../signer/port.ts";
 import { parseAction } from "../signer/request-text.ts";
+import { assertEnded, endOf, refusalOf } from "./ended-sends.ts";
 import type { Attempt, EvmSend, OpenSend, StoredAction } from "./model.ts";
 
 type NumberColumn = "nonce" | "planned_block" | "block_number" | "address_index";
@@ -57,12 +58,12 @@ export async function insertSend(session: Session, send: NewSend, now: Date): Pr
     [send.key, send.chain, action],
   );
   if (!row!.is_same) throw new KeyReused(`the key ${send.key} was used for another transfer`);
-  return toSend(row!);
+  return toSend(assertEnded(session, row!));
 }
 
 export async function findSendByKey(session: Session, key: string): Promise<EvmSend | null> {
   const [row] = await session.query<SendRow>("select * from evm_sends where key = $1", [key]);
-  return row ? toSend(row) : null;
+  return row ? toSend(assertEnded(session, row)) : null;
 }
 
 /** It is still wanted. */
@@ -224,11 +225,12 @@ export async function updateFinal(
 ): Promise<void> {
   await session.query(
     `update evm_sends set state = $2, state_since = $3, problem = $4, tx_id = $5,
-       block_number = $6, block_hash = $7, gas_cost = $8
+       block_number = $6, block_hash = $7, gas_cost = $8, mac = $9
      where key = $1 and state in ('signed', 'broadcast', 'mined')`,
     [
       ...[key, outcome.state, now, "problem" in outcome ? outcome.problem : null],
       ...[mined.tx_id, mined.block_number, mined.block_hash, mined.gas_cost],
+      endOf(session, { key, ...mined, state: outcome.state }),
     ],
   );
 }
@@ -241,9 +243,9 @@ export async function updateRefused(
   now: Date,
 ): Promise<boolean> {
   const rows = await session.query(
-    `update evm_sends set state = 'refused', state_since = $3, problem = $2
+    `update evm_sends set state = 'refused', state_since = $3, problem = $2, mac = $4
      where key = $1 and state = 'queued' returning key`,
-    [key, problem, now],
+    [key, problem, now, refusalOf(session, key)],
   );
   return rows.length > 0;
 }
@@ -275,10 +277,11 @@ export async function updateCancelled(
     `update evm_sends set is_cancelled = true,
        state = case when state = 'queued' then 'refused' else state end,
        state_since = case when state = 'queued' then $3 else state_since end,
-       problem = case when state = 'queued' then $2 else problem end
+       problem = case when state = 'queued' then $2 else problem end,
+       mac = case when state = 'queued' then $4::bytea end
      where key = $1 and key not like 'nonce:%'
        and state in ('queued', 'planned', 'signed', 'broadcast') returning state`,
-    [key, problem, now],
+    [key, problem, now, refusalOf(session, key)],
   );
   return row?.state ?? null;
 }
@@ -290,11 +293,13 @@ export function updateLost(
   problem: string,
   now: Date,
 ): void {
-  tx.write(
-    `update evm_sends set state = 'refused', state_since = $3, problem = $2
-     where key = any($1::text[]) and state in ('planned', 'signed', 'broadcast')`,
-    [keys, problem, now],
-  );
+  for (const key of keys) {
+    tx.write(
+      `update evm_sends set state = 'refused', state_since = $3, problem = $2, mac = $4
+       where key = $1 and state in ('planned', 'signed', 'broadcast')`,
+      [key, problem, now, refusalOf(tx, key)],
+    );
+  }
 }
 
 function writeAction(action: SignedAction): string {
