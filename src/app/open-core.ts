@@ -35,6 +35,7 @@ export async function openCore(
     url: database_url,
     connections_max: config.database_connections,
     pipeline: config.database_pipeline === "on",
+    by_account: config.batch_by === "account",
   });
   try {
     await refusePooler(database);

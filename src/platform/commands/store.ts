@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../db/database.ts";
-import { columnsOf } from "../db/rows.ts";
+import { accountsOf, setOf } from "../db/rows.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 export type StoredAnswer = {
@@ -23,13 +23,11 @@ export async function findStoredAnswers(
 ): Promise<Map<string, StoredAnswer>> {
   const keyed = commands.filter((command) => command.idempotency !== null);
   if (keyed.length === 0) return new Map();
+  const accounts = accountsOf(tx, keyed);
   const rows = await tx.query<StoredAnswer & { idempotency_index: Buffer }>(
     `select account_id, idempotency_index, id, request_hash, subject_id, answer from commands
-     where account_id = any($1::uuid[]) and idempotency_index = any($2::bytea[])`,
-    [
-      [...new Set(keyed.map((command) => command.account_id))],
-      keyed.map((command) => command.idempotency!.index),
-    ],
+     where account_id ${accounts.equal} and idempotency_index = any($2::bytea[])`,
+    [accounts.value, keyed.map((command) => command.idempotency!.index)],
   );
   const by_key = new Map(
     rows.map((row) => [`${row.account_id} ${row.idempotency_index.toString("hex")}`, row]),
@@ -63,20 +61,22 @@ export function insertCommands(tx: Transaction, rows: readonly CommandRow[], rea
   const sorted = rows
     .map((row) => ({ row, key: `${row.command.account_id} ${order(row)}` }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
-    .map(({ row }) => row);
+    .map(({ row: { command, subject_id, answer } }) => ({
+      account_id: command.account_id,
+      id: command.id,
+      idempotency_index: command.idempotency?.index ?? null,
+      request_hash: command.idempotency?.request_hash ?? null,
+      subject_id,
+      answer,
+    }));
+  const columns = `account_id uuid, id uuid, idempotency_index bytea, request_hash bytea,
+    subject_id uuid, answer bytea`;
+  const set = setOf(tx, "t", columns, sorted);
   tx.write(
     `insert into commands
        (account_id, id, idempotency_index, request_hash, subject_id, answer, created_at)
-     select *, $7 from unnest
-       ($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::uuid[], $6::bytea[])`,
-    [
-      sorted.map((row) => row.command.account_id),
-      sorted.map((row) => row.command.id),
-      sorted.map((row) => row.command.idempotency?.index ?? null),
-      sorted.map((row) => row.command.idempotency?.request_hash ?? null),
-      ...columnsOf(sorted, "subject_id", "answer"),
-      real_now,
-    ],
+     select *, $7 from ${set.from}`,
+    [...set.values, real_now],
   );
 }
 
@@ -128,8 +128,9 @@ export function deleteCommands(
   commands: readonly { account_id: string; command_id: string }[],
 ): void {
   if (commands.length === 0) return;
-  tx.write("delete from commands where account_id = any($1::uuid[]) and id = any($2::uuid[])", [
-    [...new Set(commands.map((command) => command.account_id))],
+  const accounts = accountsOf(tx, commands);
+  tx.write(`delete from commands where account_id ${accounts.equal} and id = any($2::uuid[])`, [
+    accounts.value,
     commands.map((command) => command.command_id),
   ]);
 }

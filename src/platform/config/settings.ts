@@ -71,8 +71,8 @@ export const SETTINGS = {
     "SLIPROAD_BATCH_BY",
     ["installation", "account"],
     "installation",
-    "Whether concurrent commands of several accounts may share a transaction. `account` is for a " +
-      "database distributed by account.",
+    "Whether commands, and background work, of several accounts may share a transaction. " +
+      "`account` is for a database distributed by account.",
   ),
   trusted_proxies: networks(
     "SLIPROAD_TRUSTED_PROXIES",

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { HOUR_MS } from "../durations.ts";
 import type { Macs } from "../sealing/macs.ts";
 import { runWithConnection } from "./caller-context.ts";
+import { newTransactionNumber, observed } from "./observe.ts";
 import {
   CommitUnknownError,
   DatabaseUnavailableError,
@@ -10,15 +11,20 @@ import {
   isDatabaseError,
   nameOutage,
 } from "./outages.ts";
-import { bytesArray, isBytesArray, textArray } from "./plain-array.ts";
+import { toParameter } from "./parameters.ts";
 import { destroyConnection, openPool, type PoolUse, sendTogether } from "./pool.ts";
 
 /** What a store function needs: run one statement, return its rows. */
 export type Session = {
+  /** Every transaction is of one account, which its statements name by equality (rows.ts). */
+  readonly by_account?: boolean;
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** The same object in all sessions of a database. */
   readonly bound?: Bound;
 };
+
+/** What all sessions of a database have in common. */
+export type Own = Pick<Session, "bound" | "by_account">;
 
 /** What belongs to a database as this process has it open. */
 type Bound = {
@@ -46,7 +52,7 @@ export type Transaction = Session &
   };
 
 /** What a store function needs that only writes. */
-export type Writer = Pick<Session, "bound"> & {
+export type Writer = Own & {
   write(text: string, values: readonly unknown[]): void;
 };
 
@@ -73,6 +79,8 @@ type DatabaseOptions = {
   connections_max: number;
   /** Send statements without waiting for the answers to earlier ones. Default: true. */
   pipeline?: boolean;
+  /** See `Session`. Default: false. */
+  by_account?: boolean;
   /** The limit of every statement that has none of its own. */
   answer_max_ms?: number;
   on_error?: (error: Error) => void;
@@ -87,13 +95,16 @@ export const READ_ALL: TransactionOptions = { answer_max_ms: LONG_ANSWER_MAX_MS 
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { pipeline = true, on_error = () => {}, answer_max_ms = ANSWER_MAX_MS } = options;
+  const { by_account = false } = options;
   const openSender = pipeline ? senderOf : oneByOne;
   const pool = openPool({ ...options, pipeline, on_error, answer_max_ms });
   const bound: Bound = {};
 
   return {
     bound,
+    by_account,
     query: async (text, values) => {
+      observed(newTransactionNumber(), text, values);
       const client = await pool.connect();
       let is_reusable = false;
       try {
@@ -111,14 +122,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       const client = await pool.connect();
       const send = openSender(client, limit.answer_max_ms);
       return runWithConnection(() =>
-        runTransaction(client, send, bound, work, () => pool.isLost(client)),
+        runTransaction(client, send, { by_account, bound }, work, () => pool.isLost(client)),
       );
     },
     connection: async (work) => {
       const client = await pool.connect();
       try {
-        const session = { query: rowsOf(openSender(client, LONG_ANSWER_MAX_MS)), bound };
-        return await runWithConnection(() => work(session));
+        const query = rowsOf(openSender(client, LONG_ANSWER_MAX_MS));
+        return await runWithConnection(() => work({ query, by_account, bound }));
       } finally {
         // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);
@@ -183,14 +194,14 @@ function rowsOf(send: Send): Session["query"] {
 async function runTransaction<Result>(
   client: pg.PoolClient,
   send: Send,
-  bound: Bound,
+  own: Own,
   work: (tx: Transaction) => Promise<Result>,
   isLost: () => boolean,
 ): Promise<Result> {
   // Only a connection whose last statement was answered returns to the pool.
   let is_reusable = false;
   try {
-    const { tx, end } = begin(send, bound);
+    const { tx, end } = begin(send, own);
     let result: Result;
     let writes: readonly Write[];
     try {
@@ -226,7 +237,7 @@ type Write = {
 };
 
 /** An ended transaction accepts no statements: its connection may already serve another. */
-function begin(send: Send, bound: Bound): { tx: Transaction; end: () => readonly Write[] } {
+function begin(send: Send, own: Own): { tx: Transaction; end: () => readonly Write[] } {
   const writes: Write[] = [];
   let is_over = false;
   const assertOpen = () => {
@@ -236,10 +247,12 @@ function begin(send: Send, bound: Bound): { tx: Transaction; end: () => readonly
   send("begin").catch(() => {});
   const query = rowsOf(send);
   let first_failure: unknown;
+  const transaction = newTransactionNumber();
   const tx: Transaction = {
-    bound,
+    ...own,
     query: async (text, values) => {
       assertOpen();
+      observed(transaction, text, values);
       try {
         return await query(text, values);
       } catch (error) {
@@ -250,18 +263,22 @@ function begin(send: Send, bound: Bound): { tx: Transaction; end: () => readonly
     },
     write: (text, values) => {
       assertOpen();
+      observed(transaction, text, values);
       writes.push({ text, values: values.map(toParameter) });
     },
     writeAfter: (text, values, next) => {
       assertOpen();
+      observed(transaction, text, values);
       writes.push({
         text,
         values: values.map(toParameter),
         next: (rows) => {
           const more: Write[] = [];
-          const write: Writer["write"] = (text, values) =>
-            void more.push({ text, values: values.map(toParameter) });
-          next(rows as never[], { write, bound });
+          const write: Writer["write"] = (text, values) => {
+            observed(transaction, text, values);
+            more.push({ text, values: values.map(toParameter) });
+          };
+          next(rows as never[], { ...own, write });
           return more;
         },
       });
@@ -287,23 +304,6 @@ async function sendAhead(send: Send, writes: readonly Write[]): Promise<readonly
     const { value } = answers.at(-1) as PromiseFulfilledResult<pg.QueryResult>;
     left = [...left[at]!.next!(value.rows), ...left.slice(at + 1)];
   }
-}
-
-/**
- * Does early what the driver would do while sending: a value that cannot be converted to JSON must
- * fail here, not between two writes that are already being sent together with COMMIT.
- */
-function toParameter(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    if (isBytesArray(value)) return bytesArray(value);
-    return textArray(value) ?? value.map(toParameter);
-  }
-  const is_plain = typeof value === "object" && value !== null && !isScalarObject(value);
-  return is_plain ? JSON.stringify(value) : value;
-}
-
-function isScalarObject(value: object): boolean {
-  return value instanceof Date || ArrayBuffer.isView(value);
 }
 
 type CommitAnswers = {

@@ -1,4 +1,5 @@
-import type { Session, Writer } from "./database.ts";
+import type { Own, Session, Writer } from "./database.ts";
+import { plainArray } from "./plain-array.ts";
 
 /*
  * The statements that every store repeats, by table and columns; all others are written in the
@@ -35,13 +36,20 @@ export function findRows<Row extends object>(
   session: Session,
   table: string,
   keys: readonly RecordKey[],
-  rest = "",
 ): Promise<Row[]> {
+  return perAccount(session, keys, (own) => selectRows<Row>(session, table, own, ""));
+}
+
+function selectRows<Row extends object>(
+  session: Session,
+  table: string,
+  keys: readonly RecordKey[],
+  rest: string,
+): Promise<Row[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", keys);
   return session.query<Row>(
-    `select ${table}.* from ${table}
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id) ${rest}`,
-    columnsOf(keys, "account_id", "id"),
+    `select ${table}.* from ${table} join ${wanted.from} using (account_id, id) ${rest}`,
+    wanted.values,
   );
 }
 
@@ -52,7 +60,7 @@ export function lockRows<Row extends object>(
   keys: readonly RecordKey[],
 ): Promise<Row[]> {
   const rest = `order by account_id, id for no key update of ${table}`;
-  return findRows(tx, table, keys, rest);
+  return selectRows(tx, table, keys, rest);
 }
 
 /**
@@ -89,10 +97,11 @@ export function insertRows<const Columns extends string>(
   on_conflict = "",
 ): void {
   if (rows.length === 0) return;
-  const { names, unnest } = readColumns(columns);
+  const { names } = readColumns(columns);
+  const set = setOf(tx, "t", columns, rows);
   tx.write(
-    `insert into ${table} (${names.join(", ")}) select * from ${unnest} ${on_conflict}`,
-    columnsOf(rows as readonly Values[], ...names),
+    `insert into ${table} (${names.join(", ")}) select * from ${set.from} ${on_conflict}`,
+    set.values,
   );
 }
 
@@ -115,14 +124,13 @@ export function updateRows<const Key extends string, const Columns extends strin
   rows: readonly Readonly<Record<ColumnName<Key> | ColumnName<Columns>, unknown>>[],
 ): void {
   if (rows.length === 0) return;
-  const { names, unnest } = readColumns(`${key}, ${columns}`);
-  const keys = readColumns(key).names;
-  const changes = names.slice(keys.length).map((name) => `${name} = t.${name}`);
-  const conditions = keys.map((name) => `${table}.${name} = t.${name}`);
+  const changes = readColumns(columns).names.map((name) => `${name} = t.${name}`);
+  const conditions = readColumns(key).names.map((name) => `${table}.${name} = t.${name}`);
+  const set = setOf(tx, "t", `${key}, ${columns}`, rows as readonly never[]);
   tx.write(
-    `update ${table} set ${changes.join(", ")} from ${unnest} as t (${names.join(", ")})
+    `update ${table} set ${changes.join(", ")} from ${set.from}
      where ${conditions.join(" and ")}`,
-    columnsOf(rows as readonly Values[], ...names),
+    set.values,
   );
 }
 
@@ -137,6 +145,105 @@ export function updateRow(tx: Writer, table: string, key: Values, changes: Value
 
 export function deleteRow(tx: Writer, table: string, key: Values): void {
   tx.write(`delete from ${table} where ${equal(Object.keys(key), " and ")}`, Object.values(key));
+}
+
+/*
+ * Sets of records. Where every transaction is of one account (SLIPROAD_BATCH_BY=account), so is
+ * every set, and its statement names that account by equality: a database distributed by account
+ * then asks one of its nodes. Otherwise a set mixes accounts, and each row names its own. In both
+ * forms $1 is the account or the accounts, and the other parameters are the same (decision 37).
+ */
+
+type RecordSet = {
+  /** Stands after `from` or `join`. */
+  from: string;
+  /** Its parameters, from $1 on. */
+  values: unknown[];
+  /** The account of a joined table: what a subquery compares with, where a join does not reach. */
+  accountIn: (alias: string) => string;
+};
+
+/** A set as a table of a statement; the columns are written as for `insertRows`. */
+export function setOf<const Columns extends string>(
+  session: Own,
+  alias: string,
+  columns: Columns,
+  rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
+): RecordSet {
+  const { names } = readColumns(columns);
+  const [first, ...rest] = columnsOf(rows as readonly Values[], ...names);
+  const is_of_account = names[0] === "account_id";
+  const account = is_of_account ? oneAccountOf(session, first!) : undefined;
+  const from = setFrom(alias, columns, account !== undefined);
+  return {
+    from,
+    values: [account === undefined ? first : account, ...rest],
+    accountIn: (alias) => (account === undefined ? `${alias}.account_id` : "$1"),
+  };
+}
+
+/** For stores that convert the other columns themselves; `accounts` is the value of $1. */
+export function accountSetOf(
+  session: Own,
+  alias: string,
+  columns: string,
+  rows: readonly { account_id: string }[],
+): { from: string; accounts: string | null } {
+  const ids = rows.map((row) => row.account_id);
+  const account = oneAccountOf(session, ids);
+  const from = setFrom(alias, columns, account !== undefined);
+  return { from, accounts: account === undefined ? plainArray(ids) : account };
+}
+
+function setFrom(alias: string, columns: string, is_one: boolean): string {
+  const { names, unnest, others } = readColumns(columns);
+  if (!is_one) return `${unnest} as ${alias} (${names.join(", ")})`;
+  const rest = names.slice(1).join(", ");
+  return `(select $1::uuid as account_id, ${rest}
+    from ${others} as ${alias} (${rest})) as ${alias}`;
+}
+
+/** The same, each row once. */
+export function distinctSetOf<const Columns extends string>(
+  session: Own,
+  alias: string,
+  columns: Columns,
+  rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
+): RecordSet {
+  const { names } = readColumns(columns);
+  const keyOf = (row: Values) => names.map((name) => row[name]).join(" ");
+  const distinct = new Map(rows.map((row) => [keyOf(row), row]));
+  return setOf(session, alias, columns, [...distinct.values()]);
+}
+
+export type AccountSet = { equal: string; value: string | string[] | null; is_one: boolean };
+
+/** The accounts, or those of rows, as parameter $1: `where account_id ${accounts.equal}`. */
+export function accountsOf(
+  session: Own,
+  owned: readonly (string | { account_id: string })[],
+): AccountSet {
+  const ids = [...new Set(owned.map((one) => (typeof one === "string" ? one : one.account_id)))];
+  const account = oneAccountOf(session, ids);
+  return account === undefined
+    ? { equal: "= any($1::uuid[])", value: ids, is_one: false }
+    : { equal: "= $1", value: account, is_one: true };
+}
+
+/** For reads across accounts: one each where a statement names its account, else one for all. */
+export async function perAccount<Owned extends { account_id: string }, Row>(
+  session: Session,
+  owned: readonly Owned[],
+  read: (owned: readonly Owned[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  if (!session.by_account) return read(owned);
+  const by_account = Map.groupBy(owned, ({ account_id }) => account_id);
+  return (await Promise.all([...by_account.values()].map(read))).flat();
+}
+
+/** Undefined if the rows name their accounts themselves; null for a set of no rows. */
+function oneAccountOf<Id>(session: Own, ids: readonly Id[]): Id | null | undefined {
+  return session.by_account && ids.every((id) => id === ids[0]) ? (ids[0] ?? null) : undefined;
 }
 
 /** These columns of the rows, each as an array: what `unnest` takes. */
@@ -161,7 +268,12 @@ type FirstWord<Text extends string> = Text extends ` ${infer Rest}` | `\n${infer
     ? Word
     : never;
 
-type Read = { names: string[]; unnest: string };
+type Read = {
+  names: string[];
+  unnest: string;
+  /** All but the first. */
+  others: string;
+};
 const known = new Map<string, Read>();
 
 function readColumns(columns: string): Read {
@@ -169,7 +281,11 @@ function readColumns(columns: string): Read {
   if (found) return found;
   const pairs = columns.split(",").map((column) => column.trim().split(" "));
   const places = pairs.map(([, type], at) => `$${at + 1}::${type}[]`);
-  const read = { names: pairs.map(([name]) => name!), unnest: `unnest(${places.join(", ")})` };
+  const read = {
+    names: pairs.map(([name]) => name!),
+    unnest: `unnest(${places.join(", ")})`,
+    others: `unnest(${places.slice(1).join(", ")})`,
+  };
   known.set(columns, read);
   return read;
 }

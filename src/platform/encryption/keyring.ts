@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
 import type { Session, Transaction } from "../db/database.ts";
-import { columnsOf, insertRow, insertRows } from "../db/rows.ts";
+import { accountsOf, insertRow, insertRows, perAccount } from "../db/rows.ts";
 import { LruMap } from "../lru-map.ts";
 import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
@@ -59,11 +59,7 @@ export function createKeyring(masters: MasterKeys): Keyring {
     if (missing.length === 0) return found;
     const forgotten_before = forgotten;
     const [rows, wrapping_keys] = await Promise.all([
-      session.query<Subject & { wrapped: Buffer }>(
-        `select account_id, subject_id, wrapped from subject_keys
-         where account_id = any($1::uuid[]) and subject_id = any($2::uuid[])`,
-        columnsOf(missing, "account_id", "subject_id"),
-      ),
+      perAccount(session, missing, (subjects) => listSubjectKeys(session, subjects)),
       openAccounts(session, missing),
     ]);
     for (const row of rows) {
@@ -126,33 +122,51 @@ export function createKeyring(masters: MasterKeys): Keyring {
 
 /** Account keys are never erased: they can stay cached. */
 function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
-  const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
+  const cache = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
   return async (session, owned) => {
     const found = new Map<string, Buffer>();
-    const missing: string[] = [];
+    const missing: { account_id: string }[] = [];
     for (const id of new Set(owned.map(({ account_id }) => account_id))) {
-      const cached = accounts.get(id);
+      const cached = cache.get(id);
       if (cached) found.set(id, cached);
-      else missing.push(id);
+      else missing.push({ account_id: id });
     }
     if (missing.length === 0) return found;
-    const rows = await session.query<{
-      account_id: string;
-      master_key_id: string;
-      wrapped: Buffer;
-    }>(
-      `select account_id, master_key_id, wrapped from account_keys
-       where account_id = any($1::uuid[]) and version = $2`,
-      [missing, ACCOUNT_KEY_VERSION],
-    );
+    const rows = await perAccount(session, missing, (some) => listAccountKeys(session, some));
     const unwrapped = rows.map(async ({ account_id, master_key_id, wrapped }) => {
       const key = await masters.unwrap(master_key_id, accountPlace(account_id), wrapped);
-      accounts.set(account_id, key);
+      cache.set(account_id, key);
       found.set(account_id, key);
     });
     await Promise.all(unwrapped);
     return found;
   };
+}
+
+type WrappedSubjectKey = Subject & { wrapped: Buffer };
+
+function listSubjectKeys(
+  session: Session,
+  subjects: readonly Subject[],
+): Promise<WrappedSubjectKey[]> {
+  const accounts = accountsOf(session, subjects);
+  return session.query<WrappedSubjectKey>(
+    `select account_id, subject_id, wrapped from subject_keys
+     where account_id ${accounts.equal} and subject_id = any($2::uuid[])`,
+    [accounts.value, subjects.map(({ subject_id }) => subject_id)],
+  );
+}
+
+function listAccountKeys(
+  session: Session,
+  owned: readonly { account_id: string }[],
+): Promise<WrappedAccountKey[]> {
+  const accounts = accountsOf(session, owned);
+  return session.query<WrappedAccountKey>(
+    `select account_id, master_key_id, wrapped from account_keys
+     where account_id ${accounts.equal} and version = $2`,
+    [accounts.value, ACCOUNT_KEY_VERSION],
+  );
 }
 
 /** Creates a key for each new subject; they exist once the transaction commits. */

@@ -37,7 +37,7 @@ export function addRequestLog(
     left_out = 0;
     if (requests.length === 0) return;
     try {
-      await database.transaction(async (tx) => insertRequests(tx, requests));
+      await writeRequests(database, requests);
     } catch (error) {
       log.warn({ err: error, requests: requests.length }, "requests not written to the log");
     }
@@ -95,4 +95,13 @@ function withIds(route: string, params: Readonly<Record<string, string>>): strin
 
 function listProblems(problems: readonly Problem[]): string {
   return JSON.stringify(problems.slice(0, PROBLEMS_MAX).map(({ field, code }) => [field, code]));
+}
+
+/** In one transaction, or in one for each account where a transaction is of one. */
+async function writeRequests(database: Database, requests: readonly LoggedRequest[]) {
+  const { by_account } = database;
+  const parts = Map.groupBy(requests, ({ account_id }) => (by_account ? account_id : "all"));
+  for (const part of parts.values()) {
+    await database.transaction(async (tx) => insertRequests(tx, part));
+  }
 }

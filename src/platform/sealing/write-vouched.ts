@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { type RecordKey, updateRow, updateRows } from "../db/rows.ts";
+import { distinctSetOf, type RecordKey, updateRow, updateRows } from "../db/rows.ts";
 import type { VouchedTable } from "./vouched-rows.ts";
 
 /*
@@ -59,12 +59,11 @@ export function updateVouchedRows<Change extends RecordKey>(
   if (changes.length === 0) return;
   const names = columns.split(",").map((column) => column.trim().split(" ")[0]!);
   const change_of = new Map(changes.map((change) => [keyOf(change), pick(change, names)]));
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", changes);
   const text = `select ${vouched.table}.* from ${vouched.table}
-    join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-      using (account_id, id)
+    join ${wanted.from} using (account_id, id)
     order by account_id, id for no key update of ${vouched.table}`;
-  const keys = [changes.map((row) => row.account_id), changes.map((row) => row.id)];
-  tx.writeAfter<RecordKey>(text, keys, (rows, writer) => {
+  tx.writeAfter<RecordKey>(text, wanted.values, (rows, writer) => {
     const changed = vouched
       .assertVouched(writer, rows)
       .map((row) => ({ ...row, ...change_of.get(keyOf(row)) }));

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { ADVANCE_MAX_MS, type Clock, type SandboxClock } from "../clock.ts";
 import type { Session } from "../db/database.ts";
-import { KINDS } from "./kinds.ts";
+import { kindsIn } from "./kinds.ts";
 import { type IdleDependencies, waitUntilIdle } from "./wait-until-idle.ts";
 
 type AdvanceDependencies = IdleDependencies & { clock: Clock & SandboxClock };
@@ -51,7 +51,7 @@ export async function advanceClock(
  */
 async function findNextDue(session: Session, after: Date, until: Date): Promise<Date | null> {
   const [row] = await session.query<{ due_at: Date | null }>(
-    `${KINDS}
+    `${kindsIn(session)}
      select min((
        select t.due_at from tasks t
        where t.kind = kinds.kind and t.due_at > $1 and t.due_at <= $2

@@ -1,8 +1,15 @@
+import type { Session } from "../db/database.ts";
+
 /**
  * Selects the kinds that occur in the table, as the start of a statement. PostgreSQL has no skip
- * scan for `distinct`; this steps from kind to kind through the index `tasks_due`.
+ * scan for `distinct`; this steps from kind to kind through the index `tasks_due`. A table that is
+ * distributed by account has no such order.
  */
-export const KINDS = `
+export function kindsIn(session: Session): string {
+  return session.by_account ? "with kinds as (select distinct kind from tasks)" : STEPS;
+}
+
+const STEPS = `
   with recursive steps as (
     (select kind from tasks order by kind limit 1)
     union all

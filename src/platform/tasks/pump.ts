@@ -54,8 +54,7 @@ export function createPump(
         place.account_id = first.account_id;
         queue.account_ids.push(first.account_id);
       }
-      // After a full set there may be more tasks; claiming again costs less than checking first.
-      more = claim.tasks.length === queue.limit;
+      more = claim.more;
     } finally {
       queue.claimed(more);
     }

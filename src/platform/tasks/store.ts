@@ -12,6 +12,8 @@ export type TaskClaim = {
   held_until_ms: number;
   /** Lost too often, and not claimed: due again later, one by one. */
   set_aside: number;
+  /** There may be further due tasks of the kind. */
+  more: boolean;
 };
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
@@ -27,11 +29,24 @@ const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
  * index order, and are written by `ctid`. The ctid stays valid because the same statement has
  * locked the row.
  */
-const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
-const leased = (locking: string) => `${KEYS} cross join lateral (
+const LEASED = (locking: string) => `
+  unnest($1::uuid[], $2::uuid[]) as key (account_id, id) cross join lateral (
     select t.account_id, t.id, t.ctid as place from tasks t
     where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3 ${locking}
   ) as mine`;
+
+/** The same where a claim is of one account, for a database in which a ctid is not unique. */
+const LEASED_OF_ONE = (locking: string) => `
+  select t.id from tasks t
+  where t.account_id = $1 and t.id = any($2::uuid[]) and t.lease_id = $3
+  order by t.id ${locking}`;
+
+/** The condition of tasks that still have the lease $3; $1 and $2 are their keys. */
+function isLeased(session: Session, locking = "for update"): string {
+  return session.by_account
+    ? `t.account_id = $1 and t.id = any (array(${LEASED_OF_ONE(locking)}))`
+    : `t.ctid = any (array(select mine.place from ${LEASED(locking)}))`;
+}
 
 /**
  * Which kinds have due tasks, one probe per kind and queue: the only statement of an idle worker.
@@ -84,34 +99,104 @@ const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::times
 const STOPPED = "The worker stopped, or lost the database, several times during this task.";
 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
-  const { lease_id, lease_ms, now, real_now } = query;
-  const leased_until = new Date(real_now.getTime() + lease_ms);
+  const { lease_id, lease_ms, now } = query;
   const held_until_ms = performance.now() + lease_ms;
-  const found = await database.transaction(async (tx) => {
-    const planned = tx.query("select set_config('enable_sort', 'off', true)");
-    planned.catch(() => {});
-    return tx.query<Task & { is_claimed: boolean }>(
-      `update tasks t set ${CLAIM}
-       where t.ctid = any (array(
-         select t.ctid from tasks t
-         where t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
-           and ${query.failed ? "t.attempts > 0" : "t.attempts = 0"}
-           and t.account_id <> all ($7::uuid[])
-         order by t.due_at limit $4
-         for update skip locked
-       ))
-       returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts,
-         t.lease_id is not null as is_claimed`,
-      [
-        ...[query.kind, now, real_now, query.limit, leased_until, lease_id, query.not_of ?? []],
-        ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
-      ],
-    );
-  });
+  const { found, more } = database.by_account
+    ? await claimOfOneAccount(database, query)
+    : await claimOfAll(database, query);
   const tasks = found.filter((task) => task.is_claimed);
   tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
-  const set_aside = found.length - tasks.length;
-  return { lease_id, lease_ms, now, tasks, held_until_ms, set_aside };
+  return {
+    lease_id,
+    lease_ms,
+    now,
+    tasks,
+    more,
+    held_until_ms,
+    set_aside: found.length - tasks.length,
+  };
+}
+
+type Claimed = { found: (Task & { is_claimed: boolean })[]; more: boolean };
+
+const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at,
+  t.attempts, t.lease_id is not null as is_claimed`;
+
+/** Due and not leased; $1 to $3 are the kind, the time and the real time. */
+const claimable = ({ failed }: ClaimQuery) => `t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
+  and ${failed ? "t.attempts > 0" : "t.attempts = 0"}`;
+
+/** $1 to $6 and $8 to $10; $7 names accounts. */
+function claimValues(query: ClaimQuery, accounts: string | readonly string[]): unknown[] {
+  const { kind, now, real_now, limit, lease_ms, lease_id } = query;
+  const leased_until = new Date(real_now.getTime() + lease_ms);
+  return [
+    ...[kind, now, real_now, limit, leased_until, lease_id, accounts],
+    ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
+  ];
+}
+
+async function claimOfAll(database: Database, query: ClaimQuery): Promise<Claimed> {
+  const found = await database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query<Claimed["found"][number]>(
+      `update tasks t set ${CLAIM}
+       where t.ctid = any (array(
+         select t.ctid from tasks t where ${claimable(query)} and t.account_id <> all ($7::uuid[])
+         order by t.due_at limit $4 for update skip locked
+       )) ${RETURNING}`,
+      claimValues(query, query.not_of ?? []),
+    );
+  });
+  // After a full set there may be more tasks; claiming again costs less than checking first.
+  return { found, more: found.length === query.limit };
+}
+
+/** How many due tasks are looked at, at least, to find the accounts that have any. */
+const LOOKED_AT = 1_000;
+
+/**
+ * The tasks of the account whose task is due first, or of the next one if another worker has
+ * claimed them meanwhile. The accounts are found without a lock: a database distributed by account
+ * asks all its nodes for that, and one for the claim, which goes no further than what was looked at,
+ * however long the backlog of other accounts is.
+ */
+async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
+  const { kind, now, real_now, limit, not_of = [] } = query;
+  const seen = await database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query<{ account_id: string; last_due_at: Date }>(
+      `select account_id, max(max(due_at)) over () as last_due_at
+       from (select t.account_id, t.due_at from tasks t
+         where ${claimable(query)} and t.account_id <> all ($5::uuid[])
+         order by t.due_at limit $4) as due
+       group by account_id order by min(due_at)`,
+      [kind, now, real_now, Math.max(LOOKED_AT, limit), not_of],
+    );
+  });
+  for (const { account_id, last_due_at } of seen) {
+    const found = await database.transaction(async (tx) => {
+      dontSort(tx);
+      return tx.query<Claimed["found"][number]>(
+        `update tasks t set ${CLAIM}
+         where t.account_id = $7 and t.id = any (array(
+           select t.id from tasks t
+           where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
+           order by t.due_at limit $4 for update skip locked
+         )) ${RETURNING}`,
+        [...claimValues(query, account_id), last_due_at],
+      );
+    });
+    const more = found.length === limit || seen.length > 1;
+    if (found.length > 0) return { found, more };
+  }
+  return { found: [], more: false };
+}
+
+/** Of this transaction: the backlog is read in the order of its index, never sorted. */
+function dontSort(tx: Transaction): void {
+  const planned = tx.query("select set_config('enable_sort', 'off', true)");
+  planned.catch(() => {});
 }
 
 /**
@@ -129,19 +214,22 @@ export async function lockTasks(
     String(claim.lease_ms),
   ]);
   limited.catch(() => {});
+  if (tx.by_account) {
+    const ids = await tx.query<{ id: string }>(LEASED_OF_ONE("for update"), [
+      ...keys(tx, tasks),
+      claim.lease_id,
+    ]);
+    return ids.map(({ id }) => ({ account_id: tasks[0]!.account_id, id }));
+  }
   return tx.query(
-    `select mine.account_id, mine.id from ${leased("for update")}
+    `select mine.account_id, mine.id from ${LEASED("for update")}
      order by mine.account_id, mine.id`,
-    [...keys(inKeyOrder(tasks)), claim.lease_id],
+    [...keys(tx, inKeyOrder(tasks)), claim.lease_id],
   );
 }
 
 export function deleteTasks(tx: Transaction, lease_id: string, tasks: readonly Task[]): void {
-  tx.write(
-    `delete from tasks t
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(tasks), lease_id],
-  );
+  tx.write(`delete from tasks t where ${isLeased(tx)}`, [...keys(tx, tasks), lease_id]);
 }
 
 /** Releases the tasks until a later time; a success also resets earlier failures. */
@@ -156,8 +244,8 @@ export function updatePostponed(
     `update tasks t set leased_until = null, lease_id = null, losses = 0,
        due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
        ${succeeded ? ", attempts = 0, last_error = null" : ""}
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
+     where ${isLeased(tx)}`,
+    [...keys(tx, tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
   );
 }
 
@@ -171,8 +259,8 @@ export async function updateRepeated(
   await session.query(
     `update tasks t set leased_until = null, lease_id = null, due_at = $4, attempts = 0,
        losses = 0, last_error = null
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
-    [...keys(inKeyOrder(tasks)), lease_id, due_at],
+     where ${isLeased(session)}`,
+    [...keys(session, inKeyOrder(tasks)), lease_id, due_at],
   );
 }
 
@@ -185,9 +273,9 @@ export async function updateFailed(
   const rows = await session.query<{ id: string }>(
     `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
        leased_until = null, lease_id = null, losses = 0
-     where t.ctid = any (array(select mine.place from ${leased("for update")}))
+     where ${isLeased(session)}
      returning t.id`,
-    [...keys(inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
+    [...keys(session, inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
   );
   return rows.map((row) => row.id);
 }
@@ -205,8 +293,8 @@ export async function updateLeases(
   await session.query(
     `update tasks t set leased_until = $4::timestamptz,
        lease_id = case when $4::timestamptz is null then null else t.lease_id end
-     where t.ctid = any (array(select mine.place from ${leased("for update skip locked")}))`,
-    [...keys(tasks), lease_id, leased_until],
+     where ${isLeased(session, "for update skip locked")}`,
+    [...keys(session, tasks), lease_id, leased_until],
   );
 }
 
@@ -228,8 +316,12 @@ export async function deleteHeartbeat(session: Session, worker_id: string): Prom
   await session.query("delete from worker_heartbeats where worker_id = $1", [worker_id]);
 }
 
-function keys(tasks: readonly Task[]): [string[], string[]] {
-  return [tasks.map((task) => task.account_id), tasks.map((task) => task.id)];
+function keys(session: Session, tasks: readonly Task[]): [string | string[], string[]] {
+  const accounts = tasks.map((task) => task.account_id);
+  const ids = tasks.map((task) => task.id);
+  if (!session.by_account) return [accounts, ids];
+  if (new Set(accounts).size > 1) throw new Error("a set of tasks is of one account");
+  return [accounts[0]!, ids];
 }
 
 /** The order in which all code locks task rows. */

@@ -1,6 +1,6 @@
 import type { Session } from "../db/database.ts";
 import { ageSeconds, COUNT_MAX, COUNTED, type MetricSource } from "../metrics/model.ts";
-import { KINDS } from "./kinds.ts";
+import { kindsIn } from "./kinds.ts";
 
 /** How much work is due, and whether a worker runs. */
 export const taskMetrics: MetricSource = {
@@ -52,7 +52,7 @@ type KindRow = { kind: string; due: number; failing: number; oldest_due_at: Date
 
 function listKinds(session: Session, now: Date): Promise<KindRow[]> {
   return session.query<KindRow>(
-    `${KINDS}
+    `${kindsIn(session)}
      select kinds.kind, due.tasks as due, failing.tasks as failing, due.oldest_due_at
      from kinds
      cross join lateral (

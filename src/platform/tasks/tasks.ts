@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Session, Transaction } from "../db/database.ts";
-import { columnsOf, type RecordKey } from "../db/rows.ts";
+import { type RecordKey, setOf } from "../db/rows.ts";
 import { newId } from "../ids.ts";
 import { LOSSES_MAX } from "./backoff.ts";
 
@@ -36,17 +36,15 @@ export function enqueueTasksAt(
   now: Date,
 ): void {
   if (records.length === 0) return;
+  const rows = records.map(({ account_id, id, due_at }) => {
+    return { account_id, record_id: id, id: newId(now), due_at: due_at.toISOString() };
+  });
+  const columns = "account_id uuid, record_id uuid, id uuid, due_at timestamptz";
+  const set = setOf(tx, "t", columns, rows);
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
-     select t.account_id, t.id, $5, t.record_id, t.due_at, $6
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
-       as t (account_id, record_id, id, due_at)`,
-    [
-      ...columnsOf(records, "account_id", "id"),
-      records.map(() => newId(now)),
-      records.map((record) => record.due_at.toISOString()),
-      ...[kind, now],
-    ],
+     select t.account_id, t.id, $5, t.record_id, t.due_at, $6 from ${set.from}`,
+    [...set.values, kind, now],
   );
 }
 
@@ -92,14 +90,14 @@ export function wakeTasks(
   const sorted = records
     .map((record) => ({ ...record, task_id: wakenId(kind, record) }))
     .sort((a, b) => (`${a.account_id}${a.task_id}` < `${b.account_id}${b.task_id}` ? -1 : 1));
+  const set = setOf(tx, "t", "account_id uuid, task_id uuid, id uuid", sorted);
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
-     select t.account_id, t.id, $4, t.record_id, $5, $5
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
+     select t.account_id, t.task_id, $4, t.id, $5, $5 from ${set.from}
      on conflict (account_id, id)
      do update set due_at = excluded.due_at, created_at = excluded.created_at
      where tasks.due_at > excluded.due_at and ${MAY_BE_EARLIER}`,
-    [...columnsOf(sorted, "account_id", "task_id", "id"), kind, now],
+    [...set.values, kind, now],
   );
 }
 
@@ -123,11 +121,13 @@ export async function lockWakened(
   kind: string,
   records: readonly RecordKey[],
 ): Promise<void> {
+  const tasks = records.map((one) => ({ account_id: one.account_id, id: wakenId(kind, one) }));
+  const key = setOf(tx, "key", "account_id uuid, id uuid", tasks);
   await tx.query(
-    `select t.id from unnest($1::uuid[], $2::uuid[]) as key (account_id, id)
+    `select t.id from ${key.from}
      join tasks t on t.account_id = key.account_id and t.id = key.id
      order by t.account_id, t.id for update of t`,
-    [records.map((record) => record.account_id), records.map((one) => wakenId(kind, one))],
+    key.values,
   );
 }
 

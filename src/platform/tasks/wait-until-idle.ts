@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
 import type { Session } from "../db/database.ts";
-import { KINDS } from "./kinds.ts";
+import { kindsIn } from "./kinds.ts";
 import { realTime } from "./real-time.ts";
 
 export type IdleDependencies = {
@@ -41,7 +41,7 @@ export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number)
 async function isIdle({ database, clock }: IdleDependencies): Promise<boolean> {
   const now = clock.now();
   const rows = await database.query(
-    `${KINDS}
+    `${kindsIn(database)}
      select 1 from kinds where (
        select t.id from tasks t
        where t.kind = kinds.kind and t.due_at <= $2 and (

@@ -1,6 +1,6 @@
 import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
-import { KINDS } from "./kinds.ts";
+import { kindsIn } from "./kinds.ts";
 
 type WorkerHealth = {
   /** Some worker has sent a heartbeat recently. */
@@ -69,7 +69,7 @@ export function listRecurring(
 /** One row, the oldest of all kinds; running tasks count too, since a handler may hang. */
 async function listOldestDue(session: Session, now: Date) {
   return session.query<{ kind: string; due_at: Date }>(
-    `${KINDS}
+    `${kindsIn(session)}
      select kinds.kind, first.due_at from kinds
      cross join lateral (
        select t.due_at from tasks t where t.kind = kinds.kind and t.due_at <= $1
