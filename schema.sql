@@ -40,8 +40,7 @@ create table api_key_hashes (
   account_id uuid not null,
   api_key_id uuid not null,
   mac bytea,
-  constraint api_key_hashes_pkey PRIMARY KEY (key_hash),
-  constraint api_key_hashes_account_id_api_key_id_fkey FOREIGN KEY (account_id, api_key_id) REFERENCES api_keys(account_id, id)
+  constraint api_key_hashes_pkey PRIMARY KEY (key_hash)
 );
 
 create table api_key_uses (
@@ -87,8 +86,7 @@ CREATE INDEX app_grants_person ON public.app_grants USING btree (person_id);
 create table app_ids (
   id uuid not null,
   account_id uuid not null,
-  constraint app_ids_pkey PRIMARY KEY (id),
-  constraint app_ids_account_id_id_fkey FOREIGN KEY (account_id, id) REFERENCES apps(account_id, id)
+  constraint app_ids_pkey PRIMARY KEY (id)
 );
 
 create table apps (
@@ -511,8 +509,7 @@ create table deposit_codes (
   account_id uuid not null,
   onramp_id uuid not null,
   constraint deposit_codes_pkey PRIMARY KEY (code),
-  constraint deposit_codes_onramp_id_key UNIQUE (onramp_id),
-  constraint deposit_codes_account_id_onramp_id_fkey FOREIGN KEY (account_id, onramp_id) REFERENCES onramps(account_id, id)
+  constraint deposit_codes_onramp_id_key UNIQUE (onramp_id)
 );
 
 create table deposits (
@@ -883,8 +880,7 @@ create table invoice_links (
   token_hash bytea not null,
   account_id uuid not null,
   invoice_id uuid not null,
-  constraint invoice_links_pkey PRIMARY KEY (token_hash),
-  constraint invoice_links_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+  constraint invoice_links_pkey PRIMARY KEY (token_hash)
 );
 
 create table invoice_payment_steps (
@@ -914,8 +910,7 @@ create table invoice_request_ids (
   request_id text not null,
   account_id uuid not null,
   invoice_id uuid not null,
-  constraint invoice_request_ids_pkey PRIMARY KEY (request_id),
-  constraint invoice_request_ids_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+  constraint invoice_request_ids_pkey PRIMARY KEY (request_id)
 );
 
 create table invoice_transfers (
@@ -924,8 +919,7 @@ create table invoice_transfers (
   log_index integer not null,
   account_id uuid not null,
   invoice_id uuid not null,
-  constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index),
-  constraint invoice_transfers_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+  constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index)
 );
 
 create table invoice_views (
@@ -1097,8 +1091,7 @@ create table kyc_tokens (
   account_id uuid not null,
   session_id uuid not null,
   visit_id uuid,
-  constraint kyc_tokens_pkey PRIMARY KEY (token_hash),
-  constraint kyc_tokens_account_id_session_id_fkey FOREIGN KEY (account_id, session_id) REFERENCES kyc_sessions(account_id, id) ON DELETE CASCADE
+  constraint kyc_tokens_pkey PRIMARY KEY (token_hash)
 );
 CREATE INDEX kyc_tokens_session ON public.kyc_tokens USING btree (account_id, session_id);
 
@@ -1953,8 +1946,7 @@ create table sessions (
   factor_at timestamp with time zone,
   mac bytea,
   constraint sessions_pkey PRIMARY KEY (token_hash),
-  constraint sessions_state_check CHECK ((state = ANY (ARRAY['awaiting_factor'::text, 'active'::text]))),
-  constraint sessions_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
+  constraint sessions_state_check CHECK ((state = ANY (ARRAY['awaiting_factor'::text, 'active'::text])))
 );
 CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_person ON public.sessions USING btree (person_id);

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRow, updateRow } from "../platform/db/rows.ts";
+import { accountsOf, insertRow, updateRow } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import { isId } from "../platform/ids.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
@@ -42,30 +42,30 @@ const isActive = (now: string) =>
   `revoked_at is null and (expires_at is null or expires_at > ${now})`;
 
 /**
- * A key that was not created here, or changed, is none; nor one that the audit log says is revoked,
- * which an earlier state of its row would not say.
+ * Two reads by key: the second one asks only for the account's own data. A key that was not created
+ * here, or changed, is none; nor one that the audit log says is revoked, which an earlier state of
+ * its row would not say.
  */
 export async function findApiKeyByHash(
   session: Session,
   key_hash: Buffer,
   now: Date,
 ): Promise<UsedKey | undefined> {
-  const [key] = await session.query<UsedKey & { hash_mac: Buffer | null }>(
-    `select api_keys.*, used_at, api_key_hashes.mac as hash_mac from api_key_hashes
-     join api_keys on api_keys.account_id = api_key_hashes.account_id
-       and api_keys.id = api_key_hashes.api_key_id
+  const [owner] = await session.query<{ account_id: string; api_key_id: string }>(
+    "select * from api_key_hashes where key_hash = $1",
+    [key_hash],
+  );
+  if (!owner || API_KEY_HASHES.vouchedOnly(session, [owner]).length === 0) return undefined;
+  const keys = await session.query<UsedKey>(
+    `select api_keys.*, used_at from api_keys
      left join api_key_uses on api_key_uses.account_id = api_keys.account_id
        and api_key_uses.api_key_id = api_keys.id
-     where key_hash = $1 and ${isActive("$2")} and not exists (select from audit_entries e
-       where e.account_id = api_keys.account_id and e.record = 'api_key:' || api_keys.id
-         and e.action = 'api_key.revoke')`,
-    [key_hash, now],
+     where api_keys.account_id = $1 and api_keys.id = $2 and ${isActive("$3")}
+       and not exists (select from audit_entries e where e.account_id = $1
+         and e.record = 'api_key:' || api_keys.id and e.action = 'api_key.revoke')`,
+    [owner.account_id, owner.api_key_id, now],
   );
-  if (!key) return undefined;
-  const { account_id, id: api_key_id, hash_mac: mac } = key;
-  const hash = { key_hash, account_id, api_key_id, mac };
-  const is_own = API_KEY_HASHES.vouchedOnly(session, [hash]).length > 0;
-  return is_own ? API_KEYS.vouchedOnly(session, [key])[0] : undefined;
+  return API_KEYS.vouchedOnly(session, keys)[0];
 }
 
 /** The later time counts: several processes write it. */
@@ -85,10 +85,11 @@ export async function findActiveKeys(
   account_ids: string[],
   now: Date,
 ): Promise<Set<string>> {
+  const accounts = accountsOf(session, account_ids);
   const rows = await session.query<{ id: string }>(
     `select id from api_keys
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ${isActive("$3")}`,
-    [account_ids, api_key_ids, now],
+     where account_id ${accounts.equal} and id = any($2::uuid[]) and ${isActive("$3")}`,
+    [accounts.value, api_key_ids, now],
   );
   return new Set(rows.map((row) => row.id));
 }

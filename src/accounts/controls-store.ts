@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { findRow } from "../platform/db/rows.ts";
+import { type AccountSet, accountsOf, findRow } from "../platform/db/rows.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import { updateVouched } from "../platform/sealing/write-vouched.ts";
@@ -39,28 +39,40 @@ export async function lockControls(
   owned: readonly { account_id: string }[],
   counts_all: boolean,
 ): Promise<AccountControls[]> {
-  const account_ids = [...new Set(owned.map(({ account_id }) => account_id))];
+  const accounts = accountsOf(tx, owned);
   const [all, locked] = await Promise.all([
-    tx.query<AccountControls>("select * from account_controls where account_id = any($1::uuid[])", [
-      account_ids,
+    tx.query<AccountControls>(`select * from account_controls where account_id ${accounts.equal}`, [
+      accounts.value,
     ]),
-    selectCounted(tx, account_ids, counts_all),
+    selectCounted(tx, accounts, counts_all),
   ]);
   ACCOUNT_CONTROLS.assertVouched(tx, all);
   return ACCOUNT_CONTROLS.assertVouched(tx, locked);
 }
 
-function selectCounted(
+async function selectCounted(
   tx: Session,
-  account_ids: readonly string[],
+  accounts: AccountSet,
   counts_all: boolean,
 ): Promise<AccountControls[]> {
+  // The rules that hold for every account belong to none: they are read with the others, or before
+  // them where a statement names one account.
+  const of_all = `or exists (select from limit_rules where account_id = '${FIRST_ID}')`;
+  const counts = counts_all || (tx.by_account && (await existsRuleOfAll(tx)));
   return tx.query<AccountControls>(
     `select * from account_controls
-     where account_id = any($1::uuid[]) and ($2 or approval_above_usd is not null
+     where account_id ${accounts.equal} and ($2 or approval_above_usd is not null
        or exists (select from limit_rules
-         where limit_rules.account_id in (account_controls.account_id, '${FIRST_ID}')))
+         where limit_rules.account_id = ${accounts.is_one ? "$1" : "account_controls.account_id"})
+       ${tx.by_account ? "" : of_all})
      order by account_id for no key update`,
-    [account_ids, counts_all],
+    [accounts.value, counts],
   );
+}
+
+async function existsRuleOfAll(session: Session): Promise<boolean> {
+  const rows = await session.query("select from limit_rules where account_id = $1 limit 1", [
+    FIRST_ID,
+  ]);
+  return rows.length > 0;
 }

@@ -1,5 +1,12 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { deleteRow, findRow, insertRow, lockRow, updateRow } from "../platform/db/rows.ts";
+import {
+  accountsOf,
+  deleteRow,
+  findRow,
+  insertRow,
+  lockRow,
+  updateRow,
+} from "../platform/db/rows.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import { insertVouched, updateVouched } from "../platform/sealing/write-vouched.ts";
 import { ACCOUNT_CONTROLS } from "./controls-store.ts";
@@ -250,6 +257,7 @@ export function deleteMember(
   { account_id, person_id }: { account_id: string; person_id: string },
 ): void {
   deleteRow(tx, "members", { account_id, person_id });
+  deleteRow(tx, "sessions", { account_id, person_id });
   deleteTokens(tx, { account_id, person_id });
 }
 
@@ -310,10 +318,11 @@ export function listMembersById(
   account_ids: string[],
   person_ids: string[],
 ): Promise<{ person_id: string; email: Buffer }[]> {
+  const accounts = accountsOf(session, account_ids);
   return session.query(
     `select distinct members.person_id, people.email
      from members join people on people.id = members.person_id
-     where members.account_id = any($1::uuid[]) and members.person_id = any($2::uuid[])`,
-    [account_ids, person_ids],
+     where members.account_id ${accounts.equal} and members.person_id = any($2::uuid[])`,
+    [accounts.value, person_ids],
   );
 }

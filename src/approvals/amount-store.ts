@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { deleteRow, insertRows } from "../platform/db/rows.ts";
+import { accountsOf, deleteRow, insertRows } from "../platform/db/rows.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 
 type UnapprovedAmount = {
@@ -22,10 +22,11 @@ export async function findUnapprovedSums(
   account_ids: readonly string[],
   since: Date,
 ): Promise<Map<string, bigint>> {
+  const accounts = accountsOf(session, account_ids);
   const rows = await session.query<{ account_id: string; sum: bigint }>(
     `select account_id, sum(amount_usd)::bigint as sum from unapproved_amounts
-     where account_id = any($1::uuid[]) and created_at > $2 group by account_id`,
-    [account_ids, since],
+     where account_id ${accounts.equal} and created_at > $2 group by account_id`,
+    [accounts.value, since],
   );
   return new Map(rows.map((row) => [row.account_id, row.sum]));
 }
@@ -36,10 +37,11 @@ export async function findCounted(
   account_ids: readonly string[],
   record_ids: readonly string[],
 ): Promise<Set<string>> {
+  const accounts = accountsOf(session, account_ids);
   const rows = await session.query<{ record_id: string }>(
     `select record_id from unapproved_amounts
-     where account_id = any($1::uuid[]) and record_id = any($2::uuid[])`,
-    [account_ids, record_ids],
+     where account_id ${accounts.equal} and record_id = any($2::uuid[])`,
+    [accounts.value, record_ids],
   );
   return new Set(rows.map((row) => row.record_id));
 }

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, type RecordKey } from "../platform/db/rows.ts";
+import { type RecordKey, setOf } from "../platform/db/rows.ts";
 import { wakenId } from "../platform/tasks/tasks.ts";
 import type { Proposal, ProposalStatus } from "./model.ts";
 import { type Chosen, chosenParameters, IS_CHOSEN } from "./store.ts";
@@ -23,15 +23,16 @@ export function insertChecks(
     }))
     // In a fixed order, so that two calls never deadlock.
     .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const t = setOf(tx, "t", "account_id uuid, id uuid, record_id uuid", tasks);
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
      select t.account_id, t.id, $4, t.record_id, $5, $5
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
+     from ${t.from}
      where exists (select from proposals p where p.account_id = t.account_id
        and p.record_id = t.record_id and p.status = 'pending')
      on conflict (account_id, id) do update set due_at = excluded.due_at
      where tasks.due_at > excluded.due_at`,
-    [...columnsOf(tasks, "account_id", "id", "record_id"), kind, now],
+    [...t.values, kind, now],
   );
 }
 
@@ -93,12 +94,13 @@ export async function listPendingRecords(
   kind: string,
   records: readonly { account_id: string; id: string }[],
 ): Promise<Set<string>> {
+  const wanted = setOf(session, "wanted", "account_id uuid, id uuid", records);
   const rows = await session.query<{ record_id: string }>(
-    `select record_id from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+    `select record_id from ${wanted.from}
      join proposals on proposals.account_id = wanted.account_id
        and proposals.record_id = wanted.id
      where proposals.status = 'pending' and proposals.kind = $3`,
-    [records.map((row) => row.account_id), records.map((row) => row.id), kind],
+    [...wanted.values, kind],
   );
   return new Set(rows.map((row) => row.record_id));
 }

@@ -1,6 +1,6 @@
 import { PERMISSIONS } from "../accounts/roles.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/rows.ts";
+import { insertRows, setOf } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -189,14 +189,14 @@ export async function listProposalTimes(
   records: readonly { account_id: string; id: string }[],
 ): Promise<Map<string, ProposalTime[]>> {
   if (records.length === 0) return new Map();
+  const wanted = setOf(session, "wanted", "account_id uuid, id uuid", records);
   const rows = await session.query<ProposalTime>(
     `select record_id, created_at,
        case when status in ('pending', 'confirmed') then null else updated_at end as ended_at
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
-     join proposals on proposals.account_id = wanted.account_id
+     from ${wanted.from} join proposals on proposals.account_id = wanted.account_id
        and proposals.record_id = wanted.id and proposals.kind = any($3::text[])
      order by proposals.id`,
-    [records.map((row) => row.account_id), records.map((row) => row.id), kinds],
+    [...wanted.values, kinds],
   );
   return Map.groupBy(rows, (row) => row.record_id);
 }

@@ -1,8 +1,12 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  accountsOf,
   columnsOf,
+  distinctSetOf,
   insertRow,
+  perAccount,
   type RecordKey,
+  setOf,
   updateRow,
   updateRows,
 } from "../platform/db/rows.ts";
@@ -76,27 +80,37 @@ export function updateAppGrantRevoked(
 
 /** Applications by account and id, without deleted ones, with the account data needed to send. */
 export function listEndpoints(session: Session, keys: readonly RecordKey[]): Promise<Endpoint[]> {
-  return session.query(
-    `select apps.*, accounts.webhooks_enabled_at
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
-     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
-     join accounts on accounts.id = apps.account_id
-     where apps.deleted_at is null`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return perAccount(session, keys, (some) => {
+    const wanted = setOf(session, "wanted", "account_id uuid, id uuid", some);
+    return session.query<Endpoint>(
+      `select apps.*, accounts.webhooks_enabled_at
+       from ${wanted.from}
+       join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+       join accounts on accounts.id = apps.account_id
+       where apps.deleted_at is null`,
+      wanted.values,
+    );
+  });
 }
 
 /** The applications of an account and those that its members authorised. */
-export function listEndpointsFor(session: Session, account_id: string): Promise<Endpoint[]> {
-  return session.query(
-    `select apps.*, accounts.webhooks_enabled_at
-     from apps join accounts on accounts.id = apps.account_id
-     where apps.deleted_at is null and (apps.account_id = $1 or (apps.account_id, apps.id) in (
-       select app_account_id, app_id from app_grants
-       where account_id = $1 and revoked_at is null))
-     order by apps.account_id, apps.id`,
-    [account_id],
-  );
+export async function listEndpointsFor(session: Session, account_id: string): Promise<Endpoint[]> {
+  const [own, granted] = await Promise.all([
+    session.query<Endpoint>(
+      `select apps.*, accounts.webhooks_enabled_at
+       from apps join accounts on accounts.id = apps.account_id
+       where apps.deleted_at is null and apps.account_id = $1`,
+      [account_id],
+    ),
+    session.query<RecordKey>(
+      `select distinct app_account_id as account_id, app_id as id from app_grants
+       where account_id = $1 and app_account_id <> $1 and revoked_at is null`,
+      [account_id],
+    ),
+  ]);
+  const others = granted.length > 0 ? await listEndpoints(session, granted) : [];
+  const keyOf = (app: Endpoint) => `${app.account_id} ${app.id}`;
+  return [...own, ...others].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 /** The applications that these accounts have authorised. */
@@ -104,11 +118,15 @@ export function listConsents(
   session: Session,
   account_ids: readonly string[],
 ): Promise<{ account_id: string; app_id: string }[]> {
-  return session.query(
-    `select distinct account_id, app_id from app_grants
-     where account_id = any($1::uuid[]) and revoked_at is null`,
-    [account_ids],
-  );
+  const owned = account_ids.map((account_id) => ({ account_id }));
+  return perAccount(session, owned, (some) => {
+    const accounts = accountsOf(session, some);
+    return session.query(
+      `select distinct account_id, app_id from app_grants
+       where account_id ${accounts.equal} and revoked_at is null`,
+      [accounts.value],
+    );
+  });
 }
 
 /** Filters consents to those still valid. */
@@ -116,13 +134,16 @@ export function listValidConsents(
   session: Session,
   consents: readonly { account_id: string; app_id: string }[],
 ): Promise<{ account_id: string; app_id: string }[]> {
-  return session.query(
-    `select distinct g.account_id, g.app_id
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, app_id)
-     join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
-     where g.revoked_at is null`,
-    columnsOf(consents, "account_id", "app_id"),
-  );
+  return perAccount(session, consents, (some) => {
+    const wanted = setOf(session, "wanted", "account_id uuid, app_id uuid", some);
+    return session.query(
+      `select distinct g.account_id, g.app_id
+       from ${wanted.from}
+       join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
+       where g.revoked_at is null`,
+      wanted.values,
+    );
+  });
 }
 
 /** The accounts whose members authorised this application. */
@@ -136,13 +157,14 @@ export async function listConsentingAccounts(session: Session, app_id: string): 
 }
 
 export async function lockApps(tx: Session, keys: readonly RecordKey[]): Promise<App[]> {
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", keys);
   return tx.query<App>(
     `select apps.* from apps
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+     join ${wanted.from}
        using (account_id, id)
      where apps.deleted_at is null
      order by account_id, id for no key update of apps`,
-    columnsOf(keys, "account_id", "id"),
+    wanted.values,
   );
 }
 
@@ -195,13 +217,16 @@ export function listEndpointVersions(
   session: Session,
   keys: readonly RecordKey[],
 ): Promise<{ id: string; webhook_version: number }[]> {
-  return session.query(
-    `select apps.id, apps.webhook_version
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
-     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
-     where apps.deleted_at is null`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return perAccount(session, keys, (some) => {
+    const wanted = setOf(session, "wanted", "account_id uuid, id uuid", some);
+    return session.query(
+      `select apps.id, apps.webhook_version
+       from ${wanted.from}
+       join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+       where apps.deleted_at is null`,
+      wanted.values,
+    );
+  });
 }
 
 /** An account's applications, newest first. */
@@ -257,10 +282,11 @@ export async function countApps(
   session: Session,
   owned: readonly { account_id: string }[],
 ): Promise<Map<string, number>> {
+  const accounts = accountsOf(session, owned);
   const rows = await session.query<{ account_id: string; count: number }>(
     `select account_id, count(*)::integer as count from apps
-     where account_id = any($1::uuid[]) and deleted_at is null group by account_id`,
-    columnsOf(owned, "account_id"),
+     where account_id ${accounts.equal} and deleted_at is null group by account_id`,
+    [accounts.value],
   );
   return new Map(rows.map((row) => [row.account_id, row.count]));
 }

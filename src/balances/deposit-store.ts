@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf, listRows, type RecordKey } from "../platform/db/rows.ts";
+import { columnsOf, listRows, type RecordKey, setOf } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
@@ -54,19 +54,16 @@ export function insertCryptoDeposits(
   tx: Session,
   deposits: readonly Deposit[],
 ): Promise<Deposit[]> {
-  const rows = DEPOSITS.withMacs(tx, deposits);
+  const columns = `account_id uuid, id uuid, user_id uuid, quote_id uuid, chain text, tx_id text,
+    log_index int, token text, amount bigint, mined_at timestamptz, created_at timestamptz,
+    sender text, mac bytea`;
+  const set = setOf(tx, "t", columns, DEPOSITS.withMacs(tx, deposits));
   return tx.query<Deposit>(
     `insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
        amount, mined_at, created_at, sender, mac)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
-       $7::int[], $8::text[], $9::bigint[], $10::timestamptz[], $11::timestamptz[],
-       $12::text[], $13::bytea[])
+     select * from ${set.from}
      on conflict (account_id, chain, tx_id, log_index) do nothing returning *`,
-    [
-      ...columnsOf(rows, "account_id", "id", "user_id", "quote_id", "chain", "tx_id"),
-      ...columnsOf(rows, "log_index", "token", "amount", "mined_at", "created_at", "sender"),
-      ...columnsOf(rows, "mac"),
-    ],
+    set.values,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  accountsOf,
   columnsOf,
   findRow,
   findRows,
@@ -107,10 +108,11 @@ export async function findRegistered(
   session: Session,
   wanted: readonly { account_id: string; user_id: string; address_index: Buffer }[],
 ): Promise<Map<string, SealedRow<RefundAddress>>> {
+  const accounts = accountsOf(session, wanted);
   const rows = await session.query<SealedRow<RefundAddress> & { address_index: Buffer }>(
-    `select * from refund_addresses where account_id = any($1::uuid[])
+    `select * from refund_addresses where account_id ${accounts.equal}
        and user_id = any($2::uuid[]) and address_index = any($3::bytea[])`,
-    columnsOf(wanted, "account_id", "user_id", "address_index"),
+    [accounts.value, ...columnsOf(wanted, "user_id", "address_index")],
   );
   const known = REFUND_ADDRESSES.vouchedOnly(session, rows);
   return new Map(known.map((row) => [registeredKey(row, row.address_index), row]));

@@ -1,5 +1,5 @@
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf } from "../platform/db/rows.ts";
+import { accountsOf, columnsOf } from "../platform/db/rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 export type Reservation = {
@@ -16,15 +16,17 @@ export function listReservations(
   session: Session,
   users: readonly UserKey[],
 ): Promise<Reservation[]> {
+  const accounts = accountsOf(session, users);
   return session.query<Reservation>(
     `select q.account_id, q.id, q.user_id, q.deposit_token, q.deposit_token_chain,
        least(q.received::numeric + q.from_balance - coalesce(q.spent_before, 0),
          q.token_amount - o.abandoned)::bigint as reserved
      from quotes q cross join lateral (
        select coalesce(sum(token_amount), 0) as abandoned from offramps
-       where account_id = q.account_id and quote_id = q.id and status = 'failed') o
-     where q.account_id = any($1::uuid[]) and q.user_id = any($2::uuid[])
+       where account_id = ${accounts.is_one ? "$1" : "q.account_id"} and quote_id = q.id
+         and status = 'failed') o
+     where q.account_id ${accounts.equal} and q.user_id = any($2::uuid[])
        and q.executed_at is not null and q.funded_at is null and q.closed_at is null`,
-    columnsOf(users, "account_id", "user_id"),
+    [accounts.value, ...columnsOf(users, "user_id")],
   );
 }

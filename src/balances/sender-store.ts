@@ -1,6 +1,6 @@
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session } from "../platform/db/database.ts";
-import { columnsOf } from "../platform/db/rows.ts";
+import { setOf } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
 import { DEPOSITS, type Deposit, listQuoteDeposits } from "./deposit-store.ts";
 import { hashAddress, REFUNDS, type Refund } from "./refund-store.ts";
@@ -77,13 +77,14 @@ async function listDepositsBeside(
   session: Session,
   wanted: readonly AddressMoney[],
 ): Promise<Deposit[]> {
+  const t = setOf(session, "t", "account_id uuid, user_id uuid, address text", wanted);
   const rows = await session.query<Deposit>(
     `select * from deposits where (account_id, quote_id) in (
        select d.account_id, d.quote_id from deposits d
-       join unnest($1::uuid[], $2::uuid[], $3::text[]) as t (account_id, user_id, address)
+       join ${t.from}
          on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address)
      order by mined_at desc, id desc`,
-    columnsOf(wanted, "account_id", "user_id", "address"),
+    t.values,
   );
   return DEPOSITS.assertVouched(session, rows);
 }
@@ -95,11 +96,13 @@ async function listRefundsTo(
   session: Session,
   wanted: readonly AddressMoney[],
 ): Promise<RefundMoney[]> {
+  const columns = "account_id uuid, user_id uuid, address_index bytea";
+  const t = setOf(session, "t", columns, wanted);
   const rows = await session.query<RefundMoney>(
     `select r.* from refunds r
-     join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::bytea[]))
-       as t (account_id, user_id, address_index) using (account_id, user_id, address_index)`,
-    columnsOf(wanted, "account_id", "user_id", "address_index"),
+     join (select distinct account_id, user_id, address_index from ${t.from}) as t
+       using (account_id, user_id, address_index)`,
+    t.values,
   );
   return REFUNDS.assertVouched(session, rows);
 }
@@ -110,14 +113,18 @@ async function findUnspent(
   deposits: readonly Deposit[],
 ): Promise<AccountMap<Unspent>> {
   const named = AccountMap.of(deposits, ({ account_id, quote_id: id }) => ({ account_id, id }));
-  const keys = [...named.values()];
+  const named_quotes = [...named.values()].map(({ account_id, quote_id: id }) => ({
+    account_id,
+    id,
+  }));
   // As text: a sum may be larger than a bigint.
+  const k = setOf(session, "k", "account_id uuid, id uuid", named_quotes);
   const rows = await session.query<Omit<Unspent, "unspent"> & { unspent: string }>(
     `select q.account_id, q.id, q.deposit_token, (q.received::numeric + q.from_balance
        - coalesce(q.spent_before, 0) - spent.tokens)::text as unspent
-     from unnest($1::uuid[], $2::uuid[]) as k (account_id, id)
+     from ${k.from}
      join quotes q using (account_id, id) cross join lateral (${SPENT}) as spent`,
-    columnsOf(keys, "account_id", "quote_id"),
+    k.values,
   );
   const quotes = rows.map((row) => ({ ...row, unspent: BigInt(row.unspent) }));
   return AccountMap.of(quotes, (quote) => quote);

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows } from "../platform/db/rows.ts";
+import { insertRows, setOf } from "../platform/db/rows.ts";
 
 export type EventRow = {
   account_id: string;
@@ -57,10 +57,11 @@ export function listEventsBySequence(
   session: Session,
   records: readonly { account_id: string; id: string; sequence: number }[],
 ): Promise<StoredEvent[]> {
+  const set = setOf(session, "t", "account_id uuid, id uuid, sequence int", records);
   return session.query(
     `select ${COLUMNS} from events where (record_id, account_id, sequence) in (
-       select * from unnest($2::uuid[], $1::uuid[], $3::int[]))`,
-    columnsOf(records, "account_id", "id", "sequence"),
+       select id, account_id, sequence from ${set.from})`,
+    set.values,
   );
 }
 

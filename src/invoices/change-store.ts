@@ -52,7 +52,7 @@ export async function findChangeByKey(
 }
 
 /** A change that the other party has not received yet. */
-type UnsyncedChange = Omit<InvoiceChange, "actor_account_id" | "input"> & {
+export type UnsyncedChange = Omit<InvoiceChange, "actor_account_id" | "input"> & {
   facts: Buffer;
   body: string | null;
 };

@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  accountsOf,
   columnsOf,
   findRows,
   insertRows,
@@ -63,13 +64,14 @@ export async function openInvoices(
 }
 
 function listChanges(session: Session, keys: readonly InvoiceKey[]): Promise<ChangeRow[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<ChangeRow>(
     `select account_id, invoice_id, id, sequence, name, from_status, to_status, actor_account_id,
        input, at
      from invoice_changes
-     where account_id = any($1::uuid[]) and invoice_id = any($2::uuid[])
+     where account_id ${accounts.equal} and invoice_id = any($2::uuid[])
      order by account_id, invoice_id, sequence`,
-    columnsOf(keys, "account_id", "id"),
+    [accounts.value, ...columnsOf(keys, "id")],
   );
 }
 
@@ -128,10 +130,11 @@ export async function findTakenNumbers(
   session: Session,
   numbers: readonly { account_id: string; number_index: Buffer }[],
 ): Promise<Set<string>> {
+  const accounts = accountsOf(session, numbers);
   const rows = await session.query<{ account_id: string; number_index: Buffer }>(
     `select account_id, number_index from invoices
-     where account_id = any($1::uuid[]) and number_index = any($2::bytea[])`,
-    columnsOf(numbers, "account_id", "number_index"),
+     where account_id ${accounts.equal} and number_index = any($2::bytea[])`,
+    [accounts.value, ...columnsOf(numbers, "number_index")],
   );
   return new Set(rows.map((row) => numberKey(row.account_id, row.number_index)));
 }

@@ -1,6 +1,12 @@
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, findRow, insertRow, insertRows, type RecordKey } from "../platform/db/rows.ts";
+import {
+  distinctSetOf,
+  findRow,
+  insertRow,
+  insertRows,
+  type RecordKey,
+} from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
@@ -110,16 +116,16 @@ export async function listBusinessValues(
   users: readonly UserKey[],
   keys: SubjectKeys,
 ): Promise<Map<string, Partial<Values>>> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
   const rows = await session.query<ApplicationRow>(
     `select last.* from users
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
+     join ${wanted.from} on users.account_id = wanted.account_id and users.id = wanted.user_id
      cross join lateral (
        select account_id, id, user_id, content, submitted_at, decided_at from kyc_applications as a
        where a.account_id = users.account_id and a.user_id = users.id
        order by a.id desc limit 1) as last
      where users.beneficiary_type = 'business' and last.content is not null`,
-    columnsOf(users, "account_id", "user_id"),
+    wanted.values,
   );
   return new Map(
     rows.flatMap((row) => {

@@ -1,7 +1,8 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
-  columnsOf,
+  accountsOf,
   deleteRow,
+  distinctSetOf,
   findRow,
   insertRow,
   insertRows,
@@ -75,12 +76,13 @@ export function listOpenSessions(
   session: Session,
   keys: readonly UserKey[],
 ): Promise<KycSession[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", keys);
   return session.query<KycSession>(
     `select kyc_sessions.* from kyc_sessions
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     join ${wanted.from}
        using (account_id, user_id)
      where ended_at is null order by account_id, id`,
-    columnsOf(keys, "account_id", "user_id"),
+    wanted.values,
   );
 }
 
@@ -101,10 +103,11 @@ export function updateSessionsEnded(
   now: Date,
 ): void {
   if (sessions.length === 0) return;
+  const accounts = accountsOf(tx, sessions);
   tx.write(
     `update kyc_sessions set ended_at = $3, end_reason = $4
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ended_at is null`,
-    [sessions.map((row) => row.account_id), sessions.map((row) => row.id), now, end_reason],
+     where account_id ${accounts.equal} and id = any($2::uuid[]) and ended_at is null`,
+    [accounts.value, sessions.map((row) => row.id), now, end_reason],
   );
 }
 
@@ -127,10 +130,19 @@ export function updateWrongBirthDates(
 /** Deletes the session with its visits and tokens: the link becomes unknown. */
 export function deleteKycSession(tx: Transaction, account_id: string, id: string): void {
   deleteRow(tx, "kyc_sessions", { account_id, id });
+  deleteRow(tx, "kyc_tokens", { account_id, session_id: id });
 }
 
-export function deleteKycSessionsOf(tx: Transaction, { account_id, user_id }: UserKey): void {
-  deleteRow(tx, "kyc_sessions", { account_id, user_id });
+/** For an erased user, who gets no further session. */
+export async function deleteKycSessionsOf(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+): Promise<void> {
+  const sessions = await tx.query<{ id: string }>(
+    "select id from kyc_sessions where account_id = $1 and user_id = $2",
+    [account_id, user_id],
+  );
+  for (const { id } of sessions) deleteKycSession(tx, account_id, id);
 }
 
 export function insertVisit(tx: Transaction, visit: KycVisit): void {

@@ -122,7 +122,7 @@ async function forget(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void
     const subject = { account_id: key.account_id, subject_id: key.user_id };
     await voidProposalsOfErased(tx, subject, set.now);
     deleteKycDataOf(tx, key, set.now);
-    deleteKycSessionsOf(tx, key);
+    await deleteKycSessionsOf(tx, key);
   });
   await deleteFiles(deps, key, () => true);
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));

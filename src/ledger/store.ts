@@ -1,6 +1,6 @@
 import { CHAINS } from "../catalogue/chains.ts";
 import type { Session, Transaction, Writer } from "../platform/db/database.ts";
-import { columnsOf, insertRows, updateRows } from "../platform/db/rows.ts";
+import { insertRows, setOf, updateRows } from "../platform/db/rows.ts";
 import { type Entry, type EntryLine, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
@@ -18,11 +18,12 @@ export async function findBalances(
   keys: readonly LedgerAccountKey[],
 ): Promise<Balances> {
   if (keys.length === 0) return { get: () => 0n };
+  const t = setOf(session, "t", "account_id uuid, ledger_account text, currency text", keys);
   const rows = await session.query<LedgerAccountKey & { balance: bigint }>(
     `select account_id, ledger_account, currency, b.balance from ledger_balances b
-     join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+     join ${t.from}
        using (account_id, ledger_account, currency)`,
-    columnsOf(keys, "account_id", "ledger_account", "currency"),
+    t.values,
   );
   const balances = new Map(rows.map((row) => [textOf(row), row.balance]));
   return { get: (key) => balances.get(textOf(key)) ?? 0n };
@@ -153,19 +154,20 @@ export function lockBalances(
   keys: readonly LedgerAccountKey[],
   next: (balances: LockedBalance[], writer: Writer) => void,
 ): void {
+  const set = setOf(tx, "t", BALANCE_KEY, keys);
   tx.writeAfter<LockedBalance>(
     `select t.account_id, t.ledger_account, t.currency, coalesce(b.balance, 0) as balance,
        b.last_entry_id, b.mac, b.balance is not null as is_stored,
        (select l.entry_id from ledger_lines l
         where l.account_id = t.account_id and l.ledger_account = t.ledger_account
           and l.currency = t.currency order by l.entry_id desc limit 1) as newest_line
-     from unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+     from ${set.from}
      left join lateral (
        select b.balance, b.last_entry_id, b.mac from ledger_balances b
        where b.account_id = t.account_id and b.ledger_account = t.ledger_account
          and b.currency = t.currency for update
      ) as b on true`,
-    columnsOf(keys, "account_id", "ledger_account", "currency"),
+    set.values,
     next,
   );
 }

@@ -1,5 +1,13 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, deleteRow, findRow, type RecordKey } from "../platform/db/rows.ts";
+import {
+  accountsOf,
+  columnsOf,
+  deleteRow,
+  findRow,
+  perAccount,
+  type RecordKey,
+  setOf,
+} from "../platform/db/rows.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
@@ -18,11 +26,15 @@ export async function listRules(
   session: Session,
   account_ids: readonly string[],
 ): Promise<LimitRule[]> {
-  const rows = await session.query<LimitRule>(
-    `select * from limit_rules where account_id = any($1::uuid[])
-     order by account_id, user_id, scope, time_window`,
-    [[...account_ids, EVERY]],
-  );
+  const owned = [...account_ids, EVERY].map((account_id) => ({ account_id }));
+  const rows = await perAccount(session, owned, (some) => {
+    const accounts = accountsOf(session, some);
+    return session.query<LimitRule>(
+      `select * from limit_rules where account_id ${accounts.equal}
+       order by account_id, user_id, scope, time_window`,
+      [accounts.value],
+    );
+  });
   return LIMIT_RULES.assertVouched(session, rows);
 }
 
@@ -254,16 +266,17 @@ export function listQuoteParts(
   session: Session,
   quotes: readonly RecordKey[],
 ): Promise<QuotePart[]> {
+  const wanted = setOf(session, "wanted", "account_id uuid, id uuid", quotes);
   return session.query<QuotePart>(
     `select o.account_id, o.quote_id, coalesce(d.payee_index, uuid_send(d.id)) as payee,
        sum(o.token_amount - o.token_fee)::bigint as tokens,
        max(o.token_amount - o.token_fee)::bigint as largest, count(*)::int as count
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     from ${wanted.from}
      join offramps o on o.account_id = wanted.account_id and o.quote_id = wanted.id
        and o.status <> 'failed'
      join payment_details d on d.account_id = o.account_id and d.id = o.payment_detail_id
      group by o.account_id, o.quote_id, coalesce(d.payee_index, uuid_send(d.id))`,
-    columnsOf(quotes, "account_id", "id"),
+    wanted.values,
   );
 }
 
@@ -291,10 +304,11 @@ export async function findPayees(
   session: Session,
   details: readonly RecordKey[],
 ): Promise<Map<string, Buffer>> {
+  const accounts = accountsOf(session, details);
   const rows = await session.query<{ id: string; payee: Buffer }>(
     `select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
-     where account_id = any($1::uuid[]) and id = any($2::uuid[])`,
-    columnsOf(details, "account_id", "id"),
+     where account_id ${accounts.equal} and id = any($2::uuid[])`,
+    [accounts.value, ...columnsOf(details, "id")],
   );
   return new Map(rows.map((row) => [row.id, row.payee]));
 }

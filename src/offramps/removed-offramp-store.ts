@@ -1,5 +1,5 @@
 import type { Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows } from "../platform/db/rows.ts";
+import { insertRows, setOf } from "../platform/db/rows.ts";
 import type { Offramp } from "./model.ts";
 
 /** Deletes offramps for which no money has moved, and keeps a record that they existed. */
@@ -11,14 +11,14 @@ export function deleteOfframps(tx: Transaction, offramps: readonly Offramp[], no
      removed_at timestamptz`,
     offramps.map((offramp) => ({ ...offramp, removed_at: now })),
   );
-  const keys = columnsOf(offramps, "account_id", "id");
+  const set = setOf(tx, "t", "account_id uuid, id uuid", offramps);
   tx.write(
-    `delete from rejected_documents where (account_id, offramp_id) in (
-       select * from unnest($1::uuid[], $2::uuid[]))`,
-    keys,
+    `delete from rejected_documents d using ${set.from}
+     where d.account_id = t.account_id and d.offramp_id = t.id`,
+    set.values,
   );
   tx.write(
-    `delete from offramps where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))`,
-    keys,
+    `delete from offramps o using ${set.from} where o.account_id = t.account_id and o.id = t.id`,
+    set.values,
   );
 }

@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
-  columnsOf,
+  distinctSetOf,
   findRow,
   findRows,
   insertRows,
@@ -57,7 +57,7 @@ export function listQuoteOfframps(
     `select offramps.* from offramps join (
        select account_id, id, sum(octet_length(details)) over (order by id) as bytes
        from offramps where account_id = $1 and quote_id = $2 and id > $5 order by id limit $3
-     ) as listed using (account_id, id) where bytes <= $4 order by id`,
+     ) as listed using (account_id, id) where account_id = $1 and bytes <= $4 order by id`,
     [account_id, quote_id, limit, PAGE_BYTES_MAX, after_id],
   );
 }
@@ -103,12 +103,13 @@ export function findOfframpLinks(
   session: Session,
   keys: readonly RecordKey[],
 ): Promise<OfframpLinks[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", keys);
   return session.query<OfframpLinks>(
     `select account_id, id, user_id, quote_id, payment_detail_id, octet_length(details) as bytes
      from offramps
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+     join ${wanted.from}
        using (account_id, id)`,
-    columnsOf(keys, "account_id", "id"),
+    wanted.values,
   );
 }
 

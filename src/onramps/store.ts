@@ -1,6 +1,7 @@
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
+  accountsOf,
   columnsOf,
   findRow,
   findRows,
@@ -146,11 +147,12 @@ export async function countInitiated(
   session: Session,
   keys: readonly UserKey[],
 ): Promise<AccountMap<number>> {
+  const accounts = accountsOf(session, keys);
   const rows = await session.query<UserKey & { count: number }>(
     `select account_id, user_id, count(*)::int as count from onramps
-     where account_id = any($1::uuid[]) and user_id = any($2::uuid[]) and status = 'initiated'
+     where account_id ${accounts.equal} and user_id = any($2::uuid[]) and status = 'initiated'
      group by account_id, user_id`,
-    columnsOf(keys, "account_id", "user_id"),
+    [accounts.value, ...columnsOf(keys, "user_id")],
   );
   const counts = new AccountMap<number>();
   for (const { account_id, user_id, count } of rows) counts.set(account_id, user_id, count);

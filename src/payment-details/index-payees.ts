@@ -5,7 +5,12 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { hashPayee } from "./payee.ts";
-import { listWithoutPayee, toPaymentDetails, updatePayees } from "./store.ts";
+import {
+  findAccountWithoutPayee,
+  lockWithoutPayee,
+  toPaymentDetails,
+  updatePayees,
+} from "./store.ts";
 
 type IndexDeps = { database: Database; keyring: Keyring; index_key: Buffer; catalogue: Catalogue };
 
@@ -19,16 +24,20 @@ const ROWS_AT_ONCE_MAX = 500;
  */
 export function indexPayeesTask(deps: IndexDeps): TaskHandler {
   return recurringTask(deps.database, INDEX_PAYEES_TASK, EVERY_MS, async (set) => {
-    let indexed: number;
-    do {
-      indexed = await indexPage(deps);
-    } while (indexed === ROWS_AT_ONCE_MAX && set.isHeld());
+    for (;;) {
+      const account_id = await findAccountWithoutPayee(deps.database);
+      if (account_id === undefined || !set.isHeld()) return;
+      await indexPage(deps, account_id);
+    }
   });
 }
 
-function indexPage({ database, keyring, index_key, catalogue }: IndexDeps): Promise<number> {
+function indexPage(
+  { database, keyring, index_key, catalogue }: IndexDeps,
+  account_id: string,
+): Promise<void> {
   return database.transaction(async (tx) => {
-    const rows = await listWithoutPayee(tx, ROWS_AT_ONCE_MAX);
+    const rows = await lockWithoutPayee(tx, account_id, ROWS_AT_ONCE_MAX);
     const details = toPaymentDetails(rows, await keyring.openUserKeys(tx, rows));
     const found = new Map(
       details.map((detail) => [detail.id, hashPayee(index_key, catalogue, detail)]),
@@ -43,6 +52,5 @@ function indexPage({ database, keyring, index_key, catalogue }: IndexDeps): Prom
         payee_index: found.get(id) ?? ownIndex(id),
       })),
     );
-    return rows.length;
   });
 }

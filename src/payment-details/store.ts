@@ -1,5 +1,11 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey, updateRows } from "../platform/db/rows.ts";
+import {
+  accountsOf,
+  distinctSetOf,
+  insertRows,
+  type RecordKey,
+  updateRows,
+} from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -77,10 +83,11 @@ export function findPaymentDetails(
   session: Session,
   keys: readonly RecordKey[],
 ): Promise<PaymentDetailRow[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     where account_id = any($1::uuid[]) and id = any($2::uuid[])`,
-    [[...new Set(keys.map((key) => key.account_id))], [...new Set(keys.map((key) => key.id))]],
+     where account_id ${accounts.equal} and id = any($2::uuid[])`,
+    [accounts.value, [...new Set(keys.map((key) => key.id))]],
   );
 }
 
@@ -90,12 +97,13 @@ export async function lockPaymentDetails(
   keys: readonly RecordKey[],
   strength: "no key update" | "share" = "no key update",
 ): Promise<PaymentDetailRow[]> {
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", keys);
   const rows = await tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+     join ${wanted.from}
        using (account_id, id)
      order by account_id, id for ${strength} of payment_details`,
-    columnsOf(keys, "account_id", "id"),
+    wanted.values,
   );
   return PAYMENT_DETAILS.assertVouched(tx, rows);
 }
@@ -108,12 +116,24 @@ export function lockShownDetails(
   return lockPaymentDetails(tx, keys, "share");
 }
 
-/** The first payment details without a payee index, locked. */
-export function listWithoutPayee(tx: Session, rows_max: number): Promise<PaymentDetailRow[]> {
+/** An account of which a payment detail has no payee index. */
+export async function findAccountWithoutPayee(session: Session): Promise<string | undefined> {
+  const [row] = await session.query<{ account_id: string }>(
+    "select account_id from payment_details where payee_index is null limit 1",
+  );
+  return row?.account_id;
+}
+
+/** The first payment details of an account without a payee index, locked. */
+export function lockWithoutPayee(
+  tx: Session,
+  account_id: string,
+  rows_max: number,
+): Promise<PaymentDetailRow[]> {
   return tx.query<PaymentDetailRow>(
-    `select ${COLUMNS} from payment_details where payee_index is null
-     order by account_id, id limit $1 for no key update`,
-    [rows_max],
+    `select ${COLUMNS} from payment_details where account_id = $1 and payee_index is null
+     order by id limit $2 for no key update`,
+    [account_id, rows_max],
   );
 }
 
@@ -130,13 +150,14 @@ export function lockUnscreenedDetails(
   users: readonly UserKey[],
   version: string,
 ): Promise<PaymentDetailRow[]> {
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, user_id uuid", users);
   return tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     join ${wanted.from}
        using (account_id, user_id)
      where status in ('approved', 'pending') and screening_version is distinct from $3
      order by account_id, id for no key update of payment_details`,
-    [...columnsOf(users, "account_id", "user_id"), version],
+    [...wanted.values, version],
   );
 }
 

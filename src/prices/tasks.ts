@@ -4,7 +4,7 @@ import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { type ExposureDeps, readExposures, stoppedBy } from "./exposure.ts";
-import { updateCheckpoints } from "./exposure-store.ts";
+import { listBehindBlocks, updateCheckpoint, updateCheckpoints } from "./exposure-store.ts";
 import type { PriceBook } from "./price-book.ts";
 import { recordPriceVersion } from "./refresh-rates.ts";
 import { findLastPriceVersion, lockPriceVersions } from "./store.ts";
@@ -26,8 +26,8 @@ export function checkExposureTask(
   deps: ExposureDeps & { database: Database; log: TaskLog },
 ): TaskHandler {
   const { database, log } = deps;
-  return recurringTask(database, CHECK_EXPOSURE_TASK, EXPOSURE_EVERY_MS, ({ now }) =>
-    database.transaction(async (tx) => {
+  return recurringTask(database, CHECK_EXPOSURE_TASK, EXPOSURE_EVERY_MS, async ({ now }) => {
+    await database.transaction(async (tx) => {
       await lockPriceVersions(tx);
       const [exposures, last] = await Promise.all([
         readExposures(tx, deps),
@@ -44,7 +44,10 @@ export function checkExposureTask(
           "the exposure is above its maximum: these currencies are not quoted",
         );
       }
-      updateCheckpoints(tx);
-    }),
-  );
+      if (!tx.by_account) updateCheckpoints(tx);
+    });
+    for (const account_id of database.by_account ? await listBehindBlocks(database) : []) {
+      await database.transaction((tx) => updateCheckpoint(tx, account_id));
+    }
+  });
 }

@@ -1,6 +1,6 @@
 import type { ScreeningLists } from "../partners/screening/port.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
+import { distinctSetOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
@@ -32,15 +32,15 @@ export function listUnscreened(
   users: readonly UserKey[],
   version: string,
 ): Promise<UserKey[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
   return session.query<UserKey>(
     `select users.account_id, users.id as user_id from users
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
+     join ${wanted.from} on users.account_id = wanted.account_id and users.id = wanted.user_id
      where erased_at is null and (screening_version is distinct from $3 or exists (
        select from payment_details as d
        where d.account_id = users.account_id and d.user_id = users.id
          and d.status in ('approved', 'pending') and d.screening_version is distinct from $3))`,
-    [...columnsOf(users, "account_id", "user_id"), version],
+    [...wanted.values, version],
   );
 }
 
@@ -75,35 +75,32 @@ export async function listWallets(
   users: readonly UserKey[],
   keys: SubjectKeys,
 ): Promise<Map<string, string[]>> {
-  const of_users = columnsOf(users, "account_id", "user_id");
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
   const [senders, ...named] = await Promise.all([
     session.query<UserKey & { address: string }>(
       `select distinct account_id, user_id, sender as address from deposits
-       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
-         using (account_id, user_id)
+       join ${wanted.from} using (account_id, user_id)
        where sender is not null`,
-      of_users,
+      wanted.values,
     ),
     session.query<NamedWallet>(
       `select 'refund_addresses' as place, account_id, id, user_id, address from refund_addresses
-       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
-         using (account_id, user_id)`,
-      of_users,
+       join ${wanted.from} using (account_id, user_id)`,
+      wanted.values,
     ),
     session.query<NamedWallet>(
       `select 'refunds' as place, account_id, id, user_id, address from refunds
-       join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
-         using (account_id, user_id)
+       join ${wanted.from} using (account_id, user_id)
        where status in ('pending', 'sending')`,
-      of_users,
+      wanted.values,
     ),
     session.query<NamedWallet>(
       `select 'onramps' as place, account_id, onramp.id, user_id, onramp.details as address
-       from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+       from ${wanted.from}
        cross join lateral (select id, details from onramps
          where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
          order by id desc limit ${ONRAMPS_MAX}) as onramp`,
-      of_users,
+      wanted.values,
     ),
   ]);
   const opened = named.flat().flatMap((row) => {
@@ -121,34 +118,45 @@ type DepositRow = UserKey & { deposit_id: string; details: Buffer };
 /** Older ones were delivered long ago, and their payers screened then. */
 const DEPOSITS_MAX = 100;
 
-/** The bank's deposits that paid the users' last onramps. */
-export function listDepositsOf(
+/** The bank's deposits that paid the users' last onramps; they are the operator's records. */
+export async function listDepositsOf(
   session: Session,
   operator_id: string,
   users: readonly UserKey[],
 ): Promise<DepositRow[]> {
-  return session.query<DepositRow>(
-    `select wanted.account_id, wanted.user_id, deposits.id as deposit_id, deposits.details
-     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
+  const paid = await session.query<UserKey & { deposit_id: string }>(
+    `select wanted.account_id, wanted.user_id, onramp.deposit_id
+     from ${wanted.from}
      cross join lateral (select deposit_id from onramps
        where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
        order by id desc limit ${DEPOSITS_MAX}) as onramp
-     join fiat_deposits as deposits on deposits.account_id = $3
-       and deposits.id = onramp.deposit_id`,
-    [...columnsOf(users, "account_id", "user_id"), operator_id],
+     where onramp.deposit_id is not null`,
+    wanted.values,
   );
+  if (paid.length === 0) return [];
+  const deposits = await session.query<{ id: string; details: Buffer }>(
+    "select id, details from fiat_deposits where account_id = $1 and id = any($2::uuid[])",
+    [operator_id, paid.map((row) => row.deposit_id)],
+  );
+  const details = new Map(deposits.map((row) => [row.id, row.details]));
+  return paid.flatMap((row) => {
+    const found = details.get(row.deposit_id);
+    return found ? [{ ...row, details: found }] : [];
+  });
 }
 
 /** Those of the users whose payouts or onramps wait. */
 export function listWaitingUsers(session: Session, users: readonly UserKey[]): Promise<UserKey[]> {
+  const w = distinctSetOf(session, "w", "account_id uuid, user_id uuid", users);
   return session.query<UserKey>(
     `select w.account_id, w.user_id
-     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as w (account_id, user_id)
+     from ${w.from}
      where exists (select from offramps as o where o.account_id = w.account_id
          and o.user_id = w.user_id and o.status = 'ongoing_checks')
        or exists (select from onramps as o where o.account_id = w.account_id
          and o.user_id = w.user_id and o.status = 'sending_fiat')`,
-    columnsOf(users, "account_id", "user_id"),
+    w.values,
   );
 }
 
@@ -162,12 +170,13 @@ export function listMatchFacts(
   users: readonly UserKey[],
   person_digests: readonly Buffer[] = [],
 ): Promise<MatchFacts[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
   return session.query<MatchFacts>(
     `select ${FACTS} from screening_matches
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+     join ${wanted.from}
        using (account_id, user_id)
      where status <> 'closed' or person_digest = any ($3::bytea[])`,
-    [...columnsOf(users, "account_id", "user_id"), [...person_digests]],
+    [...wanted.values, [...person_digests]],
   );
 }
 

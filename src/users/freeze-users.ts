@@ -3,7 +3,8 @@ import { actorOf } from "../accounts/model.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { lockUserAnywhere, updateFrozen } from "./store.ts";
+import { lockUserAnywhere } from "./any-account-store.ts";
+import { updateFrozen } from "./store.ts";
 import { REASSESS_USER_TASK } from "./task-kinds.ts";
 
 type Freeze = { user_id: string; reason: string; problems: readonly Problem[] };

@@ -2,7 +2,14 @@ import { listFrozenAccounts } from "../accounts/store.ts";
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
+import {
+  accountsOf,
+  columnsOf,
+  distinctSetOf,
+  insertRows,
+  updateRow,
+  updateRows,
+} from "../platform/db/rows.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
@@ -68,10 +75,11 @@ export async function findUser(session: Session, key: UserKey): Promise<UserRow 
 
 /** The users of a set; unknown and erased ones are absent. */
 export function findUsers(session: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<UserRow>(
     `select ${COLUMNS} from users
-     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null`,
-    [[...new Set(keys.map((key) => key.account_id))], keys.map((key) => key.user_id)],
+     where account_id ${accounts.equal} and id = any($2::uuid[]) and erased_at is null`,
+    [accounts.value, keys.map((key) => key.user_id)],
   );
 }
 
@@ -96,13 +104,13 @@ export function listUsers(
  * refers to a user locks the user's key, which must not wait for this lock.
  */
 export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
+  const records = keys.map(({ account_id, user_id: id }) => ({ account_id, id }));
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", records);
   return tx.query<UserRow>(
-    `select ${COLUMNS} from users
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
+    `select ${COLUMNS} from users join ${wanted.from} using (account_id, id)
      where erased_at is null
      order by account_id, id for no key update of users`,
-    columnsOf(keys, "account_id", "user_id"),
+    wanted.values,
   );
 }
 
@@ -124,12 +132,13 @@ async function readKycs(
   keys: readonly UserKey[],
   locking: string,
 ): Promise<AccountMap<Kyc>> {
+  const accounts = accountsOf(session, keys);
   const [rows, frozen] = await Promise.all([
     session.query<KycColumns & HoldColumns>(
       `select account_id, id, ${USERS.columns.join(", ")}, mac, ${IS_STALE} as is_stale
-       from users where account_id = any($1::uuid[]) and id = any($2::uuid[])
+       from users where account_id ${accounts.equal} and id = any($2::uuid[])
          and erased_at is null ${locking}`,
-      columnsOf(keys, "account_id", "user_id"),
+      [accounts.value, ...columnsOf(keys, "user_id")],
     ),
     listFrozenAccounts(session, [...new Set(keys.map((key) => key.account_id))]),
   ]);
@@ -160,10 +169,11 @@ export async function findTakenEmails(
   emails: readonly { account_id: string; email_index: Buffer }[],
 ): Promise<Map<string, string>> {
   if (emails.length === 0) return new Map();
+  const accounts = accountsOf(session, emails);
   const rows = await session.query<{ account_id: string; email_index: Buffer; id: string }>(
     `select account_id, email_index, id from users
-     where account_id = any($1::uuid[]) and email_index = any($2::bytea[])`,
-    [[...new Set(emails.map((email) => email.account_id))], emails.map((e) => e.email_index)],
+     where account_id ${accounts.equal} and email_index = any($2::bytea[])`,
+    [accounts.value, emails.map((e) => e.email_index)],
   );
   return new Map(rows.map((row) => [emailKey(row.account_id, row.email_index), row.id]));
 }
@@ -236,11 +246,11 @@ export async function existsScreening(session: Session): Promise<boolean> {
 /** Something else that is compared with the lists has changed. */
 export function updateUnscreened(tx: Transaction, keys: readonly UserKey[]): void {
   if (keys.length === 0) return;
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, user_id uuid", keys);
   tx.write(
-    `update users set screening_version = null
-     from (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-     where users.account_id = wanted.account_id and users.id = wanted.id`,
-    columnsOf(keys, "account_id", "user_id"),
+    `update users set screening_version = null from ${wanted.from}
+     where users.account_id = wanted.account_id and users.id = wanted.user_id`,
+    wanted.values,
   );
 }
 
@@ -271,18 +281,6 @@ export function updateDeactivated(
   deactivated_at: Date | null,
 ): void {
   updateVouched(tx, USERS, { account_id, id: user_id }, { deactivated_at });
-}
-
-/** Locks a user of any account, for the operator. */
-export async function lockUserAnywhere(
-  tx: Session,
-  id: string,
-): Promise<{ account_id: string; frozen_at: Date | null } | undefined> {
-  const [row] = await tx.query<{ account_id: string; frozen_at: Date | null }>(
-    "select account_id, frozen_at from users where id = $1 and erased_at is null for no key update",
-    [id],
-  );
-  return row;
 }
 
 /** Writes the KYC status map of a locked user. */

@@ -6,10 +6,12 @@ import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delive
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
   attempts_before = d.attempts, failed_at = null, answered = null, latency_ms = null,
   answer = null`;
-const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`;
+// In all statements $1 is the account.
+const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS})
+  select $1::uuid, ${QUEUED} from again as d`;
 // The delivering attempt gets its own row.
 const LOG_DELIVERED = `insert into webhook_attempts (${ATTEMPT_COLUMNS})
-  select account_id, id, attempts, delivered_at, answered, null, latency_ms, answer from before
+  select $1::uuid, id, attempts, delivered_at, answered, null, latency_ms, answer from before
   where status = 'delivered'
   on conflict do nothing`;
 
@@ -33,7 +35,7 @@ export function updateEventAgain(
        where account_id = $1 and event_id = $2 and app_id = $4 for no key update
      ), again as (
        update webhook_deliveries d set ${AGAIN} from before
-       where d.account_id = before.account_id and d.id = before.id
+       where d.account_id = $1 and d.id = before.id
        returning d.*
      ), logged as (${LOG_DELIVERED})
      ${QUEUE_AGAIN}`,
@@ -95,7 +97,7 @@ export async function updateEventsAgain(
          and status <> 'pending' and updated_at < $5 for no key update
      ), again as (
        update webhook_deliveries d set ${AGAIN} from before
-       where d.account_id = before.account_id and d.id = before.id
+       where d.account_id = $1 and d.id = before.id
        returning d.*
      ), logged as (${LOG_DELIVERED}), queued as (${QUEUE_AGAIN})
      select id from again`,

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow, lockRow } from "../../platform/db/rows.ts";
+import { deleteRow, findRow, lockRow } from "../../platform/db/rows.ts";
 import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import { insertVouched, updateVouched } from "../../platform/sealing/write-vouched.ts";
 import type { Role } from "../model.ts";
@@ -80,38 +80,37 @@ export async function findSessionByHash(
   now: Date,
   used_after: Date,
 ): Promise<SessionView | undefined> {
-  const [row] = await session.query<SessionView & Vouched>(
+  const [row] = await session.query<Omit<SessionView, "role"> & Vouched>(
     `select sessions.id, sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, people.email, sessions.state, sessions.origin,
+       accounts.is_operator, people.email, sessions.state, sessions.origin,
        sessions.created_at as signed_in_at, sessions.used_at, sessions.confirmed_at,
        sessions.factor_at,
        exists (select from totp_factors where person_id = sessions.person_id) as has_app,
        exists (select from passkeys where person_id = sessions.person_id) as has_passkey,
-       sessions.token_hash, sessions.expires_at, sessions.mac, members.votes_from,
-       members.created_at as member_since, members.mac as member_mac,
+       sessions.token_hash, sessions.expires_at, sessions.mac,
        accounts.kyc_two_person_approval, accounts.kyc_review_by_account,
        accounts.document_review_by_account, accounts.frozen_at,
        accounts.created_at as account_since, accounts.mac as account_mac
      from sessions
-     join members on members.account_id = sessions.account_id
-       and members.person_id = sessions.person_id
      join accounts on accounts.id = sessions.account_id
      join people on people.id = sessions.person_id
      where token_hash = $1 and expires_at > $2 and used_at > $3`,
     [token_hash, now, used_after],
   );
-  return row && isVouched(session, row) ? toView(row) : undefined;
+  if (!row || !isVouched(session, row)) return undefined;
+  const { account_id, person_id } = row;
+  const member = await findRow<{ role: Role }>(session, "members", { account_id, person_id });
+  if (!member || MEMBERS.vouchedOnly(session, [member]).length === 0) return undefined;
+  return toView({ ...row, role: member.role });
 }
 
-function isVouched(session: Session, row: SessionView & Vouched): boolean {
-  const member = { ...row, created_at: row.member_since, mac: row.member_mac };
+function isVouched(session: Session, row: Omit<SessionView, "role"> & Vouched): boolean {
   const account = {
     ...{ ...row, id: row.account_id, name: row.account_name },
     ...{ created_at: row.account_since, mac: row.account_mac },
   };
   return (
     SESSIONS.vouchedOnly(session, [{ ...row, created_at: row.signed_in_at }]).length > 0 &&
-    MEMBERS.vouchedOnly(session, [member]).length > 0 &&
     ACCOUNTS.vouchedOnly(session, [account]).length > 0
   );
 }

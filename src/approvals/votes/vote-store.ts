@@ -1,6 +1,6 @@
 import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey } from "../../platform/db/rows.ts";
+import { insertRows, type RecordKey, setOf } from "../../platform/db/rows.ts";
 import type { Vote, VoteChoice } from "../model.ts";
 import { VOTE_MAC } from "./vote-mac.ts";
 
@@ -50,16 +50,17 @@ export async function listVotes(
   proposals: readonly RecordKey[],
 ): Promise<Map<string, Vote[]>> {
   if (proposals.length === 0) return new Map();
+  const wanted = setOf(session, "wanted", "account_id uuid, id uuid", proposals);
   const rows = await session.query<VoteRow>(
     `select votes.*, members.role, accounts.is_operator
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     from ${wanted.from}
      join proposal_votes votes on votes.account_id = wanted.account_id
        and votes.proposal_id = wanted.id
      join accounts on accounts.id = votes.voter_account_id
      left join members on members.account_id = votes.voter_account_id
        and members.person_id = votes.person_id and members.created_at <= votes.created_at
      order by votes.created_at, votes.person_id`,
-    columnsOf(proposals, "account_id", "id"),
+    wanted.values,
   );
   const by_proposal = Map.groupBy(rows, (row) => row.proposal_id);
   return new Map([...by_proposal].map(([id, votes]) => [id, votes.map(toVote)]));

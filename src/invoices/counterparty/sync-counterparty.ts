@@ -1,15 +1,16 @@
 import { recordEvents } from "../../events/record-events.ts";
 import { AccountMap } from "../../platform/account-map.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Database, Session, Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { listUnsynced } from "../change-store.ts";
+import { listUnsynced, type UnsyncedChange } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import { wordsOf } from "../links.ts";
 import { type KeyedInvoice, otherRole, ownRole } from "../model.ts";
 import { toEvents } from "../record-changes.ts";
 import { findInvoices, openInvoices } from "../store.ts";
 import {
+  findView,
   insertViews,
   insertWords,
   lockViews,
@@ -21,8 +22,8 @@ export type SyncDeps = InvoiceUseCaseDeps & { database: Database };
 
 /**
  * Syncs invoice changes to the other party's account: each change once and in order, however often
- * and in whatever order the tasks run, since the account's own row counts the changes applied.
- * Writes for that account only.
+ * and in whatever order the tasks run, since the account's own row counts the changes applied. One
+ * transaction writes for that account, and the next one ends the owner's tasks.
  */
 export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<void> {
   // Several changes of one invoice are one job.
@@ -31,21 +32,34 @@ export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<vo
 }
 
 async function syncInvoice(deps: SyncDeps, set: TaskSet, wanted: Task[]): Promise<void> {
+  const { database, keyring } = deps;
   const key = { account_id: wanted[0]!.account_id, id: wanted[0]!.record_id };
-  await deps.database.transaction(async (tx) => {
-    const tasks = await set.lock(tx, wanted);
-    if (tasks.length === 0) return;
-    const [row] = await findInvoices(tx, [key]);
-    const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
-    if (entry?.invoice.shared_with) await notifyParty(tx, deps, entry, set.now);
-    set.finish(tx, tasks);
-  });
+  const [row] = await findInvoices(database, [key]);
+  const [entry] = await openInvoices(database, keyring, row ? [row] : []);
+  if (entry?.invoice.shared_with) {
+    const unsynced = await readUnsynced(database, entry);
+    await database.transaction((tx) => notifyParty(tx, deps, entry, unsynced, set.now));
+  }
+  await database.transaction(async (tx) => set.finish(tx, await set.lock(tx, wanted)));
+}
+
+/**
+ * Some may have been synced since. No change later than the invoice that was read: the account's
+ * search words and view are derived from that version. A later change has a task of its own.
+ */
+async function readUnsynced(
+  session: Session,
+  { invoice, key }: KeyedInvoice,
+): Promise<UnsyncedChange[]> {
+  const view = await findView(session, invoice.shared_with!, invoice.id);
+  return listUnsynced(session, invoice, view?.sequence ?? invoice.shared_from! - 1, key);
 }
 
 async function notifyParty(
   tx: Transaction,
   { keyring, index_key }: SyncDeps,
   entry: KeyedInvoice,
+  unsynced: readonly UnsyncedChange[],
   now: Date,
 ): Promise<void> {
   const { invoice } = entry;
@@ -55,9 +69,7 @@ async function notifyParty(
   const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
   const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
   const known = view?.sequence ?? invoice.shared_from! - 1;
-  // No change later than the invoice that was read: the account's search words and view are derived
-  // from that version. A later change has a task of its own.
-  const changes = await listUnsynced(tx, invoice, known, entry.key);
+  const changes = unsynced.filter((change) => change.sequence > known);
   const last = changes.at(-1);
   const sequence = last?.sequence ?? known;
   // A query for "changed since" must also find changes that were synced later.

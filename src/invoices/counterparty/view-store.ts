@@ -1,10 +1,12 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
-  columnsOf,
+  distinctSetOf,
   findRow,
   findRows,
   insertRows,
   lockRows,
+  perAccount,
+  setOf,
   updateRows,
 } from "../../platform/db/rows.ts";
 import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
@@ -40,17 +42,19 @@ export function findViews(session: Session, keys: readonly InvoiceKey[]): Promis
  * for a canceled invoice. One that is known to be sent or returned does not count.
  */
 export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceKey[]> {
-  return session.query<InvoiceKey>(
-    `select v.account_id, v.id from invoice_views v
-     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
-       using (account_id, id)
-     where coalesce((
-       select s.kind not in ('sent', 'bounced') or s.applied_at is null
-       from invoice_payment_steps s
-       where s.account_id = v.account_id and s.offramp_id = v.offramp_id
-       order by s.step desc limit 1), false)`,
-    columnsOf(keys, "account_id", "id"),
-  );
+  return perAccount(session, keys, (own) => {
+    const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", own);
+    return session.query<InvoiceKey>(
+      `select v.account_id, v.id from invoice_views v
+       join ${wanted.from} using (account_id, id)
+       where coalesce((
+         select s.kind not in ('sent', 'bounced') or s.applied_at is null
+         from invoice_payment_steps s
+         where s.account_id = ${wanted.accountIn("v")} and s.offramp_id = v.offramp_id
+         order by s.step desc limit 1), false)`,
+      wanted.values,
+    );
+  });
 }
 
 /** Locks views in key order; absent ones are left out. `id` is the invoice's. */
@@ -106,12 +110,13 @@ export function updateFreed(
   payments: readonly (InvoiceKey & { offramp_id: string })[],
 ): void {
   if (payments.length === 0) return;
+  const t = setOf(tx, "t", "account_id uuid, id uuid, offramp_id uuid", payments);
   tx.write(
     `update invoice_views set offramp_id = null
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
+     from ${t.from}
      where invoice_views.account_id = t.account_id and invoice_views.id = t.id
        and invoice_views.offramp_id = t.offramp_id`,
-    columnsOf(payments, "account_id", "id", "offramp_id"),
+    t.values,
   );
 }
 
@@ -124,14 +129,15 @@ export function updateFreedOfSent(
   unpaid: readonly (InvoiceKey & { at: Date })[],
 ): void {
   if (unpaid.length === 0) return;
+  const t = setOf(tx, "t", "account_id uuid, id uuid, at timestamptz", unpaid);
   tx.write(
     `update invoice_views v set offramp_id = null
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as t (account_id, id, at)
+     from ${t.from}
      where v.account_id = t.account_id and v.id = t.id and coalesce((
        select s.kind = 'sent' and s.created_at <= t.at from invoice_payment_steps s
        where s.account_id = v.account_id and s.offramp_id = v.offramp_id
        order by s.step desc limit 1), false)`,
-    columnsOf(unpaid, "account_id", "id", "at"),
+    t.values,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Chain } from "../../catalogue/chains.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, insertRows } from "../../platform/db/rows.ts";
+import { insertRows, setOf } from "../../platform/db/rows.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 import type { PaymentClaim } from "./claim-model.ts";
@@ -15,11 +15,11 @@ export function insertClaims(tx: Transaction, claims: readonly PaymentClaim[]): 
 
 export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void {
   if (keys.length === 0) return;
+  const set = setOf(tx, "t", "account_id uuid, id uuid", keys);
   tx.write(
-    `delete from invoice_claims c
-     using unnest($1::uuid[], $2::uuid[]) as t (account_id, invoice_id)
-     where c.account_id = t.account_id and c.invoice_id = t.invoice_id`,
-    columnsOf(keys, "account_id", "id"),
+    `delete from invoice_claims c using ${set.from}
+     where c.account_id = t.account_id and c.invoice_id = t.id`,
+    set.values,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow } from "../../platform/db/rows.ts";
+import { accountsOf, deleteRow } from "../../platform/db/rows.ts";
 
 type Key = { account_id: string; id: string };
 export type RejectedDocument = { account_id: string; offramp_id: string; hash: Buffer };
@@ -9,10 +9,11 @@ export function listRejectedDocuments(
   session: Session,
   offramps: readonly Key[],
 ): Promise<RejectedDocument[]> {
+  const accounts = accountsOf(session, offramps);
   return session.query<RejectedDocument>(
     `select account_id, offramp_id, hash from rejected_documents
-     where account_id = any($1::uuid[]) and offramp_id = any($2::uuid[])`,
-    [offramps.map(({ account_id }) => account_id), offramps.map(({ id }) => id)],
+     where account_id ${accounts.equal} and offramp_id = any($2::uuid[])`,
+    [accounts.value, offramps.map(({ id }) => id)],
   );
 }
 

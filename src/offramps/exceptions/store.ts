@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, type RecordKey } from "../../platform/db/rows.ts";
+import { type RecordKey, setOf } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
 import { updateVouchedRows } from "../../platform/sealing/write-vouched.ts";
@@ -58,13 +58,14 @@ export async function findGivenBack(
   session: Session,
   offramps: readonly RecordKey[],
 ): Promise<Map<string, bigint>> {
+  const wanted = setOf(session, "wanted", "account_id uuid, id uuid", offramps);
   const rows = await session.query<{ id: string; held: bigint }>(
     `select b.assigned_offramp_id as id, sum(b.held)::bigint as held
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     from ${wanted.from}
      join bank_answers b on b.account_id = wanted.account_id
        and b.assigned_offramp_id = wanted.id and b.given_back is not null
      group by 1`,
-    columnsOf(offramps, "account_id", "id"),
+    wanted.values,
   );
   return new Map(rows.map(({ id, held }) => [id, held]));
 }

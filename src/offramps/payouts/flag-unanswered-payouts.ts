@@ -6,7 +6,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { advanceOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { lockOfframps, openOfframps } from "../store.ts";
-import { listUnanswered, updateFlagged } from "./store.ts";
+import { listUnanswered, type Unanswered, updateFlagged } from "./store.ts";
 
 export type FlagDeps = Pick<ModuleCore, "database" | "keyring" | "log"> & {
   renderer: OfframpRenderer;
@@ -24,7 +24,11 @@ const PAYOUTS_AT_ONCE = 200;
 export async function flagUnansweredPayouts(deps: FlagDeps, set: TaskSet): Promise<void> {
   const before = new Date(set.now.getTime() - deps.bank_horizon_ms);
   for (let count = PAYOUTS_AT_ONCE; count === PAYOUTS_AT_ONCE; ) {
-    count = await deps.database.transaction((tx) => flagSome(tx, deps, before, set.now));
+    const payouts = await listUnanswered(deps.database, before, PAYOUTS_AT_ONCE);
+    count = payouts.length;
+    for (const [, own] of Map.groupBy(payouts, ({ account_id }) => account_id)) {
+      await deps.database.transaction((tx) => flagSome(tx, deps, own, set.now));
+    }
   }
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx);
@@ -32,13 +36,13 @@ export async function flagUnansweredPayouts(deps: FlagDeps, set: TaskSet): Promi
   });
 }
 
+/** Payouts of one account. */
 async function flagSome(
   tx: Transaction,
   { keyring, renderer, log }: FlagDeps,
-  before: Date,
+  payouts: readonly Unanswered[],
   now: Date,
-): Promise<number> {
-  const payouts = await listUnanswered(tx, before, PAYOUTS_AT_ONCE);
+): Promise<void> {
   const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
   const rows = await lockOfframps(tx, keys);
   const offramps = await openOfframps(tx, keyring, rows);
@@ -54,5 +58,4 @@ async function flagSome(
     log.warn({ account_id, offramp_id: id, attempt }, "the bank has not answered a payout in time");
   }
   updateFlagged(tx, payouts, now);
-  return payouts.length;
 }

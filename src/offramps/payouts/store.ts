@@ -1,6 +1,14 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, insertRows, type RecordKey, updateRows } from "../../platform/db/rows.ts";
+import {
+  accountsOf,
+  columnsOf,
+  distinctSetOf,
+  insertRows,
+  type RecordKey,
+  setOf,
+  updateRows,
+} from "../../platform/db/rows.ts";
 import { newId } from "../../platform/ids.ts";
 import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import type { Offramp } from "../model.ts";
@@ -61,10 +69,11 @@ export async function lockPayouts(
 
 /** All attempts of these offramps, first to last. */
 export function listPayouts(session: Session, keys: readonly RecordKey[]): Promise<Payout[]> {
+  const accounts = accountsOf(session, keys);
   return session.query<Payout>(
-    `select * from payouts where account_id = any($1::uuid[]) and offramp_id = any($2::uuid[])
+    `select * from payouts where account_id ${accounts.equal} and offramp_id = any($2::uuid[])
      order by account_id, offramp_id, attempt`,
-    columnsOf(keys, "account_id", "id"),
+    [accounts.value, ...columnsOf(keys, "id")],
   );
 }
 
@@ -79,13 +88,14 @@ export async function lockCurrentPayouts(
 }
 
 function lockPayoutRows(tx: Session, attempts: readonly AttemptKey[]): Promise<Payout[]> {
+  const keys = attempts.map(({ account_id, id, attempt }) => {
+    return { account_id, offramp_id: id, attempt };
+  });
+  const wanted = distinctSetOf(tx, "wanted", PAYOUT_KEY, keys);
   return tx.query<Payout>(
-    `select payouts.* from payouts
-     join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))
-       as wanted (account_id, offramp_id, attempt)
-       using (account_id, offramp_id, attempt)
+    `select payouts.* from payouts join ${wanted.from} using (account_id, offramp_id, attempt)
      order by account_id, offramp_id, attempt for no key update of payouts`,
-    columnsOf(attempts, "account_id", "id", "attempt"),
+    wanted.values,
   );
 }
 
@@ -104,28 +114,30 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
 export function updateSent(tx: Transaction, submitted: readonly Payout[], now: Date): void {
   if (submitted.length === 0) return;
   const sent = submitted.map((payout): Payout => ({ ...payout, status: "sent", updated_at: now }));
+  const rows = PAYOUTS.withMacs(tx, sent).map(({ mac, ...row }) => ({ ...row, sent_mac: mac }));
+  const set = setOf(tx, "t", `${PAYOUT_KEY}, sent_mac bytea`, rows);
   tx.write(
     `update payouts set status = 'sent', updated_at = $5, mac = locked.sent_mac from (
        select p.account_id, p.offramp_id, p.attempt, t.sent_mac
-       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::bytea[])
-         as t (account_id, offramp_id, attempt, sent_mac)
-       join payouts p using (account_id, offramp_id, attempt)
+       from ${set.from} join payouts p using (account_id, offramp_id, attempt)
        where p.status = 'submitting'
        order by p.account_id, p.offramp_id, p.attempt for no key update of p
      ) as locked
-     where payouts.account_id = locked.account_id and payouts.offramp_id = locked.offramp_id
-       and payouts.attempt = locked.attempt`,
-    [...columnsOf(PAYOUTS.withMacs(tx, sent), "account_id", "offramp_id", "attempt", "mac"), now],
+     where payouts.account_id = ${set.accountIn("locked")}
+       and payouts.offramp_id = locked.offramp_id and payouts.attempt = locked.attempt`,
+    [...set.values, now],
   );
 }
 
+export type Unanswered = { account_id: string; offramp_id: string; attempt: number };
+
 /** Payouts created before this time that the bank has not answered and that are not flagged yet. */
 export function listUnanswered(
-  tx: Session,
+  session: Session,
   before: Date,
   limit: number,
-): Promise<{ account_id: string; offramp_id: string; attempt: number }[]> {
-  return tx.query(
+): Promise<Unanswered[]> {
+  return session.query(
     `select account_id, offramp_id, attempt from payouts
      where status in ('submitting', 'sent') and flagged_at is null and created_at < $1
      order by created_at limit $2`,
@@ -133,11 +145,7 @@ export function listUnanswered(
   );
 }
 
-export function updateFlagged(
-  tx: Transaction,
-  payouts: readonly { account_id: string; offramp_id: string; attempt: number }[],
-  now: Date,
-): void {
+export function updateFlagged(tx: Transaction, payouts: readonly Unanswered[], now: Date): void {
   const rows = payouts.map((payout) => ({ ...payout, flagged_at: now }));
   updateRows(tx, "payouts", PAYOUT_KEY, "flagged_at timestamptz", rows);
 }

@@ -1,6 +1,7 @@
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
+  accountsOf,
   columnsOf,
   findRow,
   findRows,
@@ -74,12 +75,13 @@ export async function countOpenQuotes(
   keys: readonly UserKey[],
   now: Date,
 ): Promise<AccountMap<number>> {
+  const accounts = accountsOf(session, keys);
   const rows = await session.query<UserKey & { count: number }>(
     `select account_id, user_id, count(*)::int as count from quotes
-     where account_id = any($1::uuid[]) and user_id = any($2::uuid[]) and executed_at is null
+     where account_id ${accounts.equal} and user_id = any($2::uuid[]) and executed_at is null
        and closed_at is null and expires_at > $3
      group by account_id, user_id`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.user_id), now],
+    [accounts.value, keys.map((key) => key.user_id), now],
   );
   const counts = new AccountMap<number>();
   for (const row of rows) counts.set(row.account_id, row.user_id, row.count);
@@ -109,10 +111,11 @@ export function lockQuoteRows(tx: Session, keys: readonly RecordKey[]): Promise<
  * who reads that they wait can postpone work without missing the approval.
  */
 export async function lockPendingApproval(tx: Session, keys: readonly RecordKey[]): Promise<void> {
+  const accounts = accountsOf(tx, keys);
   await tx.query(
-    `select id from quotes where account_id = any($1::uuid[]) and id = any($2::uuid[])
+    `select id from quotes where account_id ${accounts.equal} and id = any($2::uuid[])
        and approval_status = 'pending' order by account_id, id for share`,
-    columnsOf(keys, "account_id", "id"),
+    [accounts.value, ...columnsOf(keys, "id")],
   );
 }
 

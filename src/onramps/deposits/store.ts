@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { columnsOf, findRow, listRows, updateRows } from "../../platform/db/rows.ts";
+import { findRow, listRows, setOf, updateRows } from "../../platform/db/rows.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedJson } from "../../platform/encryption/sealed-column.ts";
 import type { Page } from "../../platform/http/list.ts";
@@ -47,23 +47,19 @@ export async function insertFiatDeposits(
       details: SEALED.seal(deposit.key, deposit, deposit.details),
     })),
   );
+  const columns = `account_id uuid, id uuid, bank_account text, bank_reference text, part int,
+    is_conflict boolean, amount bigint, currency text, booked_at timestamptz, details bytea,
+    status text, reason text, is_posted boolean, matched_by text, onramp_account_id uuid,
+    onramp_id uuid, ledger_account text, mac bytea`;
+  const set = setOf(tx, "t", columns, rows);
   const written = await tx.query<{ id: string }>(
     `insert into fiat_deposits (account_id, id, bank_account, bank_reference, part, is_conflict,
        amount, currency, booked_at, details, status, reason, is_posted, matched_by,
        onramp_account_id, onramp_id, ledger_account, mac, matched_amount, returns, created_at,
        updated_at)
-     select *, null, 0, $19, $19 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[],
-       $5::int[], $6::boolean[], $7::bigint[], $8::text[], $9::timestamptz[], $10::bytea[],
-       $11::text[], $12::text[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[],
-       $17::text[], $18::bytea[])
+     select *, null, 0, $19, $19 from ${set.from}
      on conflict do nothing returning id`,
-    [
-      ...columnsOf(rows, "account_id", "id", "bank_account", "bank_reference", "part"),
-      ...columnsOf(rows, "is_conflict", "amount", "currency", "booked_at", "details", "status"),
-      ...columnsOf(rows, "reason", "is_posted", "matched_by", "onramp_account_id", "onramp_id"),
-      ...columnsOf(rows, "ledger_account", "mac"),
-      now,
-    ],
+    [...set.values, now],
   );
   return new Set(written.map((row) => row.id));
 }
@@ -138,16 +134,24 @@ export async function findLineFreeze(
   session: Session,
   line: Pick<FiatDeposit, "account_id" | "bank_account" | "bank_reference">,
 ): Promise<boolean> {
-  const rows = await session.query(
-    `select from fiat_deposits d
-     join onramps o on o.account_id = d.onramp_account_id and o.id = d.onramp_id
-     join users u on u.account_id = o.account_id and u.id = o.user_id
-     join accounts a on a.id = u.account_id
-     where d.account_id = $1 and d.bank_account = $2 and d.bank_reference = $3
-       and (u.frozen_at is not null or a.frozen_at is not null) limit 1`,
+  const parts = await session.query<{ account_id: string; id: string }>(
+    `select distinct onramp_account_id as account_id, onramp_id as id from fiat_deposits
+     where account_id = $1 and bank_account = $2 and bank_reference = $3
+       and onramp_id is not null`,
     [line.account_id, line.bank_account, line.bank_reference],
   );
-  return rows.length > 0;
+  for (const { account_id, id } of parts) {
+    const frozen = await session.query(
+      `select from onramps o
+       join users u on u.account_id = o.account_id and u.id = o.user_id
+       join accounts a on a.id = u.account_id
+       where o.account_id = $1 and o.id = $2
+         and (u.frozen_at is not null or a.frozen_at is not null)`,
+      [account_id, id],
+    );
+    if (frozen.length > 0) return true;
+  }
+  return false;
 }
 
 /** How many wait for the operator, counted up to COUNT_MAX, and since when. */

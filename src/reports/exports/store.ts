@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
+  accountsOf,
   findRow,
   insertRow,
   listRows,
@@ -40,10 +41,11 @@ export async function countFiles(
   session: Session,
   account_ids: readonly string[],
 ): Promise<Map<string, { count: number; oldest: Date | null }>> {
+  const accounts = accountsOf(session, account_ids);
   const rows = await session.query<{ account_id: string; count: number; oldest: Date }>(
     `select account_id, count(*)::integer as count, min(created_at) as oldest from exports
-     where account_id = any($1::uuid[]) and status in ('pending', 'ready') group by account_id`,
-    [account_ids],
+     where account_id ${accounts.equal} and status in ('pending', 'ready') group by account_id`,
+    [accounts.value],
   );
   return new Map(rows.map(({ account_id, ...row }) => [account_id, row]));
 }

@@ -1,5 +1,6 @@
-import type { Transaction } from "../../platform/db/database.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
+import { accountSetOf } from "../../platform/db/rows.ts";
 import type { DeliveryStatus } from "../model.ts";
 import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
 
@@ -45,10 +46,16 @@ export async function updateOutcomes(
   return new Set([...followed, ...other.filter(({ status }) => status !== "pending")]);
 }
 
+// A common table expression hides from the planner that the account is $1: it is named again.
+const ofAccount = ({ by_account }: Session, table: string) =>
+  by_account ? `and ${table}.account_id = $1` : "";
+const accountOf = ({ by_account }: Session, table: string) =>
+  by_account ? "$1::uuid" : `${table}.account_id`;
+
 // By due time: a delivery requested again in the meantime has another time, and stays.
-const UNQUEUE = `delete from webhook_queue w using t
+const unqueue = (tx: Session) => `delete from webhook_queue w using t
   where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
-    and w.delivery_id = t.id`;
+    and w.delivery_id = t.id ${ofAccount(tx, "w")}`;
 
 // Requested again during the attempt: the attempt is logged, the delivery stays pending.
 const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
@@ -58,45 +65,47 @@ const ATTEMPTS_BEFORE = `attempts_before = case when ${IS_ASKED} then coalesce(t
   else d.attempts_before end`;
 
 // A delivery requested again is queued with its earlier attempts.
-const REQUEUE_ASKED = `update webhook_queue w
+const requeueAsked = (tx: Session) => `update webhook_queue w
   set attempts = d.attempts, attempts_before = d.attempts_before
   from written as d where d.status = 'pending' and w.account_id = d.account_id
-    and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
+    and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id
+    ${ofAccount(tx, "w")}`;
 
 /** The delivery itself stores the attempt that delivered it: most need no attempt row. */
 async function updateDelivered(
   tx: Transaction,
   outcomes: readonly DeliveryOutcome[],
 ): Promise<DeliveryOutcome[]> {
+  const columns = `account_id uuid, app_id uuid, id uuid, due_at timestamptz, number int,
+    at_ms float8, answered int, latency_ms int, answer bytea, record_id uuid, sequence int,
+    place int`;
+  const set = accountSetOf(tx, "t", columns, outcomes);
   const followed = await tx.query<{ place: number }>(
     `with t as (
        select account_id, app_id, id, due_at, number, to_timestamp(at_ms / 1000) as at, answered,
          latency_ms, answer, record_id, sequence, place
-       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::int[], $6::float8[],
-         $7::int[], $8::int[], $9::bytea[], $10::uuid[], $11::int[]) with ordinality
-         as t (account_id, app_id, id, due_at, number, at_ms, answered, latency_ms, answer,
-           record_id, sequence, place)
-     ), unqueued as (${UNQUEUE}), written as (
+       from ${set.from}
+     ), unqueued as (${unqueue(tx)}), written as (
        update webhook_deliveries d set ${unlessAsked("status", "'delivered'")}, reason = null,
          ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
          attempts = t.number, ${ATTEMPTS_BEFORE}, ${unlessAsked("answered", "t.answered")},
          ${unlessAsked("latency_ms", "t.latency_ms")}, ${unlessAsked("answer", "t.answer")}
-       from t where d.account_id = t.account_id and d.id = t.id
+       from t where d.account_id = t.account_id and d.id = t.id ${ofAccount(tx, "d")}
        returning d.account_id, d.id, d.app_id, d.status, d.next_attempt_at, d.attempts,
          d.attempts_before
-     ), requeued as (${REQUEUE_ASKED}), logged as (
+     ), requeued as (${requeueAsked(tx)}), logged as (
        insert into webhook_attempts (${ATTEMPT_COLUMNS})
-       select t.account_id, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
+       select ${accountOf(tx, "t")}, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
        from written join t on t.account_id = written.account_id and t.id = written.id
        where written.status = 'pending'
        on conflict do nothing
      )
      -- A join, which the planner makes of \`exists\`, may read all of the queue.
-     select t.place::integer as place from t where (
+     select t.place from t where (
        select true from webhook_queue w
-       where ${sameRecord("w", "t")} and w.sequence > t.sequence limit 1)`,
+       where ${sameRecord(tx, "w", "t")} and w.sequence > t.sequence limit 1)`,
     [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      set.accounts,
       plainArray(outcomes.map((outcome) => outcome.app_id)),
       plainArray(outcomes.map((outcome) => outcome.delivery_id)),
       plainArray(outcomes.map((outcome) => outcome.due_at)),
@@ -107,6 +116,7 @@ async function updateDelivered(
       bytesArray(outcomes.map(({ attempt }) => attempt!.answer)),
       plainArray(outcomes.map((outcome) => outcome.record_id)),
       plainArray(outcomes.map((outcome) => outcome.sequence)),
+      plainArray(outcomes.map((_, at) => at + 1)),
     ],
   );
   return followed.map(({ place }) => outcomes[place - 1]!);
@@ -116,14 +126,34 @@ export const ATTEMPT_COLUMNS =
   "account_id, delivery_id, number, at, status, error, latency_ms, answer";
 
 function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): void {
-  const attempts = outcomes.filter(({ attempt }) => attempt !== null);
+  insertAttempts(
+    tx,
+    outcomes.filter(({ attempt }) => attempt !== null),
+  );
+  updateUndelivered(tx, outcomes);
+  // Those to be retried, or requested again in the meantime.
+  const set = accountSetOf(tx, "t", "account_id uuid, id uuid", outcomes);
+  tx.write(
+    `insert into webhook_queue (${QUEUE_COLUMNS})
+     select ${accountOf(tx, "d")}, ${QUEUED} from ${set.from}
+     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
+     where d.status = 'pending'
+     on conflict (account_id, app_id, due_at, delivery_id) do update
+       set attempts = excluded.attempts, attempts_before = excluded.attempts_before`,
+    [set.accounts, plainArray(outcomes.map((outcome) => outcome.delivery_id))],
+  );
+}
+
+function insertAttempts(tx: Transaction, attempts: readonly DeliveryOutcome[]): void {
+  const columns = `account_id uuid, delivery_id uuid, number int, at timestamptz, status int,
+    error text, latency_ms int, answer bytea`;
+  const set = accountSetOf(tx, "t", columns, attempts);
   tx.write(
     `insert into webhook_attempts (${ATTEMPT_COLUMNS})
-     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[],
-       $6::text[], $7::int[], $8::bytea[])
+     select * from ${set.from}
      on conflict do nothing`,
     [
-      plainArray(attempts.map((outcome) => outcome.account_id)),
+      set.accounts,
       plainArray(attempts.map((outcome) => outcome.delivery_id)),
       plainArray(attempts.map(({ attempt }) => attempt!.number)),
       plainArray(attempts.map((outcome) => outcome.at.toISOString())),
@@ -133,20 +163,23 @@ function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): voi
       bytesArray(attempts.map(({ attempt }) => attempt!.answer)),
     ],
   );
+}
+
+function updateUndelivered(tx: Transaction, outcomes: readonly DeliveryOutcome[]): void {
+  const columns = `account_id uuid, app_id uuid, id uuid, due_at timestamptz, status text,
+    reason text, next_attempt_at timestamptz, at timestamptz, number int`;
+  const set = accountSetOf(tx, "t", columns, outcomes);
   tx.write(
-    `with t as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
-         $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[]) as t (account_id, app_id, id,
-         due_at, status, reason, next_attempt_at, at, number)
-     ), unqueued as (${UNQUEUE})
+    `with t as (select * from ${set.from}), unqueued as (${unqueue(tx)})
      update webhook_deliveries d set ${unlessAsked("status", "t.status")},
        ${unlessAsked("reason", "t.reason")},
        ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
        ${unlessAsked("failed_at", "case when t.status = 'failed' then t.at end")},
        attempts = coalesce(t.number, d.attempts), ${ATTEMPTS_BEFORE}
-     from t where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'`,
+     from t where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'
+       ${ofAccount(tx, "d")}`,
     [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      set.accounts,
       plainArray(outcomes.map((outcome) => outcome.app_id)),
       plainArray(outcomes.map((outcome) => outcome.delivery_id)),
       plainArray(outcomes.map((outcome) => outcome.due_at)),
@@ -155,19 +188,6 @@ function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): voi
       plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
       plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
       plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
-    ],
-  );
-  // Those to be retried, or requested again in the meantime.
-  tx.write(
-    `insert into webhook_queue (${QUEUE_COLUMNS})
-     select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
-     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
-     where d.status = 'pending'
-     on conflict (account_id, app_id, due_at, delivery_id) do update
-       set attempts = excluded.attempts, attempts_before = excluded.attempts_before`,
-    [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
-      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
     ],
   );
 }

@@ -1,7 +1,9 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
+import { accountSetOf, perAccount, setOf } from "../../platform/db/rows.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { DeliveryStatus } from "../model.ts";
+import { listWithOthers } from "./other-accounts-store.ts";
 
 export type Delivery = {
   account_id: string;
@@ -38,8 +40,8 @@ export const DELIVERY_COLUMNS = `d.account_id, d.id, d.app_id, d.event_account_i
  */
 export const QUEUE_COLUMNS = `account_id, app_id, due_at, delivery_id, event_account_id, event_id,
   record_id, sequence, is_sample, attempts, attempts_before`;
-/** A pending delivery `d` as a row of the queue. */
-export const QUEUED = `d.account_id, d.app_id, d.next_attempt_at, d.id, d.event_account_id,
+/** A pending delivery `d` as a row of the queue, without its account. */
+export const QUEUED = `d.app_id, d.next_attempt_at, d.id, d.event_account_id,
   d.event_id, d.record_id, d.sequence, d.body is not null, d.attempts, d.attempts_before`;
 
 /** One delivery per event and application, however often it is inserted. */
@@ -49,22 +51,24 @@ export function insertDeliveries(
   now: Date,
 ): void {
   if (deliveries.length === 0) return;
+  const columns = `account_id uuid, id uuid, app_id uuid, event_account_id uuid, event_id uuid,
+    name text, record_id uuid, sequence int, status text, reason text, body bytea`;
+  const set = accountSetOf(tx, "t", columns, deliveries);
+  // The account of the queue's rows is that of the deliveries, named again where it is known.
+  const account = tx.by_account ? "$1::uuid" : "d.account_id";
   tx.write(
     `with new as (
        insert into webhook_deliveries (account_id, id, app_id, event_account_id, event_id, name,
          record_id, sequence, status, reason, body, next_attempt_at, created_at, updated_at)
        select t.*, case when t.status = 'pending' then $12::timestamptz end, $12, $12
-       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[],
-         $7::uuid[], $8::int[], $9::text[], $10::text[], $11::bytea[])
-         as t (account_id, id, app_id, event_account_id, event_id, name, record_id, sequence,
-           status, reason, body)
+       from ${set.from}
        on conflict (account_id, event_id, app_id) do nothing
        returning *
      )
-     insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from new as d
+     insert into webhook_queue (${QUEUE_COLUMNS}) select ${account}, ${QUEUED} from new as d
      where d.status = 'pending'`,
     [
-      plainArray(deliveries.map((delivery) => delivery.account_id)),
+      set.accounts,
       plainArray(deliveries.map((delivery) => delivery.id)),
       plainArray(deliveries.map((delivery) => delivery.app_id)),
       plainArray(deliveries.map((delivery) => delivery.event_account_id)),
@@ -109,51 +113,58 @@ type RecordQuery = { account_id: string; app_id: string; record_id: string };
 // planner, expecting few entries, used to read all of them for each record. The primary key serves
 // neither `is not distinct from` nor a hash, so that only the index by record remains; it is for
 // statements that repeat its predicate. Without the hash, the entries of every other application
-// that waits for the record would be read too.
-export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.record_id
+// that waits for the record would be read too. Where the account is one, $1 names it.
+export const sameRecord = ({ by_account }: Session, a: string, b: string) =>
+  `${a}.record_id = ${b}.record_id
       and uuid_hash(${a}.app_id) = uuid_hash(${b}.app_id) and ${a}.sequence >= 0
       and ${a}.account_id is not distinct from ${b}.account_id
-      and ${a}.app_id is not distinct from ${b}.app_id`;
+      and ${a}.app_id is not distinct from ${b}.app_id
+      ${by_account ? `and ${a}.account_id = $1` : ""}`;
 
 // With ordered delivery, an event waits while an earlier one of its record does.
-const ELIGIBLE = `(not a.is_ordered or not exists (
-    select from webhook_queue p where ${sameRecord("p", "w")} and p.sequence < w.sequence))`;
+const eligible = (session: Session) => `(not a.is_ordered or not exists (
+    select from webhook_queue p
+    where ${sameRecord(session, "p", "w")} and p.sequence < w.sequence))`;
 
 // Ramp events need a subscription, not a consent. Invoice events of another account need its
 // consent; those of the own account only if a consent was given, and as long as it is valid.
-const CONSENT = `case
+// Where the account is one, both the event and the consent of another are read by `listWithOthers`.
+const consent = ({ by_account }: Session) => {
+  const grants = `app_grants g where g.account_id = due.event_account_id
+    and g.app_id = due.app_id ${by_account ? "and g.account_id = $1" : ""}`;
+  return `case
     when due.is_sample or e.change_id is null
       or (due.event_account_id = due.account_id and a.used_at is null) then 'not_needed'
-    when exists (
-      select from app_grants g where g.account_id = due.event_account_id
-        and g.app_id = due.app_id and g.revoked_at is null) then 'held'
-    when due.event_account_id <> due.account_id or exists (
-      select from app_grants g where g.account_id = due.event_account_id
-        and g.app_id = due.app_id) then 'withdrawn'
+    when exists (select from ${grants} and g.revoked_at is null) then 'held'
+    when due.event_account_id <> due.account_id or exists (select from ${grants}) then 'withdrawn'
     else 'not_needed' end`;
+};
 
 const QUEUE_ENTRY = `w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
   w.record_id, w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at`;
 // Nothing is read for an endpoint with an open circuit.
-const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
-  and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
+const openApp = (now: string) => `apps a on a.account_id = q.account_id and a.id = q.app_id
+  and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= ${now})`;
 
 const COLUMNS = `account_id, id, app_id, event_account_id, event_id, record_id, sequence, attempts,
   attempts_before, due_at::text as due_at, sample, body, subject_id, trace_id, consent`;
 
 /** `due` selects entries of the queue; the limits keep the planner from reading whole tables. */
-const withBodies = (due: string, sizes = "") => `
+const withBodies = (session: Session, due: string, sizes = "") => `
   select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
     due.sequence, due.attempts, due.attempts_before, due.due_at,
-    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent ${sizes}
+    sample.body as sample, e.body, e.subject_id, e.trace_id,
+    ${consent(session)} as consent ${sizes}
   from ${due}
   left join lateral (
     select d.body from webhook_deliveries d
-    where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
+    where due.is_sample and d.account_id = due.account_id and d.id = due.id
+      ${session.by_account ? "and d.account_id = $1" : ""} limit 1
   ) as sample on true
   left join lateral (
     select e.body, e.subject_id, e.change_id, e.trace_id from events e
-    where e.account_id = due.event_account_id and e.id = due.event_id limit 1
+    where e.account_id = due.event_account_id and e.id = due.event_id
+      ${session.by_account ? "and e.account_id = $1" : ""} limit 1
   ) as e on true`;
 
 // A page of large bodies ends early: the first is always part of it.
@@ -165,65 +176,73 @@ const ORDER = "due.account_id, due.app_id, due.due_at, due.id";
 const PAGE_WINDOW = `window page as (partition by due.account_id, due.app_id
   order by due.due_at, due.id rows between unbounded preceding and 1 preceding)`;
 
-const NEXT_PAGES = `select ${COLUMNS}, has_next from (${withBodies(
-  `
-  unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
-    as q (account_id, app_id, after_at, after_id)
-  join ${OPEN_APP}
+type SetText = { from: string };
+
+const nextPages = (session: Session, { from }: SetText) =>
+  `select ${COLUMNS}, has_next from (${withBodies(
+    session,
+    `${from}
+  join ${openApp("$5")}
   cross join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
-    where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
-      and w.due_at <= $1 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
+    where w.account_id = q.account_id and w.app_id = q.app_id and ${eligible(session)}
+      and w.due_at <= $5 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
     -- Does not load ahead for a failing endpoint: its deliveries may wait for long.
     order by w.due_at, w.delivery_id
     limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
   ) as due`,
-  SIZES,
-)} ${PAGE_WINDOW}) as due where bytes_before <= $8::numeric order by ${ORDER}`;
+    SIZES,
+  )} ${PAGE_WINDOW}) as due where bytes_before <= $8::numeric order by ${ORDER}`;
 
 // With ordered delivery, only the record's first entry can be next, and only if it is due.
-const NEXT_OF_RECORDS = `select ${COLUMNS} from (${withBodies(`
-  unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
-  join ${OPEN_APP}
+const nextOfRecords = (session: Session, { from }: SetText) =>
+  `select ${COLUMNS} from (${withBodies(
+    session,
+    `${from}
+  join ${openApp("$4")}
   join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
-    where ${sameRecord("w", "q")} and (a.is_ordered or w.due_at <= $1)
+    where ${sameRecord(session, "w", "q")} and (a.is_ordered or w.due_at <= $4)
     order by w.sequence limit 1
-  ) as due on due.due_at <= $1`)}) as due order by ${ORDER}`;
+  ) as due on due.due_at <= $4`,
+  )}) as due order by ${ORDER}`;
 
 /** For each application, the next due deliveries, earliest first. */
-export function listDueDeliveries(
+export async function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
   now: Date,
   limits: { well: number; failing: number; bytes: number },
 ): Promise<DueDelivery[]> {
-  const values = [now, ...positionsOf(queries), limits.well, limits.failing];
+  const set = positionsOf(session, queries);
+  const values = [...set.values, now, limits.well, limits.failing, limits.bytes / queries.length];
   // All pages together, because they are read together.
-  return session.query<DueDelivery>(NEXT_PAGES, [...values, limits.bytes / queries.length]);
+  const due = await session.query<DueDelivery>(nextPages(session, set), values);
+  return listWithOthers(session, due);
 }
 
 /** For each record, its next delivery to the application, if it is due. */
-export function listDueOfRecords(
+export async function listDueOfRecords(
   session: Session,
   queries: readonly RecordQuery[],
   now: Date,
 ): Promise<DueDelivery[]> {
-  return session.query<DueDelivery>(NEXT_OF_RECORDS, [
-    now,
-    queries.map((query) => query.account_id),
-    queries.map((query) => query.app_id),
-    queries.map((query) => query.record_id),
-  ]);
+  const set = setOf(session, "q", "account_id uuid, app_id uuid, record_id uuid", queries);
+  const due = await session.query<DueDelivery>(nextOfRecords(session, set), [...set.values, now]);
+  return listWithOthers(session, due);
 }
 
-function positionsOf(queries: readonly DueQuery[]): string[][] {
-  return [
-    queries.map((query) => query.account_id),
-    queries.map((query) => query.app_id),
-    queries.map((query) => query.after?.due_at ?? "-infinity"),
-    queries.map((query) => query.after?.id ?? FIRST_ID),
-  ];
+function positionsOf(session: Session, queries: readonly DueQuery[]) {
+  const columns = "account_id uuid, app_id uuid, after_at timestamptz, after_id uuid";
+  const rows = queries.map(({ account_id, app_id, after }) => {
+    return {
+      account_id,
+      app_id,
+      after_at: after?.due_at ?? "-infinity",
+      after_id: after?.id ?? FIRST_ID,
+    };
+  });
+  return setOf(session, "q", columns, rows);
 }
 
 /** The applications for which more became due since their last page was read. */
@@ -232,16 +251,17 @@ export async function listMoreDue(
   queries: readonly DueQuery[],
   now: Date,
 ): Promise<Set<string>> {
-  const rows = await session.query<{ app_id: string }>(
-    `select q.app_id
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-       as q (account_id, app_id, after_at, after_id)
-     where exists (
-       select from webhook_queue w
-       where w.account_id = q.account_id and w.app_id = q.app_id and w.due_at <= $5
-         and (w.due_at, w.delivery_id) > (q.after_at, q.after_id))`,
-    [...positionsOf(queries), now],
-  );
+  const rows = await perAccount(session, queries, (some) => {
+    const set = positionsOf(session, some);
+    return session.query<{ app_id: string }>(
+      `select q.app_id from ${set.from}
+       where exists (
+         select from webhook_queue w
+         where w.account_id = q.account_id and w.app_id = q.app_id and w.due_at <= $5
+           and (w.due_at, w.delivery_id) > (q.after_at, q.after_id))`,
+      [...set.values, now],
+    );
+  });
   return new Set(rows.map((row) => row.app_id));
 }
 
@@ -250,16 +270,17 @@ export async function listNextDue(
   session: Session,
   apps: readonly { account_id: string; id: string }[],
 ): Promise<Map<string, Date>> {
+  const set = setOf(session, "q", "account_id uuid, id uuid", apps);
   const rows = await session.query<{ app_id: string; due_at: Date }>(
-    `select q.app_id, next.due_at
-     from unnest($1::uuid[], $2::uuid[]) as q (account_id, app_id)
-     join apps a on a.account_id = q.account_id and a.id = q.app_id
+    `select q.id as app_id, next.due_at
+     from ${set.from}
+     join apps a on a.account_id = q.account_id and a.id = q.id
      cross join lateral (
        select w.due_at from webhook_queue w
-       where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
+       where w.account_id = q.account_id and w.app_id = q.id and ${eligible(session)}
        order by w.due_at, w.delivery_id limit 1
      ) as next`,
-    [apps.map((app) => app.account_id), apps.map((app) => app.id)],
+    set.values,
   );
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
 }

@@ -24,7 +24,13 @@ export async function updateOldDetails(
 
 /** Deletes corrections of payees' accounts that were settled, and came before a moment. */
 export async function deleteOldCorrections(session: Session, before: Date): Promise<void> {
-  await session.query("delete from bank_corrections where state = 'settled' and received_at < $1", [
-    before,
-  ]);
+  const old = "state = 'settled' and received_at < $1";
+  const owners = await session.query<{ account_id: string }>(
+    `select distinct account_id from bank_corrections where ${old}`,
+    [before],
+  );
+  for (const { account_id } of owners) {
+    const text = `delete from bank_corrections where account_id = $2 and ${old}`;
+    await session.query(text, [before, account_id]);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../../../platform/db/database.ts";
+import { setOf } from "../../../platform/db/rows.ts";
 import type { BankAnswer } from "../port.ts";
 import { type AnswerFacts, answerMac } from "./answer-mac.ts";
 import type { ClosedFile, FileScheme, FileState } from "./model.ts";
@@ -74,25 +75,16 @@ export function listKnownPayments(
 
 /** A payment that is in a file already stays there. */
 export async function insertPayments(tx: Transaction, rows: readonly PaymentRow[]): Promise<void> {
+  const columns = `account_id uuid, end_to_end_id text, file_id uuid, amount bigint, currency text,
+    uetr uuid, details bytea, entry_class text, short_id text, paid_from_day date`;
+  const set = setOf(tx, "t", columns, rows);
   await tx.query(
     `insert into bank_payments
        (account_id, end_to_end_id, file_id, amount, currency, uetr, details, entry_class, short_id,
        paid_from_day)
-     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::uuid[],
-       $7::bytea[], $8::text[], $9::text[], $10::date[])
+     select * from ${set.from}
      on conflict do nothing`,
-    [
-      rows.map((row) => row.account_id),
-      rows.map((row) => row.end_to_end_id),
-      rows.map((row) => row.file_id),
-      rows.map((row) => row.amount),
-      rows.map((row) => row.currency),
-      rows.map((row) => row.uetr),
-      rows.map((row) => row.details),
-      rows.map((row) => row.entry_class),
-      rows.map((row) => row.short_id),
-      rows.map((row) => row.paid_from_day),
-    ],
+    set.values,
   );
 }
 
