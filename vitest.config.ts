@@ -58,6 +58,7 @@ export default defineConfig({
     include: long === "only" ? LONG_TESTS : ["test/**/*.test.ts"],
     exclude: long ? [] : LONG_TESTS,
     globalSetup: ["test/harness/global-setup.ts"],
+    setupFiles: ["test/tenancy/record-statements.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A page on a busy machine takes longer than the second that is usual.

@@ -26,7 +26,9 @@ export async function createTestDatabase(options: DatabaseOptions = {}): Promise
   await onServer(server_url, (server) => cloneTemplate(server, name, copy_of));
   const url = urlOfDatabase(server_url, name);
   // Tests end connections on purpose; a lost one is not an error of the test.
-  const database = openDatabase({ url, connections_max: options.connections_max ?? 10 });
+  const { connections_max = 10 } = options;
+  const by_account = process.env.SLIPROAD_BATCH_BY === "account";
+  const database = openDatabase({ url, connections_max, by_account });
   bindMacs(database, fixedMacs());
   const drop = async () => {
     await database.close();

@@ -6,6 +6,7 @@ import type { TestProject } from "vitest/node";
 import { openDatabase } from "../../src/platform/db/database.ts";
 import { startEmbeddedPostgres } from "../../src/platform/db/embedded.ts";
 import { migrate } from "../../src/platform/db/migrate.ts";
+import { checkStatements, unused } from "../tenancy/check-statements.ts";
 import { urlOfDatabase } from "./database-url.ts";
 
 declare module "vitest" {
@@ -18,6 +19,8 @@ declare module "vitest" {
     template: string;
     /** The server's data directory; empty if the server is not ours (DATABASE_URL). */
     server_data_dir: string;
+    /** Where test files write which statements they sent (test/tenancy). */
+    statements_dir: string;
   }
 }
 
@@ -48,9 +51,16 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide("database_prefix", database_prefix);
   project.provide("template", template);
   project.provide("server_data_dir", server.data_dir);
+  const statements_dir = await mkdtemp(join(tmpdir(), "sliproad-statements-"));
+  project.provide("statements_dir", statements_dir);
   return async () => {
-    await dropAll(server.url, database_prefix);
-    await server.stop();
+    try {
+      await assertTenancy(urlOfDatabase(server.url, template), statements_dir);
+    } finally {
+      await rm(statements_dir, { recursive: true, force: true });
+      await dropAll(server.url, database_prefix);
+      await server.stop();
+    }
   };
 }
 
@@ -99,6 +109,23 @@ async function createTemplate(server_url: string, template: string): Promise<voi
   const url = urlOfDatabase(server_url, template);
   const database = openDatabase({ url, connections_max: 2 });
   await migrate(database, () => new Date()).finally(database.close);
+}
+
+/** Fails the run if a statement of it could not run where accounts are on several servers. */
+async function assertTenancy(template_url: string, directory: string): Promise<void> {
+  const database = openDatabase({ url: template_url, connections_max: 1 });
+  const checked = await database
+    .connection((session) => checkStatements(session, directory))
+    .finally(database.close);
+  if (!checked) return;
+  const { statements, transactions, exceptions } = checked;
+  const faults = [...checked.faults, ...(process.env.TENANCY_RUN === "all" ? unused(checked) : [])];
+  console.log(
+    `Tenancy: ${statements} statements and ${transactions} kinds of transactions, ` +
+      `${exceptions.size} listed exceptions, ${faults.length} problems.`,
+  );
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) throw new Error("statements do not keep to one account (test/tenancy)");
 }
 
 /** Drops the template, and databases that failed or ended tests left. */

@@ -73,6 +73,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
     SLIPROAD_QUOTES_OPEN_MAX: "0",
+    SLIPROAD_BATCH_BY: process.env.SLIPROAD_BATCH_BY ?? "installation",
     ...settings.environment,
   });
   const core = await openCore(config, db.url);

@@ -53,6 +53,7 @@ export async function openInstallation(server_url: string): Promise<Installation
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
     SLIPROAD_QUOTES_OPEN_MAX: "0",
+    SLIPROAD_BATCH_BY: process.env.SLIPROAD_BATCH_BY ?? "installation",
     SLIPROAD_DOCUMENTS: "threshold",
     SLIPROAD_DATABASE_CONNECTIONS: CONNECTIONS,
     SLIPROAD_APPROVAL_ABOVE_USD: String(APPROVAL_ABOVE_USD),

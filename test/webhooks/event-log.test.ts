@@ -338,7 +338,7 @@ describe("pending deliveries of a deleted application", () => {
         `with again as (
            update webhook_deliveries set status = 'pending', reason = null, next_attempt_at = $2
            where app_id = $1 returning *)
-         insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`,
+         insert into webhook_queue (${QUEUE_COLUMNS}) select d.account_id, ${QUEUED} from again as d`,
         [app.id, clock.now()],
       );
     });
