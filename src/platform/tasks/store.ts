@@ -158,8 +158,8 @@ const LOOKED_AT = 1_000;
 /**
  * The tasks of the account whose task is due first, or of the next one if another worker has
  * claimed them meanwhile. The accounts are found without a lock: a database distributed by account
- * asks all its nodes for that, and one for the claim, which goes no further than what was looked at,
- * however long the backlog of other accounts is.
+ * asks all its nodes for that, and one for the claim, which goes no further than what was looked
+ * at, however long the backlog of other accounts is.
  */
 async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
   const { kind, now, real_now, limit, not_of = [] } = query;
