@@ -126,7 +126,7 @@ async function openChains(core: HeldCore): Promise<Chains> {
   return { real: { chain, tokens, networks }, openWatcher: openModule };
 }
 
-function openBanks(core: HeldCore): Banks {
+export function openBanks(core: HeldCore): Banks {
   const { banks_file } = core.config;
   if (banks_file === undefined) return { real: null, openBanks: undefined };
   const operator_id = core.first_start.operator.id;

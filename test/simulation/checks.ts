@@ -2,6 +2,7 @@ import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { findFault } from "../../src/verify/verify.ts";
 import { minor, type Offramp, TOKENS, type User } from "./model.ts";
+import { isOrdered } from "./partners.ts";
 import { endToEndId } from "./surroundings.ts";
 import { Fault, type World } from "./world.ts";
 
@@ -81,7 +82,7 @@ async function checkOfframps(world: World, user: User): Promise<void> {
 }
 
 function adopt(world: World, offramp: Offramp, status: string): void {
-  const has_order = (attempt: number) => world.outside.orders.has(endToEndId(offramp, attempt));
+  const has_order = (attempt: number) => isOrdered(world.outside, endToEndId(offramp, attempt));
   offramp.is_open = offramp.quote.user.blocked === null ? false : offramp.is_open;
   if (status === offramp.status) return;
   if (status === "sending_fiat") {

@@ -10,11 +10,15 @@ import { readConfig } from "../../src/platform/config/config.ts";
 import { type Database, openDatabase } from "../../src/platform/db/database.ts";
 import { urlOfDatabase } from "../harness/database-url.ts";
 import { createSimulatedClock, type SimulatedClock } from "./clock.ts";
+import { type FileBank, openFileBank } from "./file-bank.ts";
 import { createOutside, type Outside, type Trouble } from "./partners.ts";
 import { openProcess, type Process } from "./process.ts";
 import { createRandom } from "./random.ts";
 import { createSchedule, type Schedule } from "./schedule.ts";
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
+
+/** `files`: payments go through the adapter of real banks. */
+export type SimulatedBank = "memory" | "files";
 
 export type Account = { id: string; key: string };
 
@@ -26,6 +30,8 @@ export type Installation = {
   clock: SimulatedClock;
   outside: Outside;
   trouble: Trouble;
+  /** Null: the bank is in memory, like the other partners. */
+  files: FileBank | null;
   /** The first one is the operator's. */
   accounts: readonly Account[];
   snapshot: Snapshot;
@@ -37,7 +43,11 @@ export const APPROVAL_ABOVE_USD = 10_000;
 /** The processes' own; the world's partners are in memory. */
 const CONNECTIONS = "6";
 
-export async function openInstallation(server_url: string): Promise<Installation> {
+export async function openInstallation(
+  server_url: string,
+  bank: SimulatedBank,
+): Promise<Installation> {
+  const files = bank === "files" ? openFileBank() : null;
   const name = `simulation_${process.pid}_${randomBytes(4).toString("hex")}`;
   await onServer(server_url, (server) => server.query(`create database ${name}`));
   // A conflict of two transactions is resolved at once, not after a second.
@@ -57,10 +67,13 @@ export async function openInstallation(server_url: string): Promise<Installation
     SLIPROAD_DOCUMENTS: "threshold",
     SLIPROAD_DATABASE_CONNECTIONS: CONNECTIONS,
     SLIPROAD_APPROVAL_ABOVE_USD: String(APPROVAL_ABOVE_USD),
+    SLIPROAD_BANKS_FILE: files?.settings_path,
   });
   const first = await openCore(config, url);
   const second = await openCore(config, url);
-  const clock = createSimulatedClock(first.clock.now().getTime());
+  const now = first.clock.now();
+  // A bank of files does nothing at weekends.
+  const clock = createSimulatedClock((files ? mondayAfter(now) : now).getTime());
   const schedule = createSchedule();
   const outside = createOutside();
   const trouble = { probability: 0, random: createRandom(0) };
@@ -77,8 +90,16 @@ export async function openInstallation(server_url: string): Promise<Installation
     for (const core of cores) await core.database.close();
     await onServer(server_url, (server) => server.query(`drop database ${name} with (force)`));
     await rm(data_dir, { recursive: true, force: true });
+    files?.close();
   };
-  return { cores, processes, schedule, clock, outside, trouble, accounts, snapshot, close };
+  return { cores, processes, schedule, clock, outside, trouble, files, accounts, snapshot, close };
+}
+
+function mondayAfter(now: Date): Date {
+  const monday = new Date(now);
+  monday.setUTCDate(now.getUTCDate() + ((8 - now.getUTCDay()) % 7 || 7));
+  monday.setUTCHours(8, 0, 0, 0);
+  return monday;
 }
 
 async function addAccount(core: Core, name: string): Promise<Account> {

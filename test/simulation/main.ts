@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { SimulatedBank } from "./installation.ts";
 import { findPlanted } from "./planted.ts";
 import { startPostgres } from "./postgres.ts";
 import { type Failure, openSimulator, type Simulator } from "./run-seed.ts";
@@ -9,6 +10,7 @@ const USAGE = `npm run simulate -- [options]
   --seeds N      run N seeds (default 100), beginning with --from (default 1)
   --seed N       run one seed; with --steps 0,3,7 only these steps of it
   --minutes N    stop after N minutes
+  --bank files   payments go through the adapter of banks that take files
   --planted      show that planted bugs are found (see test/simulation/planted-bugs.ts)
   --bug NAME     with --planted: only this one`;
 const SHRINK_MS = 60_000;
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     steps: { type: "string" },
     minutes: { type: "string" },
+    bank: { type: "string", default: "memory" },
     planted: { type: "boolean", default: false },
     bug: { type: "string" },
     /** Of one planted bug, for the program that plants them: the first seed that finds it. */
@@ -28,6 +31,9 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
+
+const bank: SimulatedBank = values.bank === "files" ? "files" : "memory";
+const REPEAT = `npm run simulate -- ${bank === "files" ? "--bank files " : ""}`.trimEnd();
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -39,7 +45,7 @@ async function main(): Promise<boolean> {
   const server = await startPostgres();
   try {
     if (values.planted) return await findPlanted(server.url, values.bug, print);
-    const simulator = await openSimulator(server.url);
+    const simulator = await openSimulator(server.url, bank);
     try {
       return await (values.seed === undefined ? runMany(simulator) : runOne(simulator));
     } finally {
@@ -90,10 +96,10 @@ async function report(simulator: Simulator, seed: number, failure: Failure): Pro
     return;
   }
   print(`seed ${seed} failed: ${describe(failure)}`);
-  print(`  repeat it: npm run simulate -- --seed ${seed}`);
+  print(`  repeat it: ${REPEAT} --seed ${seed}`);
   const { steps, failure: last } = await shrink(simulator, seed, failure, SHRINK_MS);
   print(`shrunk to ${steps.length} steps: ${describe(last)}`);
-  print(`  repeat them: npm run simulate -- --seed ${seed} --steps ${steps.join(",")}`);
+  print(`  repeat them: ${REPEAT} --seed ${seed} --steps ${steps.join(",")}`);
 }
 
 process.exit((await main()) ? 0 : 1);

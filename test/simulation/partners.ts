@@ -30,7 +30,11 @@ export function createOutside() {
     sent: new Map<string, Sent>(),
     refused: new Set<string>(),
     /** Instructions that reached the bank, by end-to-end id. */
-    orders: new Map<string, Instruction>(),
+    orders: new Map<string, Pick<Instruction, "amount" | "currency">>(),
+    /** Where they go by files: those that are in one, whether the bank has it or not. */
+    filed: new Set<string>(),
+    /** Those in files that nothing can stop any more. */
+    left: new Set<string>(),
     answers: [] as BankAnswer[],
     credits: [] as BankCredit[],
     /** Money sent back to payers, by key. */
@@ -42,6 +46,11 @@ export function createOutside() {
     /** Called before money leaves; returns why it must not. */
     objection: (_leaving: { account_id?: string; key: string }): string | null => null,
   };
+}
+
+/** Whether the payment was ordered: the bank has it, or it is in a file for the bank. */
+export function isOrdered({ orders, filed }: Outside, end_to_end_id: string): boolean {
+  return orders.has(end_to_end_id) || filed.has(end_to_end_id);
 }
 
 type Call = <Result>(work: () => Result) => Promise<Result>;

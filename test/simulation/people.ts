@@ -8,7 +8,7 @@ import type { Answer, Process, Request } from "./process.ts";
 const PASSWORD = "an invented password";
 const APPROVALS = "/dashboard/api/approvals";
 export const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
-const DETAIL = {
+export const DETAIL = {
   ...{ account_name: "Maria Invented", bank_name: "Invented Bank", country: "PT" },
   ...{ beneficiary_type: "individual", date_of_birth: "21/04/1988", currency: "eur" },
   ...{ address_line1: "12 Invented Street", city: "Lisbon", postal_code: "1100-148" },

@@ -1,10 +1,17 @@
+import type { SimulatedBank } from "./installation.ts";
+
 /** `text`, which must stand exactly once in the file, is replaced. */
 type Change = { file: string; text: string; instead: string };
 
 /** A bug that is planted to show that the simulation finds it. */
-export type Bug = Change & { name: string; also?: Change };
+export type Bug = Change & {
+  name: string;
+  also?: Change;
+  /** It is found where payments go by files. */
+  bank?: SimulatedBank;
+};
 
-export function changesOf({ also, ...change }: Bug): Change[] {
+export function changesOf({ also, bank: _, ...change }: Bug): Change[] {
   return also ? [change, also] : [change];
 }
 
@@ -242,5 +249,35 @@ export const BUGS: readonly Bug[] = [
       text: "order by account_id for no key update`",
       instead: "order by account_id`",
     },
+  },
+  {
+    name: "a file is called written before the bank can take it",
+    bank: "files",
+    file: "src/partners/bank/file-bank/write-files.ts",
+    text: lines(
+      "  await outbox.place(temporary_name, nameOf(file));",
+      "  await updateToWritten(deps.database, file.id, now);",
+    ),
+    instead: lines(
+      "  await updateToWritten(deps.database, file.id, now);",
+      "  await outbox.place(temporary_name, nameOf(file));",
+    ),
+  },
+  {
+    name: "what a statement says came back is taken as all of it",
+    bank: "files",
+    file: "src/partners/bank/file-bank/match-entry.ts",
+    text: "  const { amount, currency, reasons, bank_account } = entry;",
+    instead: lines(
+      "  const { currency, reasons, bank_account } = entry;",
+      "  const { amount } = payment;",
+    ),
+  },
+  {
+    name: "what is on hold leaves in a file",
+    bank: "files",
+    file: "src/partners/bank/file-bank/close-files.ts",
+    text: "  if (stopped.length === 0) return false;",
+    instead: "  if (stopped.length >= 0) return false;",
   },
 ];

@@ -44,7 +44,7 @@ function assertPlantable(bug: Bug): void {
 function findBug(server_url: string, bug: Bug): Promise<Found | null> {
   const args = [
     ...["--import", join(import.meta.dirname, "plant.ts"), join(import.meta.dirname, "main.ts")],
-    ...["--seeds", String(SEEDS_MAX), "--first"],
+    ...["--seeds", String(SEEDS_MAX), "--first", "--bank", bug.bank ?? "memory"],
   ];
   const env = { ...process.env, DATABASE_URL: server_url, PLANTED_BUG: bug.name };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });

@@ -4,8 +4,11 @@ import { createAuthenticate, findActiveCredentials } from "../../src/accounts/au
 import { createAuthenticateMember } from "../../src/accounts/member-callers/authenticate-member.ts";
 import type { Core } from "../../src/app/open-core.ts";
 import { openModules } from "../../src/app/open-modules.ts";
+import { openBanks, type Partners } from "../../src/app/open-partners.ts";
 import { openTokens } from "../../src/apps/oauth/token-callers.ts";
+import { combineBanks } from "../../src/partners/bank/combine-banks.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
+import { ALWAYS_LEAVING } from "../../src/partners/leaving.ts";
 import type { GuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
 import { createReadTurns } from "../../src/platform/http/account-turns.ts";
@@ -70,7 +73,7 @@ export async function openProcess(
     refuse: () => null,
     close: () => {},
   };
-  const { server, modules } = await assemble(core, partners, sender);
+  const { server, modules } = await assemble(core, withFileBank(core, partners), sender);
   const deliveries = deliverTask({
     ...core,
     ...{ sender, log: SILENT, random: () => 0, isStopping: () => false },
@@ -97,9 +100,14 @@ export async function openProcess(
   };
 }
 
-type Parts = Pick<ReturnType<typeof openPartners>, "bank" | "chain">;
+/** Where the settings name a bank of files, the real adapter pays, and the rest is in memory. */
+function withFileBank(core: Core, partners: Partners): Partners {
+  const { real, openBanks: openModule } = openBanks({ ...core, leaving: ALWAYS_LEAVING });
+  if (!real) return partners;
+  return { ...partners, bank: combineBanks(real, partners.bank), openBanks: openModule };
+}
 
-async function assemble(core: Core, partners: Parts, sender: GuardedSender) {
+async function assemble(core: Core, partners: Partners, sender: GuardedSender) {
   const { config, database, clock, keyring, index_key } = core;
   const tokens = openTokens(core);
   const public_url = () => URL;

@@ -8,9 +8,11 @@ import {
   checkWebhooks,
   verifyBooks,
 } from "./checks.ts";
-import { type Installation, openInstallation } from "./installation.ts";
+import { checkFiles, noteLeft, takeFiles } from "./file-bank.ts";
+import { type Installation, openInstallation, type SimulatedBank } from "./installation.ts";
 import { checkInvariants, type Seen } from "./invariants.ts";
 import { FIRST_BALANCE, Model, TOKENS } from "./model.ts";
+import { isOrdered } from "./partners.ts";
 import * as payouts from "./payouts.ts";
 import { ADDRESS, addPeople, type People } from "./people.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -64,8 +66,11 @@ export type Simulator = {
   close(): Promise<void>;
 };
 
-export async function openSimulator(server_url: string): Promise<Simulator> {
-  const installation = await openInstallation(server_url);
+export async function openSimulator(
+  server_url: string,
+  bank: SimulatedBank = "memory",
+): Promise<Simulator> {
+  const installation = await openInstallation(server_url, bank);
   const people = await addPeople(installation);
   await addBalances(installation, people);
   await installation.snapshot.take();
@@ -118,7 +123,9 @@ async function reset(installation: Installation, first: First, seed: number): Pr
   }
   outside.transfers.push(...first.transfers);
   for (const map of [outside.sent, outside.refused, outside.orders, outside.returns]) map.clear();
+  for (const known of [outside.filed, outside.left]) known.clear();
   outside.faults.length = 0;
+  installation.files?.clear();
   trouble.random = createRandom(seed ^ 0x5bd1e995);
 }
 
@@ -146,8 +153,8 @@ async function runSteps(
     ...user,
     owed: { usdc: FIRST_BALANCE, usdt: FIRST_BALANCE },
   }));
-  const { orders } = installation.outside;
-  model.hasLeft = (offramp) => orders.has(around.endToEndId(offramp, offramp.attempt + 1));
+  const { outside } = installation;
+  model.hasLeft = (offramp) => isOrdered(outside, around.endToEndId(offramp, offramp.attempt + 1));
   const blocked = new Set<string>();
   installation.outside.objection = ({ key }) => findObjection(model, blocked, key);
   const steps = only ?? Array.from({ length: STEPS }, (_, step) => step);
@@ -159,6 +166,7 @@ async function runSteps(
       names.push(`${step} ${nameOf(seed, step)}`);
       blocked.clear();
       for (const user of model.users) if (user.blocked) blocked.add(user.id);
+      await noteLeft(installation);
       await takeStep(run, step);
     }
     names.push("the end");
@@ -190,6 +198,7 @@ async function takeStep(run: Run, step: number): Promise<void> {
     // What it began goes on, in new trouble.
     await runInTrouble(world, randomOf(seed, step, 5), worker(6, SETS_AFTER_MAX));
   }
+  await takeFiles(world);
   checkOutside(world);
   await checkInvariants(world, run.seen);
   const is_crashed = countCrashes(installation) > crashes;
@@ -225,6 +234,7 @@ async function endSeed(world: World): Promise<void> {
   await around.bankDecides(world);
   await world.finish();
   await checkModel(world);
+  await checkFiles(world);
   for (const ms of RETRIES_MS) {
     if (await areDelivered(world)) break;
     await world.clock.advance(ms);

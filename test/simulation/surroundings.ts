@@ -1,5 +1,6 @@
 import type { BankAnswer } from "../../src/partners/bank/port.ts";
 import { sandboxBankAccount } from "../../src/partners/bank/sandbox.ts";
+import { takeFiles } from "./file-bank.ts";
 import { divideUp, minor, type Offramp, type Onramp } from "./model.ts";
 import { expectAnswer, pay } from "./payouts.ts";
 import { ADDRESS, type People } from "./people.ts";
@@ -16,7 +17,8 @@ export function endToEndId({ id }: Offramp, attempt: number): string {
 
 /** The bank decides on payments that it has, in its own order, and sometimes says nonsense. */
 export async function bankDecides(world: World): Promise<void> {
-  const { model, random, outside } = world;
+  const { model, random, outside, clock, files } = world;
+  await takeFiles(world);
   const decided = new Map(outside.answers.map((one) => [one.end_to_end_id, one.kind]));
   for (const offramp of model.offramps()) {
     const { attempt, amount } = findOrder(world, offramp);
@@ -39,6 +41,7 @@ export async function bankDecides(world: World): Promise<void> {
   }
   const [first] = outside.answers;
   if (first && random.chance(0.3)) outside.answers.push(random.pick(outside.answers));
+  files?.report(outside, random, clock.now());
 }
 
 /** The last attempt that reached the bank. */

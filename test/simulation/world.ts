@@ -1,5 +1,6 @@
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { listDueKinds } from "../../src/platform/tasks/store.ts";
+import { takeFiles, WINDOW_MS } from "./file-bank.ts";
 import type { Account, Installation } from "./installation.ts";
 import type { Model } from "./model.ts";
 import type { Answer, Process, Request } from "./process.ts";
@@ -21,6 +22,8 @@ const HOUSEKEEPING =
 const TRIES_MAX = 40;
 const ROUNDS_MAX = 80;
 const LEASE_MS = 31_000;
+/** Recurring work of banks begins again after a second. */
+const READ_MS = 1_500;
 const RETRY_MS = [2_000, 5_000, 9_000];
 
 export type World = Installation & {
@@ -113,12 +116,22 @@ export function openWorld(
     );
     return row;
   };
+  /** A window closes, its file is written, and what the bank says is read and then answered. */
+  const passFiles = async (everything: boolean) => {
+    if (!installation.files) return;
+    for (const ms of [WINDOW_MS, READ_MS, READ_MS]) {
+      clock.pass(ms);
+      await runDue(everything);
+      await takeFiles(installation);
+    }
+  };
   const finish: World["finish"] = async (everything = false) => {
     const { probability } = trouble;
     trouble.probability = 0;
     for (const { life } of processes) life.steps_left = Number.POSITIVE_INFINITY;
     clock.pass(LEASE_MS);
     await runDue(everything);
+    await passFiles(everything);
     let failed = await hasFailed();
     for (const ms of RETRY_MS) {
       if (!failed) break;
