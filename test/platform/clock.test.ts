@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { ADVANCE_MAX_MS, DIFFERENCE_MAX_MS, openClock } from "../../src/platform/clock.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
@@ -59,6 +59,28 @@ test("the clock does not go back when the measured difference shrinks", async ()
   ahead_ms = -4 * DIFFERENCE_MAX_MS;
   await clock.refresh();
   expect(clock.now().getTime()).toBeLessThan(before);
+});
+
+test("an answer that was long on its way moves the clock no further than it proves", async () => {
+  let now_ms = 1_800_000_000_000;
+  const answers = [
+    { behind_ms: 0, takes_ms: 2 },
+    { behind_ms: 5, takes_ms: 20_000 },
+  ];
+  const query = async () => {
+    const { behind_ms, takes_ms } = answers.shift()!;
+    const database_ms = now_ms - behind_ms;
+    now_ms += takes_ms;
+    return [{ database_ms, clock_offset_ms: 0n }];
+  };
+  const date = vi.spyOn(Date, "now").mockImplementation(() => now_ms);
+  try {
+    const clock = await openClock({ ...db.database, query: query as never });
+    await clock.refresh();
+    expect(clock.difference_ms()).toBe(-5);
+  } finally {
+    date.mockRestore();
+  }
 });
 
 test("two processes that advance the clock at once move it by the sum", async () => {
